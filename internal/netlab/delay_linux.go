@@ -11,15 +11,15 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Delay has every packet take that long from host to host, one way, until the [Lab] is closed. It
-// is for good, and in place of what Split and Heal do: a relay takes the place of the bridges. It
-// does not need netem, which some kernels lack.
-func (l *Lab) Delay(by time.Duration) error {
+// Delay delays every packet from host to host by latency, one way, until the [Lab] is closed. It cannot be undone,
+// and replaces Split and Heal: a relay takes the place of the bridges. It does not need netem, which some kernels
+// lack.
+func (l *Lab) Delay(latency time.Duration) error {
 	var s script
 	for i := range l.hosts {
 		s.add("link set %s nomaster promisc on", port(i))
 	}
-	if err := l.middle.ip(s); err != nil {
+	if err := l.bridges.ip(s); err != nil {
 		return err
 	}
 	for i := range l.hosts {
@@ -30,15 +30,15 @@ func (l *Lab) Delay(by time.Duration) error {
 		l.taps = append(l.taps, tap)
 	}
 	for _, tap := range l.taps {
-		go l.relay(tap, by)
+		go l.relay(tap, latency)
 	}
 	return nil
 }
 
-// tap opens the port of a host: what it reads are the packets that the host sends, each behind a
-// header that says which checksums the kernel left undone. Written with that header they are done.
+// tap opens the port of a host. Each read returns a packet that the host has sent, after a header that lists the
+// checksums that the kernel has not computed. If a packet is written with that header, the kernel computes them.
 func (l *Lab) tap(host int) (tap *os.File, err error) {
-	err = l.middle.do(func() error {
+	err = l.bridges.do(func() error {
 		var link *net.Interface
 		if link, err = net.InterfaceByName(port(host)); err != nil {
 			return err
@@ -51,7 +51,7 @@ func (l *Lab) tap(host int) (tap *os.File, err error) {
 		return errors.Join(
 			unix.SetsockoptInt(fd, unix.SOL_PACKET, unix.PACKET_VNET_HDR, 1),
 			unix.SetsockoptInt(fd, unix.SOL_PACKET, unix.PACKET_IGNORE_OUTGOING, 1),
-			unix.Bind(fd, &unix.SockaddrLinklayer{Protocol: everything, Ifindex: link.Index}),
+			unix.Bind(fd, &unix.SockaddrLinklayer{Protocol: allProtocols, Ifindex: link.Index}),
 		)
 	})
 	if err != nil {
@@ -61,22 +61,22 @@ func (l *Lab) tap(host int) (tap *os.File, err error) {
 }
 
 const (
-	everything = unix.ETH_P_ALL<<8&0xff00 | unix.ETH_P_ALL>>8 // in the order of the network
-	header     = 10                                           // struct virtio_net_hdr
+	allProtocols = unix.ETH_P_ALL<<8&0xff00 | unix.ETH_P_ALL>>8 // in network byte order
+	headerSize   = 10                                           // struct virtio_net_hdr
 )
 
-// relay hands each packet on after that time, until the tap is closed. One to nobody is lost.
-func (l *Lab) relay(from *os.File, by time.Duration) {
-	packet := make([]byte, header+1<<16)
+// relay forwards each packet after latency, until the tap is closed. A packet to an unknown address is lost.
+func (l *Lab) relay(from *os.File, latency time.Duration) {
+	packet := make([]byte, headerSize+1<<16)
 	for {
 		n, err := from.Read(packet)
 		if err != nil {
 			return
 		}
 		for to, tap := range l.taps {
-			if n > header+6 && net.HardwareAddr(packet[header:header+6]).String() == hardware(to) {
-				late := bytes.Clone(packet[:n])
-				time.AfterFunc(by, func() { _, _ = tap.Write(late) }) // a full queue is a loss
+			if n > headerSize+6 && net.HardwareAddr(packet[headerSize:headerSize+6]).String() == hardwareAddr(to) {
+				delayed := bytes.Clone(packet[:n])
+				time.AfterFunc(latency, func() { _, _ = tap.Write(delayed) }) // a full queue loses the packet
 			}
 		}
 	}

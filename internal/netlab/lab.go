@@ -2,9 +2,9 @@ package netlab
 
 import "errors"
 
-// ErrUnavailable says that this machine does not let a [Lab] be made: a tool is missing,
-// a part of the kernel is, or the right to use it.
+// ErrUnavailable reports that a [Lab] cannot be created on this machine: it lacks a tool, a part of the kernel, or
+// the permission.
 var ErrUnavailable = errors.New("netlab: not available here")
 
-// MaxHosts is how many hosts a Lab has at most.
+// MaxHosts is the maximum number of hosts in a Lab.
 const MaxHosts = 64

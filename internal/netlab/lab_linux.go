@@ -9,12 +9,12 @@ import (
 
 // Lab is a network. Split, Drop, Heal, Delay and Close must not be called concurrently.
 type Lab struct {
-	middle *namespace // with a bridge for each host, so that each can be alone
-	hosts  []*namespace
-	taps   []*os.File // see Delay
+	bridges *namespace // with one bridge for each host, so that each host can be isolated
+	hosts   []*namespace
+	taps    []*os.File // see Delay
 }
 
-// New makes a network of hosts that all reach each other. They are numbered from 0.
+// New creates a network of hosts, numbered from 0, that all reach each other.
 func New(hosts int) (*Lab, error) {
 	if hosts < 1 || hosts > MaxHosts {
 		return nil, fmt.Errorf("netlab: %d hosts, want 1 to %d", hosts, MaxHosts)
@@ -28,7 +28,7 @@ func New(hosts int) (*Lab, error) {
 
 func (l *Lab) build(hosts int) error {
 	var err error
-	if l.middle, err = newNamespace(); err != nil {
+	if l.bridges, err = newNamespace(); err != nil {
 		return err
 	}
 	var links script
@@ -40,10 +40,10 @@ func (l *Lab) build(hosts int) error {
 		l.hosts = append(l.hosts, host)
 		links.add("link add %s type bridge", bridge(i))
 		links.add("link set %s up", bridge(i))
-		links.add("link add %s type veth peer name eth0 address %s netns %s", port(i), hardware(i), host.path())
+		links.add("link add %s type veth peer name eth0 address %s netns %s", port(i), hardwareAddr(i), host.path())
 		links.add("link set %s master %s up", port(i), bridge(0))
 	}
-	if err := l.middle.ip(links); err != nil {
+	if err := l.bridges.ip(links); err != nil {
 		return fmt.Errorf("%w: %w", ErrUnavailable, err) // the kernel lacks bridges, or veth
 	}
 	for i, host := range l.hosts {
@@ -53,7 +53,7 @@ func (l *Lab) build(hosts int) error {
 		s.add("link set eth0 up")
 		for other := range l.hosts {
 			if other != i {
-				s.add("neigh replace %s lladdr %s nud permanent dev eth0", l.Addr(other), hardware(other))
+				s.add("neigh replace %s lladdr %s nud permanent dev eth0", l.Addr(other), hardwareAddr(other))
 			}
 		}
 		if err := host.ip(s); err != nil {
@@ -63,42 +63,42 @@ func (l *Lab) build(hosts int) error {
 	return nil
 }
 
-// Addr is the IP address of a host. It means something only in the network.
+// Addr returns the IP address of a host. It is valid only inside the network.
 func (l *Lab) Addr(host int) string { return fmt.Sprintf("192.0.2.%d", host+1) }
 
-// Command is what to put before a command to run it on a host. The process is that of
-// the command.
+// Command returns the prefix that makes a command run on a host. It replaces itself by the command, so both have one
+// process ID.
 func (l *Lab) Command(host int) []string { return l.hosts[host].command() }
 
-// Do calls f on a thread of a host and returns its error. A socket that f opens itself,
-// in no other goroutine, stays on the host.
+// Do calls f on a thread of a host and returns its error. A socket that f opens itself, in no other goroutine, stays
+// on the host.
 func (l *Lab) Do(host int, f func() error) error { return l.hosts[host].do(f) }
 
-// Split has only the hosts of one group reach each other. Who is in no group is alone.
+// Split lets only the hosts of one group reach each other. A host in no group is isolated.
 func (l *Lab) Split(groups ...[]int) error {
-	at := make(map[int]int) // the group of a host
+	groupOf := make(map[int]int)
 	for g, hosts := range groups {
 		for _, host := range hosts {
-			if _, twice := at[host]; twice || host < 0 || host >= len(l.hosts) {
+			if _, isDuplicate := groupOf[host]; isDuplicate || host < 0 || host >= len(l.hosts) {
 				return fmt.Errorf("netlab: split %v: want each of the hosts 0 to %d once at most", groups, len(l.hosts)-1)
 			}
-			at[host] = g
+			groupOf[host] = g
 		}
 	}
 	var s script
 	for i := range l.hosts {
-		if g, together := at[i]; together {
+		if g, isMember := groupOf[i]; isMember {
 			s.add("link set %s master %s", port(i), bridge(g))
 		} else {
 			s.add("link set %s nomaster", port(i))
 		}
 	}
-	return l.middle.ip(s)
+	return l.bridges.ip(s)
 }
 
-// Drop loses all packets from one host to others, and not those that come back.
+// Drop loses all packets from one host to others, but not those in the other direction.
 func (l *Lab) Drop(from int, to ...int) error {
-	return l.hosts[from].ip(l.neighbours(to, func(int) string { return hardware(len(l.hosts)) })) // nobody's
+	return l.hosts[from].ip(l.setNeighbours(to, func(int) string { return hardwareAddr(len(l.hosts)) })) // an address of no host
 }
 
 // Heal undoes every Split and Drop.
@@ -109,15 +109,15 @@ func (l *Lab) Heal() error {
 	}
 	for i, host := range l.hosts {
 		others := append(append([]int(nil), all[:i]...), all[i+1:]...)
-		if err := host.ip(l.neighbours(others, hardware)); err != nil {
+		if err := host.ip(l.setNeighbours(others, hardwareAddr)); err != nil {
 			return err
 		}
 	}
 	return l.Split(all)
 }
 
-// neighbours sets to which hardware the packets to hosts go.
-func (l *Lab) neighbours(hosts []int, hardware func(host int) string) script {
+// setNeighbours sets the hardware addresses for packets to hosts.
+func (l *Lab) setNeighbours(hosts []int, hardware func(host int) string) script {
 	var s script
 	for _, host := range hosts {
 		s.add("neigh replace %s lladdr %s nud permanent dev eth0", l.Addr(host), hardware(host))
@@ -125,28 +125,28 @@ func (l *Lab) neighbours(hosts []int, hardware func(host int) string) script {
 	return s
 }
 
-// Close gives the network up. It goes when the last process on a host has ended.
+// Close releases the network. It disappears when the last process on a host has ended.
 func (l *Lab) Close() error {
 	var errs []error
 	for _, tap := range l.taps {
 		errs = append(errs, tap.Close())
 	}
-	for _, n := range append(l.hosts, l.middle) {
+	for _, n := range append(l.hosts, l.bridges) {
 		if n != nil {
 			errs = append(errs, n.file.Close())
 		}
 	}
-	l.hosts, l.middle, l.taps = nil, nil, nil
+	l.hosts, l.bridges, l.taps = nil, nil, nil
 	return errors.Join(errs...)
 }
 
 func bridge(i int) string { return fmt.Sprintf("bridge%d", i) }
 func port(i int) string   { return fmt.Sprintf("port%d", i) }
 
-// hardware is an address that is locally administered.
-func hardware(i int) string { return fmt.Sprintf("02:00:00:00:00:%02x", i+1) }
+// hardwareAddr returns a locally administered address.
+func hardwareAddr(i int) string { return fmt.Sprintf("02:00:00:00:00:%02x", i+1) }
 
-// script is commands for ip -batch.
+// script is a list of commands for ip -batch.
 type script struct{ strings.Builder }
 
 func (s *script) add(format string, args ...any) { fmt.Fprintf(s, format+"\n", args...) }

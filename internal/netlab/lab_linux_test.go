@@ -100,7 +100,7 @@ func requireReach(t *testing.T, want []string, sockets []*net.UDPConn) {
 	require.Equal(t, want, through)
 }
 
-func TestWhatIsCutIsLostAndAHealMendsIt(t *testing.T) {
+func TestSplitLosesPacketsUntilHeal(t *testing.T) {
 	l := newLab(t, 3)
 	s := sockets(t, l)
 	all := []string{"0>1", "0>2", "1>0", "1>2", "2>0", "2>1"}
@@ -125,7 +125,7 @@ func TestWhatIsCutIsLostAndAHealMendsIt(t *testing.T) {
 	}
 }
 
-func TestASplitThatMakesNoSenseIsRefused(t *testing.T) {
+func TestInvalidSplitIsRejected(t *testing.T) {
 	l := newLab(t, 2)
 	require.ErrorContains(t, l.Split([]int{0}, []int{0, 1}), "each of the hosts 0 to 1 once at most")
 	require.ErrorContains(t, l.Split([]int{2}), "each of the hosts 0 to 1 once at most")
@@ -133,7 +133,7 @@ func TestASplitThatMakesNoSenseIsRefused(t *testing.T) {
 	require.ErrorContains(t, err, "want 1 to 64")
 }
 
-func TestACommandRunsOnItsHost(t *testing.T) {
+func TestCommandRunsOnHost(t *testing.T) {
 	l := newLab(t, 2)
 	command := append(l.Command(1), "ip", "-brief", "addr")
 	said, err := exec.Command(command[0], command[1:]...).CombinedOutput()
@@ -142,7 +142,7 @@ func TestACommandRunsOnItsHost(t *testing.T) {
 	require.NotContains(t, string(said), l.Addr(0)+"/24")
 }
 
-func TestNothingIsAddedToTheNetworkOfTheMachine(t *testing.T) {
+func TestMachineNetworkIsUnchanged(t *testing.T) {
 	before, err := net.Interfaces()
 	require.NoError(t, err)
 	l := newLab(t, 2)
@@ -156,16 +156,16 @@ func TestNothingIsAddedToTheNetworkOfTheMachine(t *testing.T) {
 	require.NoFileExists(t, path)
 }
 
-func TestWithoutTheToolsItIsUnavailable(t *testing.T) {
+func TestLabWithoutToolsIsUnavailable(t *testing.T) {
 	t.Setenv("PATH", t.TempDir())
 	_, err := New(1)
 	require.ErrorIs(t, err, ErrUnavailable)
 	require.ErrorContains(t, err, `"ip"`)
 }
 
-// TestWhatIsDelayedArrivesLater: datagrams each way, and a stream, whose checksums and segments a
+// TestDelayedPacketArrivesLater: datagrams each way, and a stream, whose checksums and segments a
 // network card would finish.
-func TestWhatIsDelayedArrivesLater(t *testing.T) {
+func TestDelayedPacketArrivesLater(t *testing.T) {
 	const by = 100 * time.Millisecond
 	l := newLab(t, 3)
 	require.NoError(t, l.Delay(by))

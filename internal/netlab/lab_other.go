@@ -4,13 +4,13 @@ package netlab
 
 import "time"
 
-// Lab is a network, which no system but Linux can make.
+// Lab is a network, which only Linux can create.
 type Lab struct{}
 
 // New returns ErrUnavailable.
 func New(int) (*Lab, error) { return nil, ErrUnavailable }
 
-// Addr is never called: there is no Lab.
+// Addr is never called, because no Lab exists.
 func (*Lab) Addr(int) string { return "" }
 
 // Command is never called.

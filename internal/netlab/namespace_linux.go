@@ -10,8 +10,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// namespace is a network namespace. It is there as long as the file is open or a
-// process is in it.
+// namespace is a network namespace. It exists as long as the file is open or a process is in it.
 type namespace struct{ file *os.File }
 
 func newNamespace() (*namespace, error) {
@@ -21,7 +20,7 @@ func newNamespace() (*namespace, error) {
 		}
 	}
 	n := new(namespace)
-	err := astray(func() (err error) {
+	err := onDiscardedThread(func() (err error) {
 		if err := unix.Unshare(unix.CLONE_NEWNET); err != nil {
 			return fmt.Errorf("%w: make a network namespace, which takes root: %w", ErrUnavailable, os.NewSyscallError("unshare", err))
 		}
@@ -36,9 +35,9 @@ func newNamespace() (*namespace, error) {
 	return n, nil
 }
 
-// do calls f on a thread that is in the namespace.
+// do calls f on a thread in the namespace.
 func (n *namespace) do(f func() error) error {
-	return astray(func() error {
+	return onDiscardedThread(func() error {
 		if err := unix.Setns(int(n.file.Fd()), unix.CLONE_NEWNET); err != nil {
 			return fmt.Errorf("netlab: %w", os.NewSyscallError("setns", err))
 		}
@@ -46,17 +45,17 @@ func (n *namespace) do(f func() error) error {
 	})
 }
 
-// astray calls f on a thread that may leave the network of this process.
-func astray(f func() error) error {
+// onDiscardedThread calls f on a thread that may leave the network of this process, and is not used again.
+func onDiscardedThread(f func() error) error {
 	done := make(chan error)
 	go func() {
-		runtime.LockOSThread() // for good: the thread ends with the goroutine
+		runtime.LockOSThread() // without an unlock: the thread ends with the goroutine
 		done <- f()
 	}()
 	return <-done
 }
 
-// path is where other processes find it.
+// path returns the path under which other processes find the namespace.
 func (n *namespace) path() string { return fmt.Sprintf("/proc/%d/fd/%d", os.Getpid(), n.file.Fd()) }
 
 func (n *namespace) command() []string { return []string{"nsenter", "--net=" + n.path(), "--"} }
@@ -66,9 +65,9 @@ func (n *namespace) ip(s script) error {
 	command := append(n.command(), "ip", "-batch", "-")
 	cmd := exec.Command(command[0], command[1:]...)
 	cmd.Stdin = strings.NewReader(s.String())
-	said, err := cmd.CombinedOutput()
+	output, err := cmd.CombinedOutput()
 	if err != nil {
-		return fmt.Errorf("netlab: %w: %s", err, strings.TrimSpace(string(said)))
+		return fmt.Errorf("netlab: %w: %s", err, strings.TrimSpace(string(output)))
 	}
 	return nil
 }
