@@ -6,181 +6,188 @@ import (
 	"github.com/elect-go/elect/algo"
 )
 
-// candidate is what a node does that is nominated, until it leads.
+// candidate is the state of a nominee until it leads.
 type candidate struct {
 	stage stage
 
-	free    algo.Set // who would grant a ballot
-	heardBy algo.Set // who has answered the last question
-	against algo.Set // who has denied the ballot
+	preVotes   algo.Set // members that would grant a ballot
+	responders algo.Set // members that have replied to the last pre-vote
+	denials    algo.Set // members that deny the ballot
 
-	round  uint64  // the last one
-	rounds []round // that no majority has granted, of this ballot
+	lastRequest uint64    // number of the last request
+	requests    []request // requests of this ballot that no majority has granted yet
 }
 
-// stage is how far a nominee is.
+// stage is the progress of a nominee.
 type stage uint8
 
 const (
-	idle   stage = iota // it is none
-	rests               // it was denied a ballot
-	tries               // it asks who would grant one
-	asks                // it has taken one, and asks for it
-	holds               // it leads; with a ballot above that of leader it asks for it
-	yields              // it has ended its leadership, and its work may not have ended yet
+	idle       stage = iota // this node is no nominee
+	backingOff              // its last ballot was denied
+	preVoting               // it asks which members would grant a ballot
+	requesting              // it has taken a ballot and requests grants
+	holding                 // it leads; if its ballot is above the epoch of leader, it requests grants for that ballot
+	draining                // its leadership has ended, and its Lead callback may not have returned yet
 )
 
-// round is one question. It has a deadline of its own, from when it was asked: what is granted after that
-// is worth nothing.
-type round struct {
-	number  uint64
-	granted algo.Set
+// request is one request for grants. It has a timer of its own, which starts when the request is
+// sent. Grants that arrive after its end do not count.
+type request struct {
+	number uint64
+	grants algo.Set
 }
 
-func deadline(round uint64) algo.Timer {
+// requestTimer returns the timer of a request.
+func requestTimer(round uint64) algo.Timer {
 	return algo.Timer("lease/" + strconv.FormatUint(round, 10))
 }
 
-// try asks who would grant a ballot, and takes none before a majority would: higher ballots of those who
-// fail keep the others apart.
-func (n *node) try(env algo.Env) {
-	m := Ask{View: n.view.Stamp(), For: n.options.Duration, Again: n.stage == tries || n.away}
-	if n.free, n.heardBy = nil, nil; !n.away {
-		n.stage = tries
+// startPreVote asks which members would grant a ballot. The node takes a ballot only if a
+// majority would grant it. Otherwise, higher ballots of nominees that fail would keep the others
+// from leading.
+func (n *node) startPreVote(env algo.Env) {
+	m := Ask{View: n.view.Stamp(), For: n.options.Duration, Again: n.stage == preVoting || n.withdrawn}
+	if n.preVotes, n.responders = nil, nil; !n.withdrawn {
+		n.stage = preVoting
 	}
 	env.SetTimer(timerRetry, n.options.retry/2, 3*n.options.retry/2)
-	n.broadcast(env, repeated(m, m.Again))
+	n.broadcast(env, asPeriodic(m, m.Again))
 }
 
-// answered takes a Reply.
-func (n *node) answered(env algo.Env, from algo.NodeID, m Reply) {
-	n.heard = max(n.heard, m.Max)
+// handleReply handles a Reply.
+func (n *node) handleReply(env algo.Env, from algo.NodeID, m Reply) {
+	n.highestBallot = max(n.highestBallot, m.Max)
 	switch {
-	case m.Ballot == 0 && (n.stage == tries || n.away):
-		n.weigh(env, from, m.Yes)
-	case m.Ballot == 0 && n.stage == holds && !m.Yes:
-		env.Send(from, n.request()) // a member that has restarted does not know the leader
-	case m.Ballot != n.ballot || n.stage < asks:
+	case m.Ballot == 0 && (n.stage == preVoting || n.withdrawn):
+		n.countPreVote(env, from, m.Yes)
+	case m.Ballot == 0 && n.stage == holding && !m.Yes:
+		env.Send(from, n.requestMessage()) // a member that has restarted does not know the leader
+	case m.Ballot != n.ballot || n.stage < requesting:
 	case m.Yes:
-		n.granted(env, from, m.Round)
+		n.recordGrant(env, from, m.Round)
 	default:
-		n.refused(env, from, m.Max)
+		n.recordDenial(env, from, m.Max)
 	}
 }
 
-// weigh counts who would grant a ballot. When a majority has answered, who leads is told: it may hand over to
-// this node, unless that has promised yet another.
-func (n *node) weigh(env algo.Env, from algo.NodeID, free bool) {
-	if n.free.Remove(from); free {
-		n.free.Add(from)
+// countPreVote records whether a member would grant a ballot. When a majority has replied, this
+// node informs the leader, which may hand over to it, unless this node's own grant is for yet
+// another member.
+func (n *node) countPreVote(env algo.Env, from algo.NodeID, wouldGrant bool) {
+	if n.preVotes.Remove(from); wouldGrant {
+		n.preVotes.Add(from)
 	}
-	before := n.majority(n.heardBy)
-	n.heardBy.Add(from)
-	if before || !n.majority(n.heardBy) {
+	hadQuorum := n.isQuorum(n.responders)
+	n.responders.Add(from)
+	if hadQuorum || !n.isQuorum(n.responders) {
 		return
 	}
-	if n.patience(env); n.away {
-		n.stepAside(env, false)
+	if n.armWithdrawTimer(env); n.withdrawn {
+		n.setWithdrawn(env, false)
 	}
-	if n.view.Contains(n.leader.ID) && (!n.promise.on || n.promise.to == n.leader.ID) {
+	if n.view.Contains(n.leader.ID) && (!n.grant.active || n.grant.to == n.leader.ID) {
 		env.Send(n.leader.ID, Ask{View: n.view.Stamp(), For: n.options.Duration, Heard: true})
 	}
 }
 
-// stand takes a ballot.
-func (n *node) stand(env algo.Env) {
-	n.stage, n.against = asks, nil
+// takeBallot takes a new ballot and requests grants for it.
+func (n *node) takeBallot(env algo.Env) {
+	n.stage, n.denials = requesting, nil
 	env.StopTimer(timerRetry)
-	n.ballot, n.vote, n.kept = max(n.ballot+1, n.heard+1, n.nominee.Epoch), n.self, n.options.Duration
-	n.ask(env)
+	n.ballot, n.vote, n.grantDuration = max(n.ballot+1, n.highestBallot+1, n.nominee.Epoch), n.self, n.options.Duration
+	n.requestGrants(env)
 }
 
-// ask begins a round. What it brings ends a term after this moment, not after the answers.
-func (n *node) ask(env algo.Env) {
-	n.round++
-	n.rounds = append(n.rounds, round{number: n.round})
-	env.(algo.LeaseEnv).SetDeadline(deadline(n.round), n.options.term())
+// requestGrants sends a request. A lease that it brings lasts usableDuration from now, not from
+// the replies.
+func (n *node) requestGrants(env algo.Env) {
+	n.lastRequest++
+	n.requests = append(n.requests, request{number: n.lastRequest})
+	env.(algo.LeaseEnv).SetDeadline(requestTimer(n.lastRequest), n.options.usableDuration())
 	env.SetTimer(timerRenew, n.options.Renew, n.options.Renew)
-	n.broadcast(env, n.request())
-	n.count(env)
+	n.broadcast(env, n.requestMessage())
+	n.countGrants(env)
 }
 
-// request is what this node asks in the current round. It repeats itself while this node leads.
-func (n *node) request() algo.Message {
-	leads := n.leader == algo.Leader{Epoch: n.ballot, ID: n.self}
-	return repeated(Ask{Ballot: n.ballot, Round: n.round, View: n.view.Stamp(), For: n.options.Duration, Holds: leads, Again: leads}, leads)
+// requestMessage returns the message of the current request. It is periodic while this node
+// leads.
+func (n *node) requestMessage() algo.Message {
+	isLeader := n.leader == algo.Leader{Epoch: n.ballot, ID: n.self}
+	return asPeriodic(Ask{Ballot: n.ballot, Round: n.lastRequest, View: n.view.Stamp(), For: n.options.Duration, Holds: isLeader, Again: isLeader}, isLeader)
 }
 
-// granted counts a promise. It is for the rounds before, too.
-func (n *node) granted(env algo.Env, from algo.NodeID, round uint64) {
-	n.against.Remove(from)
-	for i := range n.rounds {
-		if n.rounds[i].number <= round {
-			n.rounds[i].granted.Add(from)
+// recordGrant records a grant. It counts for the request with that number and for earlier ones.
+func (n *node) recordGrant(env algo.Env, from algo.NodeID, round uint64) {
+	n.denials.Remove(from)
+	for i := range n.requests {
+		if n.requests[i].number <= round {
+			n.requests[i].grants.Add(from)
 		}
 	}
-	n.count(env)
+	n.countGrants(env)
 }
 
-// count looks for the last round that a majority has granted. The lease ends with its deadline.
-func (n *node) count(env algo.Env) {
-	for i := len(n.rounds) - 1; i >= 0; i-- {
-		if r := n.rounds[i]; n.majority(r.granted) {
-			for _, earlier := range n.rounds[:i] {
-				env.StopTimer(deadline(earlier.number))
+// countGrants finds the last request that a majority has granted. The lease ends with the timer
+// of that request.
+func (n *node) countGrants(env algo.Env) {
+	for i := len(n.requests) - 1; i >= 0; i-- {
+		if r := n.requests[i]; n.isQuorum(r.grants) {
+			for _, earlier := range n.requests[:i] {
+				env.StopTimer(requestTimer(earlier.number))
 			}
-			env.StopTimer(deadline(n.lease))
-			n.rounds = n.rounds[i+1:]
-			n.lease = r.number
-			env.(algo.LeaseEnv).Bound(deadline(n.lease))
-			n.lead(env)
+			env.StopTimer(requestTimer(n.leaseRequest))
+			n.requests = n.requests[i+1:]
+			n.leaseRequest = r.number
+			env.(algo.LeaseEnv).Bound(requestTimer(n.leaseRequest))
+			n.becomeLeader(env)
 			return
 		}
 	}
 }
 
-// refused counts who does not promise.
-func (n *node) refused(env algo.Env, from algo.NodeID, highest algo.Epoch) {
-	n.against.Add(from)
+// recordDenial records a member that denies the ballot.
+func (n *node) recordDenial(env algo.Env, from algo.NodeID, highest algo.Epoch) {
+	n.denials.Add(from)
 	switch {
-	case n.stage == asks && !n.couldWin():
-		n.rest(env)
-	case n.stage == holds && highest > n.ballot:
-		n.outbid(env)
+	case n.stage == requesting && !n.canWin():
+		n.backOff(env)
+	case n.stage == holding && highest > n.ballot:
+		n.raiseBallot(env)
 	}
 }
 
-// couldWin reports whether a majority has not denied the ballot.
-func (n *node) couldWin() bool { return n.view.Len()-n.among(n.against) >= n.view.Quorum() }
+// canWin reports whether a majority can still grant the ballot.
+func (n *node) canWin() bool { return n.view.Len()-n.countMembers(n.denials) >= n.view.Quorum() }
 
-// rest lets others go first, for a time that is not the same for all.
-func (n *node) rest(env algo.Env) {
-	n.giveUp(env)
-	n.stage = rests
+// backOff ends the candidacy and starts the next one after a random time, so that other nominees
+// can go first.
+func (n *node) backOff(env algo.Env) {
+	n.endCandidacy(env)
+	n.stage = backingOff
 	env.SetTimer(timerRetry, n.options.retry/2, 3*n.options.retry/2)
 }
 
-// giveUp ends a candidacy.
-func (n *node) giveUp(env algo.Env) {
-	if !n.away {
+// endCandidacy ends the candidacy of this node.
+func (n *node) endCandidacy(env algo.Env) {
+	if !n.withdrawn {
 		env.StopTimer(timerRetry)
 	}
-	if n.stage == asks {
-		n.end(env)
-		n.release(env)
+	if n.stage == requesting {
+		n.clearLease(env)
+		n.sendRelease(env)
 	}
 	n.stage = idle
 }
 
-// Ungranted is who keeps this node from leading, which is nominated, or stands aside, while it knows of no leader:
-// whose promise it waits for, its own as well.
+// Ungranted returns the members whose grant this node waits for, which can include itself, and
+// whether it is a nominee or has withdrawn while it knows of no leader.
 func (n *node) Ungranted() (missing []algo.NodeID, nominated bool) {
-	if n.nominee.ID != n.self && !n.away || !n.view.MayLead(n.self) || n.stage >= holds || !n.leader.Vacant() {
+	if n.nominee.ID != n.self && !n.withdrawn || !n.view.MayLead(n.self) || n.stage >= holding || !n.leader.Vacant() {
 		return nil, false
 	}
-	granted, own := n.free, !n.promise.on
-	if n.stage == asks && len(n.rounds) > 0 {
-		granted, own = n.rounds[0].granted, true
+	granted, own := n.preVotes, !n.grant.active
+	if n.stage == requesting && len(n.requests) > 0 {
+		granted, own = n.requests[0].grants, true
 	}
 	for m := range n.view.All() {
 		if !granted.Has(m.ID) && (m.ID != n.self || !own) {

@@ -10,7 +10,7 @@ import (
 	"github.com/elect-go/elect/internal/testkit"
 )
 
-// with is an algorithm with a lease around it, for a network.
+// with returns an algorithm with a lease, for a network.
 func with(t testing.TB, inner string, timing algo.Timing) algo.Spec {
 	t.Helper()
 	spec, err := builtin.Registry()[inner](timing, nil)
@@ -23,8 +23,8 @@ func with(t testing.TB, inner string, timing algo.Timing) algo.Spec {
 	return spec
 }
 
-// within is how long all may take to agree: a lease has to end first, that one may have who is not there, and
-// the promises that somebody has forgotten whom he gave.
+// within returns the options with the maximum time to agree. A lease of a crashed leader must expire first, and
+// so must the grants of restarted voters.
 func within(t algo.Timing) algotest.Options {
 	return algotest.Options{Timing: t, Within: t.Bound() + 3*lease.Defaults(t).Duration}
 }

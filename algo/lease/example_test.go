@@ -8,7 +8,7 @@ import (
 	"github.com/elect-go/elect/algo/lease"
 )
 
-// A lease around bully: a majority grants what bully only nominates.
+// Bully with a lease: bully elects the nominee, and a majority grants the lease.
 func ExampleWrap() {
 	inner, err := bully.Factory(algo.LAN(), nil)
 	if err != nil {

@@ -2,50 +2,51 @@ package lease
 
 import "github.com/elect-go/elect/algo"
 
-// holder is what a node does that leads.
+// holder is the state of a node that leads.
 type holder struct {
-	lease   uint64 // the round with whose deadline the lease ends; 0 for none
-	since   uint64 // the first round that this node asked since it leads, and since the members are who they are now
-	working bool   // the work of a leadership may be going on, also after it
+	leaseRequest uint64 // request with whose timer the lease ends; 0 if there is no lease
+	firstValid   uint64 // first request of this leadership with the current members
+	workRunning  bool   // the Lead callback may be running, possibly after the leadership
 }
 
-// lead announces this node in its ballot, which a majority has granted.
-func (n *node) lead(env algo.Env) {
+// becomeLeader announces this node as leader in its ballot, which a majority has granted.
+func (n *node) becomeLeader(env algo.Env) {
 	l := algo.Leader{Epoch: n.ballot, ID: n.self}
-	if n.leader == l || n.stage == yields {
+	if n.leader == l || n.stage == draining {
 		return
 	}
-	n.stage, n.leader, n.working = holds, l, n.options.Drain > 0
+	n.stage, n.leader, n.workRunning = holding, l, n.options.Drain > 0
 	env.StopTimer(timerFollow)
-	env.StopTimer(timerAside)
+	env.StopTimer(timerWithdraw)
 	env.Announce(l)
-	n.since = n.round + 1
-	n.ask(env) // so all hear of it
+	n.firstValid = n.lastRequest + 1
+	n.requestGrants(env) // announces the leader to all
 }
 
-// outbid takes a ballot above those that others have, who cannot follow a lower one. The lease of the old
-// one runs on, and there is nobody in between.
-func (n *node) outbid(env algo.Env) {
-	if !n.couldWin() {
-		n.yield(env)
+// raiseBallot takes a ballot above those of members that cannot follow the current one. The lease
+// of the current ballot continues, so there is no gap.
+func (n *node) raiseBallot(env algo.Env) {
+	if !n.canWin() {
+		n.startDrain(env)
 		return
 	}
-	n.ballot, n.kept = max(n.ballot, n.heard)+1, n.options.Duration
-	n.forget(env)
-	n.ask(env)
+	n.ballot, n.grantDuration = max(n.ballot, n.highestBallot)+1, n.options.Duration
+	n.dropRequests(env)
+	n.requestGrants(env)
 }
 
-// yield ends the leadership of this node, and later its lease. It goes on renewing that until its work has
-// returned.
-func (n *node) yield(env algo.Env) {
-	n.stage = yields
-	n.vacate(env)
+// startDrain ends the leadership of this node. The lease ends later: the node renews it until the
+// Lead callback has returned.
+func (n *node) startDrain(env algo.Env) {
+	n.stage = draining
+	n.announceVacancy(env)
 	env.SetTimer(timerDrain, n.options.Drain, n.options.Drain)
 }
 
-// drained has waited for the work long enough. The lease runs out.
-func (n *node) drained(env algo.Env) {
-	if n.working {
+// handleDrainTimeout handles the end of the wait for the Lead callback. The node stops renewing,
+// and the lease expires.
+func (n *node) handleDrainTimeout(env algo.Env) {
+	if n.workRunning {
 		env.Note("renews its lease no more, although its work has not returned")
 		env.StopTimer(timerRenew)
 		return
@@ -53,74 +54,75 @@ func (n *node) drained(env algo.Env) {
 	n.handOver(env)
 }
 
-// Returned lets others lead, as soon as nothing of this node works any more.
+// Returned lets other members lead, once the Lead callback has returned.
 func (n *node) Returned(env algo.Env) {
-	if !n.working || n.stage == holds {
-		return // it is not about the leadership that is on
+	if !n.workRunning || n.stage == holding {
+		return // not for the current leadership
 	}
-	if n.working = false; n.stage != asks {
+	if n.workRunning = false; n.stage != requesting {
 		n.handOver(env)
 	}
-	n.consider(env)
+	n.advance(env)
 }
 
-// handOver ends the lease of this node, and then the promises of others.
+// handOver ends the lease of this node, and then the grants of the voters.
 func (n *node) handOver(env algo.Env) {
-	if n.stage == yields {
-		n.lose(env)
+	if n.stage == draining {
+		n.loseLease(env)
 	}
-	n.release(env)
+	n.sendRelease(env)
 }
 
-// over is the deadline of a round.
-func (n *node) over(env algo.Env, t algo.Timer) {
+// handleDeadline handles the end of the time of a request.
+func (n *node) handleDeadline(env algo.Env, t algo.Timer) {
 	switch {
-	case t == deadline(n.lease):
+	case t == requestTimer(n.leaseRequest):
 		env.Note("has not heard of a majority for the time of its lease")
-		n.lose(env)
-	case n.stage == asks:
-		n.rest(env)
-	case len(n.rounds) > 0 && t == deadline(n.rounds[0].number):
-		n.rounds = n.rounds[1:]
+		n.loseLease(env)
+	case n.stage == requesting:
+		n.backOff(env)
+	case len(n.requests) > 0 && t == requestTimer(n.requests[0].number):
+		n.requests = n.requests[1:]
 	}
 }
 
-// lose ends a leadership with its lease.
-func (n *node) lose(env algo.Env) {
+// loseLease ends the leadership together with its lease.
+func (n *node) loseLease(env algo.Env) {
 	env.StopTimer(timerDrain)
-	n.end(env)
+	n.clearLease(env)
 	n.stage = idle
-	n.vacate(env)
+	n.announceVacancy(env)
 }
 
-// end ends the lease of this node, if it has one, and all that it has asked.
-func (n *node) end(env algo.Env) {
-	n.forget(env)
+// clearLease ends the lease, if there is one, and all requests.
+func (n *node) clearLease(env algo.Env) {
+	n.dropRequests(env)
 	env.StopTimer(timerRenew)
-	env.StopTimer(deadline(n.lease))
-	n.lease = 0
+	env.StopTimer(requestTimer(n.leaseRequest))
+	n.leaseRequest = 0
 }
 
-// forget leaves the rounds that no majority has granted yet.
-func (n *node) forget(env algo.Env) {
-	for _, r := range n.rounds {
-		env.StopTimer(deadline(r.number))
+// dropRequests drops the requests that no majority has granted yet.
+func (n *node) dropRequests(env algo.Env) {
+	for _, r := range n.requests {
+		env.StopTimer(requestTimer(r.number))
 	}
-	n.rounds = nil
+	n.requests = nil
 }
 
-// release lets those who have promised this node something promise it to another. That waits for all that
-// it has worked.
-func (n *node) release(env algo.Env) {
-	if n.working {
+// sendRelease ends the grants for this node early, so that the voters can grant to another. It
+// does nothing while a Lead callback of this node may still run.
+func (n *node) sendRelease(env algo.Env) {
+	if n.workRunning {
 		return
 	}
 	n.broadcast(env, Release{n.ballot})
 	if n.vote == n.self {
-		n.kept = 0
+		n.grantDuration = 0
 	}
 }
 
-// Backed reports whether this node leads and a majority of the members as they are now has promised it since. So a
-// change of the members that its host begins has a whole lease for the saves that it takes.
-func (n *node) Backed() bool { return n.stage == holds && n.lease >= n.since }
+// Backed reports whether this node leads and a majority of the current members has granted its
+// lease since the last change of members. A change that the driver starts now has a whole lease
+// for its saves.
+func (n *node) Backed() bool { return n.stage == holding && n.leaseRequest >= n.firstValid }

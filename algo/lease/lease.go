@@ -1,32 +1,47 @@
-// Package lease puts a lease around an election algorithm, whichever it is: of the leaders that the
-// members have there is at most one at any moment, as long as the rates of their clocks are within
-// [Options].Drift.
+// Package lease adds a lease to an election algorithm. At any moment, at most one member leads,
+// as long as the rates of the members' clocks are within [Options].Drift.
 //
-// The inner algorithm only nominates. Who is nominated asks all members, and leads while a majority of them,
-// dead or alive, has promised to have no other: each by its own clock, for [Options].Duration after it was
-// asked. A leader counts on less, from the time when it asked (Gray and Cheriton, "Leases", 1989). Each
-// candidacy has a ballot, in which a member promises only one, saved before it answers (Lamport, "The
-// part-time parliament", 1998; other names for it are term and view number). It is the epoch that is announced,
-// and so a token that only rises.
+// The inner algorithm elects a nominee. The nominee requests the lease from all members, and
+// leads while a majority of all members, including crashed ones, has granted it. A grant is a
+// promise to accept no other leader for [Options].Duration, by the voter's own clock, from the
+// time when the voter receives the request. The leader counts on a shorter time, by its own
+// clock, from the time when it sent the request (Gray and Cheriton, "Leases", 1989). Each
+// candidacy has a ballot. A member grants a ballot to one nominee only, and saves this before it
+// replies (Lamport, "The part-time parliament", 1998; other texts call a ballot term or view
+// number). The ballot becomes the epoch of the leadership, so fencing tokens only increase.
 //
-// # What it promises
+// For example, bully elects n3 of three members. n3 first asks n1 and n2 whether they would grant
+// the lease. n1 would, so n3 takes ballot 1 and requests it. When n1 has granted it, n3 leads in
+// epoch 1, and renews the lease as long as it leads.
 //
-// One leader at any moment, whatever is lost, late, doubled or restarted; one in an epoch; epochs that rise.
-// A leadership ends with its lease even where the leader hears of nothing. After a crash the lease runs out
-// before there is another leader: what the dead one began may still be on its way.
+// # Guarantees
 //
-// # What it does not promise
+// There is at most one leader at any moment and at most one in each epoch, whatever is lost,
+// late, duplicated or restarted. Epochs increase. A leadership ends with its lease, even if the
+// leader receives no message. After a crash, the lease of the old leader expires before another
+// leads, because operations that it started may still be in flight.
 //
-// A leader where no majority hears each other, or agrees on a nominee. With [Options].TrustEvidence one at any
-// moment where something refuses connections on behalf of a process that lives.
-// A process that did not run, and does not know it yet, may for an instant believe that it leads: what must
-// not suffer from that checks tokens. And work that goes on after its context is not the leader's any more.
+// # Non-guarantees
 //
-// # How it is cut
+// There is no leader if no majority can communicate, or if the inner algorithms nominate
+// different members. With [Options].TrustEvidence, there can be two leaders if some device
+// refuses connections on behalf of a live process. A process that was stopped and does not know
+// it yet can believe for an instant that it leads. An operation that must not suffer from that
+// needs a fencing token. An application that continues to work after its context ends does so
+// without the lease.
 //
-// voter.go is what a member promises to others; candidate.go is what one does that is nominated until it
-// leads, holder.go what one does that leads, and aside.go what one does that reaches no majority. Members
-// that come and go are the host's affair: see [algo.Lessee].
+// # Cost
+//
+// A leader sends a request to each of the N−1 other members in each [Options].Renew interval, and
+// they reply. An election takes one more round trip than the inner algorithm to ask for grants,
+// and one to request them. Each grant is saved. The first grant of a ballot costs each voter a
+// save; renewals cost none.
+//
+// # Files
+//
+// voter.go grants the lease to other members. candidate.go is the part of a nominee until it
+// leads, holder.go the part of a leader, and withdraw.go the part of a nominee that reaches no
+// majority. The driver changes the members: see [algo.Lessee].
 package lease
 
 import (
@@ -39,10 +54,10 @@ import (
 	"github.com/elect-go/elect/algo"
 )
 
-// Suffix is what an algorithm with a lease has behind its name.
+// Suffix is appended to the name of an algorithm with a lease.
 const Suffix = "+lease"
 
-// Wrap puts a lease around an algorithm, for a network of that timing.
+// Wrap adds a lease to an algorithm, for a network with timing t.
 func Wrap(inner algo.Spec, t algo.Timing, o Options) (algo.Spec, error) {
 	spec, err := algo.Build("lease", t, o, nil, func(o Options, c *algo.OptionCheck) algo.Spec {
 		o.check(c)
@@ -65,182 +80,185 @@ func Wrap(inner algo.Spec, t algo.Timing, o Options) (algo.Spec, error) {
 
 // node is one member: voter, candidate and holder.
 type node struct {
-	self    algo.NodeID
-	options Options
-	inner   algo.Algorithm
-	nominee algo.Leader // whom inner has announced
-	view    algo.View
-	seats   algo.View // for inner
+	self      algo.NodeID
+	options   Options
+	inner     algo.Algorithm
+	nominee   algo.Leader // last announcement of inner
+	view      algo.View
+	innerView algo.View // view of the inner algorithm
 
-	// ballot is the highest in which this node takes part, and vote whom it has promised that, or follows
-	// in it. Both are saved, with kept: how long a promise may be on. It is 0 for
-	// who has given its own ballot up, and has promised nobody anything since.
-	ballot algo.Epoch
-	vote   algo.NodeID
-	kept   time.Duration
+	// ballot is the highest ballot in which this node takes part. vote is the member to which
+	// this node has granted it, or which this node follows in it. grantDuration is the maximum
+	// time that the grant may last; it is 0 if this node has given up its own ballot and granted
+	// nothing since. All three are saved.
+	ballot        algo.Epoch
+	vote          algo.NodeID
+	grantDuration time.Duration
 
-	leader algo.Leader // announced
-	heard  algo.Epoch  // the highest ballot that others have said
+	leader        algo.Leader // last announcement
+	highestBallot algo.Epoch  // highest ballot in any message of a peer
 
 	voter
 	candidate
 	holder
-	absence
+	withdrawal
 }
 
-// The timers, beside one for each round: see deadline.
+// The timers, in addition to one for each request: see requestTimer.
 const (
-	timerPromise algo.Timer = "lease/promise" // ends what this node has promised
-	timerFollow  algo.Timer = "lease/follow"  // ends its trust in a leader that is silent
-	timerRetry   algo.Timer = "lease/retry"
-	timerRenew   algo.Timer = "lease/renew"
-	timerDrain   algo.Timer = "lease/drain"
+	timerGrant  algo.Timer = "lease/promise" // end of this node's grant
+	timerFollow algo.Timer = "lease/follow"  // end of the wait for a request of the leader
+	timerRetry  algo.Timer = "lease/retry"   // next pre-vote
+	timerRenew  algo.Timer = "lease/renew"   // next renewal
+	timerDrain  algo.Timer = "lease/drain"   // end of the wait for the Lead callback
 )
 
-// nomination is the Env of the inner algorithm. It announces nobody: it nominates.
-type nomination struct {
+// innerEnv is the Env of the inner algorithm. Its announcements are nominations.
+type innerEnv struct {
 	algo.Env
 	n *node
 }
 
-func (e nomination) Announce(l algo.Leader) { e.n.nominee = l }
+func (e innerEnv) Announce(l algo.Leader) { e.n.nominee = l }
 
-// Start has a node that has taken part before keep what it may have promised. It does not know since when. It
-// reports to the member that it promised: if that one still leads, this node follows without waiting for a renewal.
+// Start starts the node. A node that has taken part before keeps the grant that it may have
+// given. It does not know how old the grant is. It reports to the member with the grant: if that
+// member still leads, this node follows it without waiting for a renewal.
 func (n *node) Start(env algo.Env, view algo.View, saved algo.Stable) {
 	n.view, n.ballot, n.vote = view, saved.Epoch, saved.Vote
-	if kept := Promised(saved.Extra); kept > 0 && !(n.options.TrustEvidence && saved.Vote == n.self) {
-		n.kept = max(kept, n.options.Duration)
-		n.promise = promise{on: true, to: saved.Vote, ballot: saved.Epoch}
-		env.SetTimer(timerPromise, n.kept, n.kept)
+	if granted := Promised(saved.Extra); granted > 0 && !(n.options.TrustEvidence && saved.Vote == n.self) {
+		n.grantDuration = max(granted, n.options.Duration)
+		n.grant = grant{active: true, to: saved.Vote, ballot: saved.Epoch}
+		env.SetTimer(timerGrant, n.grantDuration, n.grantDuration)
 		if saved.Vote != n.self && view.Contains(saved.Vote) {
 			env.Send(saved.Vote, Reply{Max: n.ballot})
 		}
 	}
 	n.adoptConfigTerm(env)
-	n.seats = n.seated()
-	n.inner.Start(nomination{env, n}, n.seats, algo.Stable{})
-	n.consider(env)
+	n.innerView = n.computeInnerView()
+	n.inner.Start(innerEnv{env, n}, n.innerView, algo.Stable{})
+	n.advance(env)
 }
 
 func (n *node) Receive(env algo.Env, from algo.NodeID, m algo.Message) {
 	switch m := m.(type) {
 	case Ask:
-		n.asked(env, from, m)
+		n.handleAsk(env, from, m)
 	case Reply:
-		n.answered(env, from, m)
+		n.handleReply(env, from, m)
 	case Release:
-		n.released(env, from, m.Ballot)
+		n.handleRelease(env, from, m.Ballot)
 	case Aside:
-		n.hearAside(env, from, m)
+		n.handleAside(env, from, m)
 	default:
-		if n.seats.Contains(from) {
-			n.inner.Receive(nomination{env, n}, from, m)
+		if n.innerView.Contains(from) {
+			n.inner.Receive(innerEnv{env, n}, from, m)
 		}
 	}
-	n.consider(env)
+	n.advance(env)
 }
 
 func (n *node) Expire(env algo.Env, t algo.Timer) {
 	switch {
 	case !strings.HasPrefix(string(t), "lease/"):
-		n.inner.Expire(nomination{env, n}, t)
-	case t == timerPromise:
-		n.promise = promise{}
+		n.inner.Expire(innerEnv{env, n}, t)
+	case t == timerGrant:
+		n.grant = grant{}
 	case t == timerFollow:
-		n.vacate(env)
+		n.announceVacancy(env)
 	case t == timerRetry:
-		n.try(env)
+		n.startPreVote(env)
 	case t == timerRenew:
-		n.ask(env)
+		n.requestGrants(env)
 	case t == timerDrain:
-		n.drained(env)
-	case t == timerAside:
-		n.stepAside(env, true)
+		n.handleDrainTimeout(env)
+	case t == timerWithdraw:
+		n.setWithdrawn(env, true)
 	case strings.HasPrefix(string(t), "lease/back/"):
-		n.expireAside(env, t)
+		n.expireWithdrawal(env, t)
 	default:
-		n.over(env, t)
+		n.handleDeadline(env, t)
 	}
-	n.consider(env)
+	n.advance(env)
 }
 
 func (n *node) Suspect(env algo.Env, peer algo.NodeID) {
 	if n.leader.ID == peer {
-		n.vacate(env)
+		n.announceVacancy(env)
 	}
-	if n.seats.Contains(peer) {
-		n.inner.Suspect(nomination{env, n}, peer)
+	if n.innerView.Contains(peer) {
+		n.inner.Suspect(innerEnv{env, n}, peer)
 	}
-	n.consider(env)
+	n.advance(env)
 }
 
 func (n *node) Trust(env algo.Env, peer algo.NodeID) {
-	if n.seats.Contains(peer) {
-		n.inner.Trust(nomination{env, n}, peer)
+	if n.innerView.Contains(peer) {
+		n.inner.Trust(innerEnv{env, n}, peer)
 	}
-	n.consider(env)
+	n.advance(env)
 }
 
 func (n *node) Campaign(env algo.Env) {
-	n.inner.Campaign(nomination{env, n})
-	n.consider(env)
+	n.inner.Campaign(innerEnv{env, n})
+	n.advance(env)
 }
 
-// Reconfigure has a leader, or a candidate, ask again: those who have granted were others.
+// Reconfigure replaces the view. A leader or candidate requests its grants again, because the
+// voters may have changed.
 func (n *node) Reconfigure(env algo.Env, view algo.View) {
 	n.view = view
 	n.adoptConfigTerm(env)
-	n.since = n.round + 1
-	if n.stage == asks || n.stage == holds {
-		n.ask(env)
+	n.firstValid = n.lastRequest + 1
+	if n.stage == requesting || n.stage == holding {
+		n.requestGrants(env)
 	}
 	if n.leader.ID != n.self && !view.MayLead(n.leader.ID) {
-		n.vacate(env)
+		n.announceVacancy(env)
 	}
-	n.reseat(env)
-	n.consider(env)
+	n.updateInnerView(env)
+	n.advance(env)
 }
 
-// adoptConfigTerm raises the ballot to the epoch of the leader that has made the view: ballots up to that one
-// are over.
+// adoptConfigTerm raises the ballot to the epoch of the leader that created the view. Ballots up
+// to that epoch have ended.
 func (n *node) adoptConfigTerm(env algo.Env) {
 	if term := n.view.Stamp().Epoch; term > n.ballot {
 		n.ballot, n.vote = term, algo.NodeID{}
-		if n.stage >= asks {
-			n.lose(env)
+		if n.stage >= requesting {
+			n.loseLease(env)
 		}
 	}
 }
 
-// consider does what follows from what has happened.
-func (n *node) consider(env algo.Env) {
-	mine := n.nominee.ID == n.self && n.view.MayLead(n.self) && !n.away
+// advance performs the steps that the last event made possible.
+func (n *node) advance(env algo.Env) {
+	isNominee := n.nominee.ID == n.self && n.view.MayLead(n.self) && !n.withdrawn
 	switch {
-	case mine && n.stage == idle && (n.options.Preempt || n.leader.Vacant()):
-		n.patience(env)
-		n.try(env)
-	case !mine && n.stage > idle && n.stage < holds:
-		n.giveUp(env)
-		if !n.away {
-			env.StopTimer(timerAside)
+	case isNominee && n.stage == idle && (n.options.Preempt || n.leader.Vacant()):
+		n.armWithdrawTimer(env)
+		n.startPreVote(env)
+	case !isNominee && n.stage > idle && n.stage < holding:
+		n.endCandidacy(env)
+		if !n.withdrawn {
+			env.StopTimer(timerWithdraw)
 		}
-	case n.stage == holds && !n.view.MayLead(n.self):
-		n.yield(env)
+	case n.stage == holding && !n.view.MayLead(n.self):
+		n.startDrain(env)
 	}
-	if n.stage == tries && !n.promise.on && n.majority(n.free) {
-		n.stand(env)
+	if n.stage == preVoting && !n.grant.active && n.isQuorum(n.preVotes) {
+		n.takeBallot(env)
 	}
-	n.relent(env)
+	n.notifyFree(env)
 }
 
-// majority reports whether those, who are others, and this node are a majority of the members.
-func (n *node) majority(those algo.Set) bool { return 1+n.among(those) >= n.view.Quorum() }
+// isQuorum reports whether this node and the members among others are a quorum.
+func (n *node) isQuorum(others algo.Set) bool { return 1+n.countMembers(others) >= n.view.Quorum() }
 
-// among counts those who are members.
-func (n *node) among(those algo.Set) (count int) {
+// countMembers returns the number of members among others.
+func (n *node) countMembers(others algo.Set) (count int) {
 	for m := range n.view.All() {
-		if those.Has(m.ID) {
+		if others.Has(m.ID) {
 			count++
 		}
 	}
@@ -253,24 +271,25 @@ func (n *node) broadcast(env algo.Env, m algo.Message) {
 	}
 }
 
-// vacate announces that nobody is known to lead.
-func (n *node) vacate(env algo.Env) {
+// announceVacancy announces that this node knows of no leader.
+func (n *node) announceVacancy(env algo.Env) {
 	if !n.leader.Vacant() {
 		n.leader.ID = algo.NodeID{}
 		env.Announce(n.leader)
 	}
 }
 
-// Stable is the ballot and the vote, with kept in Extra. The inner algorithm keeps nothing across a crash: it only
-// nominates, and a save that it waited for would delay each election.
+// Stable returns the ballot, the vote, and the duration of the grant as Extra. The inner
+// algorithm saves nothing across a crash: it only elects a nominee, and each election would wait
+// for its save.
 func (n *node) Stable() algo.Stable {
-	return algo.Stable{Epoch: n.ballot, Vote: n.vote, Extra: strconv.FormatInt(int64(n.kept), 10)}
+	return algo.Stable{Epoch: n.ballot, Vote: n.vote, Extra: strconv.FormatInt(int64(n.grantDuration), 10)}
 }
 
-// Promised is how long the promise may last that a member has kept as Extra; 0 if Extra is of no lease. One that
-// starts without a lease has to let so much time pass first.
+// Promised returns the maximum time for which the grant in the saved Extra can last, or 0 if
+// Extra is not from a lease. A member that starts without a lease must wait for that time first.
 func Promised(extra string) time.Duration {
-	kept, _, _ := strings.Cut(extra, " ") // earlier builds kept the inner algorithm's part behind it
+	kept, _, _ := strings.Cut(extra, " ") // earlier versions appended the state of the inner algorithm
 	duration, _ := strconv.ParseInt(kept, 10, 64)
 	return time.Duration(duration)
 }
@@ -278,13 +297,13 @@ func Promised(extra string) time.Duration {
 func (n *node) Clone() algo.Algorithm {
 	clone := *n
 	clone.inner = n.inner.Clone()
-	for _, set := range []*algo.Set{&clone.denied, &clone.free, &clone.heardBy, &clone.against} {
+	for _, set := range []*algo.Set{&clone.waiters, &clone.preVotes, &clone.responders, &clone.denials} {
 		*set = slices.Clone(*set)
 	}
-	clone.seen = slices.Clone(n.seen)
-	clone.rounds = slices.Clone(n.rounds)
-	for i := range clone.rounds {
-		clone.rounds[i].granted = slices.Clone(n.rounds[i].granted)
+	clone.withdrawals = slices.Clone(n.withdrawals)
+	clone.requests = slices.Clone(n.requests)
+	for i := range clone.requests {
+		clone.requests[i].grants = slices.Clone(n.requests[i].grants)
 	}
 	return &clone
 }

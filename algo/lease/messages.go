@@ -6,34 +6,36 @@ import (
 	"github.com/elect-go/elect/algo"
 )
 
-// Ask asks for the promise to have no other leader; with a Ballot of 0, who would promise that now.
+// Ask requests a grant: a promise to accept no other leader. With a Ballot of 0 it is a pre-vote,
+// which asks whether the receiver would grant one now.
 type Ask struct {
 	Ballot algo.Epoch
-	Round  uint64        // counts the questions of one life
-	View   algo.Stamp    // of the members among whom it counts
-	For    time.Duration // the promise
-	Holds  bool          // a majority has granted this ballot: the sender leads
-	Heard  bool          // a majority has answered, who would promise now
-	Again  bool          // it repeats what was asked before, and so does the answer
+	Round  uint64        // number of the request, counted from the start of the process
+	View   algo.Stamp    // view by which the sender counts grants
+	For    time.Duration // duration of the grant
+	Holds  bool          // the sender leads: a majority has granted this ballot
+	Heard  bool          // a majority has replied to the pre-vote
+	Again  bool          // the request repeats an earlier one, and the reply is periodic too
 }
 
-// Reply is the answer: a promise, for this round and those before, or not. With a Ballot of 0 it says whether
-// its sender would promise now, which it says as well when it has come to be free, and, when it has restarted, to
-// the member that it promised before.
+// Reply grants or denies the requests up to Round. With a Ballot of 0 it replies to a pre-vote and
+// says whether its sender would grant a ballot now. A voter also sends it when it becomes free and,
+// after a restart, to the member that has its grant.
 type Reply struct {
 	Ballot algo.Epoch
 	Round  uint64
 	Yes    bool
-	Max    algo.Epoch // the ballot of the sender
+	Max    algo.Epoch // highest ballot of the sender
 }
 
-// Release says that its sender neither leads nor will, in no ballot up to that.
+// Release says that its sender does not lead and will not lead in any ballot up to Ballot.
 type Release struct{ Ballot algo.Epoch }
 
-// Aside says that a member stands aside: too few answer it. Off: it does so no more.
+// Aside says that member ID has withdrawn, because it reaches no majority, or, if Off is set, that
+// its withdrawal has ended.
 type Aside struct {
 	ID   algo.NodeID
-	Said uint64 // counts what the member has said of that in this life
+	Said uint64 // number of the message, counted from the start of the process
 	Off  bool
 }
 
@@ -49,8 +51,8 @@ func (Reply) Kind() string { return "lease/reply" }
 // Kind is "lease/release".
 func (Release) Kind() string { return "lease/release" }
 
-// repeated has hosts count what only keeps up what is so with the heartbeats.
-func repeated(m algo.Message, again bool) algo.Message {
+// asPeriodic marks m as periodic if again is set, so that drivers count it with the heartbeats.
+func asPeriodic(m algo.Message, again bool) algo.Message {
 	if again {
 		return algo.Repeat{Message: m}
 	}
