@@ -1,6 +1,6 @@
-// Package bully is the bully algorithm as it is taught, to the letter: the process with the
-// highest ID leads. For what works among machines see package algo/bully; what is between the
-// two is in docs/from-textbook-to-production.md.
+// Package bully implements the bully algorithm exactly as it is taught: the process with the
+// highest ID becomes leader. It is for lessons. Package algo/bully is the algorithm for
+// production, and docs/from-textbook-to-production.md explains the differences.
 //
 // # The source
 //
@@ -32,30 +32,30 @@
 //	[N6] "A process that receives an Election message replies with disagree message, and starts
 //	     its own leader election protocol (unless it has already done so)."
 //
-// Where the two differ the notes are followed: the Victory of [R1] and [R2] goes to those below
-// ([N3]); who is above has crashed, or would have answered.
+// If the two differ, this package follows the notes: the Victory of [R1] and [R2] goes to lower
+// processes only ([N3]). A higher process has crashed, because otherwise it would have answered.
 //
 // Both retell H. Garcia-Molina, "Elections in a Distributed Computing System", IEEE
 // Transactions on Computers C-31(1), 1982, https://doi.org/10.1109/TC.1982.1675885. That paper
-// has more: a coordinator halts the others before it leads, and has each accept it.
+// has another step: a coordinator halts the others before it leads, and each must accept it.
 //
-// # What it costs
+// # Cost
 //
-// With N members, the leader crashed, and the lowest of the others starting: N(N−1)/2 Election,
-// (N−1)(N−2)/2 Answer and N−2 Coordinator, which is N²−N−1, in 4T.
+// With N members, a crashed leader, and an election that the lowest process starts: N(N−1)/2
+// Election, (N−1)(N−2)/2 Answer and N−2 Coordinator, together N²−N−1 messages, in 4T.
 //
-// # What has no counterpart here
+// # Parts of the sources without counterpart
 //
-//	"The system is synchronous", "Message        assumptions 1 and 5: they are what the network
-//	delivery … is reliable"                      is asked for, and nothing here checks them
-//	"broadcasts an Election message to all       [R4] again; said twice
+//	"The system is synchronous", "Message        assumptions 1 and 5 about the network, which this
+//	delivery … is reliable"                      package does not check
+//	"broadcasts an Election message to all       a repetition of [R4]
 //	other processes with higher process IDs"
-//	"an epoch stamped on all the members",       implementation notes 3, 5, 7: of a cluster, not
-//	"metadata … saved", "addition/removal"       of an election; the host's part
-//	"Safety", "Liveness" (notes)                 what is to come out, not what to do
+//	"an epoch stamped on all the members",       implementation notes 3, 5, 7: these concern the
+//	"metadata … saved", "addition/removal"       cluster, not the election, and belong to the driver
+//	"Safety", "Liveness" (notes)                 goals, not actions
 //	"the best (highest) … attribute value"       the order of the view: priority, then ID
 //
-// What the contract of package algo asks for and the sources do not is marked "contract:".
+// Code that the contract of package algo requires, but no source, is marked "contract:".
 package bully
 
 import (
@@ -90,7 +90,7 @@ const (
 
 // process is P.
 type process struct {
-	algo.Base // contract: Trust. Nobody in the sources comes back but by [R0].
+	algo.Base // contract: Trust. In the sources, a process returns only by [R0].
 
 	self    algo.NodeID
 	options Options
@@ -98,7 +98,7 @@ type process struct {
 
 	epoch       algo.Epoch
 	coordinator algo.NodeID
-	election    algo.Timer // of the election that P is in, what it waits for; else none
+	election    algo.Timer // timer of the election that P is in, or none
 }
 
 // Start is [R0]: "recovers from failure".
@@ -124,9 +124,9 @@ func (p *process) Campaign(env algo.Env) {
 // elect is [R1].
 func (p *process) elect(env algo.Env) {
 	highest := true
-	for above := range p.view.Above(p.self) {
+	for higher := range p.view.Above(p.self) {
 		highest = false
-		env.Send(above, Election{})
+		env.Send(higher, Election{})
 	}
 	if highest {
 		p.win(env)
@@ -138,8 +138,8 @@ func (p *process) elect(env algo.Env) {
 // win is the end of [R1] and [R2].
 func (p *process) win(env algo.Env) {
 	p.epoch++                                 // [R6]
-	for below := range p.view.Below(p.self) { // [N3]
-		env.Send(below, Coordinator{p.epoch})
+	for lower := range p.view.Below(p.self) { // [N3]
+		env.Send(lower, Coordinator{p.epoch})
 	}
 	p.accept(env, p.self)
 }
@@ -160,7 +160,7 @@ func (p *process) Receive(env algo.Env, from algo.NodeID, m algo.Message) {
 			p.await(env, timerCoordinator, 4*p.options.MessageTime)
 		}
 	case Coordinator: // [R5]
-		p.epoch = max(p.epoch, m.Epoch) // contract: an epoch never goes back
+		p.epoch = max(p.epoch, m.Epoch) // contract: an epoch never decreases
 		p.accept(env, from)
 	}
 }
@@ -175,7 +175,7 @@ func (p *process) Expire(env algo.Env, t algo.Timer) {
 	}
 }
 
-// accept is [R5]: the election, if P is in one, is over.
+// accept is [R5]. It ends the election that P is in.
 func (p *process) accept(env algo.Env, coordinator algo.NodeID) {
 	p.await(env, "", 0)
 	p.coordinator = coordinator
@@ -187,7 +187,7 @@ func (p *process) accept(env algo.Env, coordinator algo.NodeID) {
 	env.Announce(algo.Leader{Epoch: p.epoch, ID: coordinator})
 }
 
-// await has P wait for one thing, and for nothing else any more.
+// await arms t, the only timer that P waits for from now on.
 func (p *process) await(env algo.Env, t algo.Timer, timeout time.Duration) {
 	if p.election != "" && p.election != t {
 		env.StopTimer(p.election)
@@ -198,8 +198,8 @@ func (p *process) await(env algo.Env, t algo.Timer, timeout time.Duration) {
 	p.election = t
 }
 
-// Reconfigure is contract: the sources have no other processes than those at the beginning.
-// Others make another system, so P starts as in [R0].
+// Reconfigure is contract: in the sources, the set of processes never changes. A new set is a
+// new system, in which P starts as in [R0].
 func (p *process) Reconfigure(env algo.Env, view algo.View) {
 	p.view = view
 	p.elect(env)
@@ -208,19 +208,19 @@ func (p *process) Reconfigure(env algo.Env, view algo.View) {
 // Stable is contract: "epochs are/can be saved in persistent storage".
 func (p *process) Stable() algo.Stable { return algo.Stable{Epoch: p.epoch} }
 
-// Clone is contract: the explorer goes on from a state more than once.
+// Clone is contract: the explorer continues from a state more than once.
 func (p *process) Clone() algo.Algorithm {
 	clone := *p
 	return &clone
 }
 
-// Options are contract: what the sources call known.
+// Options are contract: the values that the sources call known.
 type Options struct {
 	// MessageTime is T: "the one-way message transmission time (T) is known".
 	MessageTime time.Duration `yaml:"message_time" help:"T, the one-way message time: half the round trip"`
-	// Guard is "(unless it has already done so)" of [N6]. Without it [R4] stands alone, and N
-	// processes of which the highest has crashed send up to 2^(N−1)−1 Elections.
-	Guard bool `yaml:"guard" help:"a process in an election starts no other when it is asked; false doubles the messages with each process"`
+	// Guard is "(unless it has already done so)" of [N6]. Without it only [R4] applies, and N
+	// processes whose leader has crashed send up to 2^(N−1)−1 Elections.
+	Guard bool `yaml:"guard" help:"a process in an election starts no other when it receives an election; false doubles the messages with each process"`
 }
 
 // Name selects the algorithm.

@@ -24,8 +24,8 @@ func spec(t testing.TB) algo.Spec {
 	return spec
 }
 
-// settled is node i of n, which follows another since epoch 7.
-func settled(t testing.TB, i, n, coordinator int) *host.Solo {
+// follower returns node i of n, which follows coordinator in epoch 7.
+func follower(t testing.TB, i, n, coordinator int) *host.Solo {
 	t.Helper()
 	s := host.Alone(spec(t), i, host.View(n))
 	s.Start(6)
@@ -33,37 +33,37 @@ func settled(t testing.TB, i, n, coordinator int) *host.Solo {
 	return s
 }
 
-func TestR0WhoRecoversOrMissesTheCoordinatorElects(t *testing.T) {
+func TestR0RecoveryOrSuspicionStartsElection(t *testing.T) {
 	s := host.Alone(spec(t), 2, host.View(4))
 	host.Does(t, "recovers", s.Start(6), "answer in 20ms; n3 n4 <- election")
-	s = settled(t, 2, 4, 4)
+	s = follower(t, 2, 4, 4)
 	host.Does(t, "another fails", s.Suspects(3), "")
 	host.Does(t, "the coordinator fails", s.Suspects(4), "answer in 20ms; n3 n4 <- election")
 }
 
-func TestR1TheHighestIsTheCoordinator(t *testing.T) {
+func TestR1HighestBecomesCoordinator(t *testing.T) {
 	s := host.Alone(spec(t), 3, host.View(3))
 	host.Does(t, "recovers", s.Start(6), "save 7; monitor; n1 n2 <- coordinator epoch=7; announce n3 in 7")
 }
 
-func TestR2WithoutAnAnswerPIsTheCoordinator(t *testing.T) {
+func TestR2ProcessWithoutAnswerBecomesCoordinator(t *testing.T) {
 	s := host.Alone(spec(t), 2, host.View(4))
 	s.Start(6)
 	host.Does(t, "no answer", s.Expires(answer), "save 7; monitor; n1 <- coordinator epoch=7; announce n2 in 7")
 }
 
-func TestR3WhoIsAnsweredWaits(t *testing.T) {
+func TestR3ProcessWithAnswerWaits(t *testing.T) {
 	s := host.Alone(spec(t), 2, host.View(4))
 	s.Start(6)
 	host.Does(t, "an answer", s.Hears(3, bully.Answer{}), "stop answer; coordinator in 40ms")
 	host.Does(t, "another", s.Hears(4, bully.Answer{}), "")
 	host.Does(t, "no coordinator", s.Expires(coordinator), "answer in 20ms; n3 n4 <- election")
-	s = settled(t, 2, 4, 4)
+	s = follower(t, 2, 4, 4)
 	host.Does(t, "an answer after the election", s.Hears(3, bully.Answer{}), "")
 }
 
-func TestR4WhoIsAskedAnswersAndElects(t *testing.T) {
-	s := settled(t, 2, 3, 3)
+func TestR4ElectionIsAnsweredAndStartsAnother(t *testing.T) {
+	s := follower(t, 2, 3, 3)
 	host.Does(t, "by a lower one", s.Hears(1, bully.Election{}), "answer in 20ms; n1 <- answer; n3 <- election")
 	host.Does(t, "again, N6", s.Hears(1, bully.Election{}), "n1 <- answer")
 	host.Does(t, "by a higher one", s.Hears(3, bully.Election{}), "")
@@ -73,26 +73,26 @@ func TestR4WhoIsAskedAnswersAndElects(t *testing.T) {
 		"save 8; monitor; n1 <- answer; n1 n2 <- coordinator epoch=8; announce n3 in 8")
 }
 
-func TestR5WhoSaysThatItIsTheCoordinatorIs(t *testing.T) {
+func TestR5SenderOfCoordinatorIsFollowed(t *testing.T) {
 	s := host.Alone(spec(t), 2, host.View(4))
 	s.Start(6)
 	host.Does(t, "during the election", s.Hears(4, bully.Coordinator{Epoch: 7}), "save 7; stop answer; monitor n4; announce n4 in 7")
-	host.Does(t, "of an older epoch, of somebody below", s.Hears(1, bully.Coordinator{Epoch: 2}), "monitor n1; announce n1 in 7")
+	host.Does(t, "of an older epoch, from a lower process", s.Hears(1, bully.Coordinator{Epoch: 2}), "monitor n1; announce n1 in 7")
 }
 
-func TestN1AnyProcessCanCallForAnElectionN2ButForOne(t *testing.T) {
-	s := settled(t, 2, 3, 3)
+func TestN1AnyProcessCampaignsN2ForOneElection(t *testing.T) {
+	s := follower(t, 2, 3, 3)
 	host.Does(t, "calls", s.Campaigns(), "answer in 20ms; n3 <- election")
 	host.Does(t, "calls again", s.Campaigns(), "")
 }
 
-func TestOthersMakeAnotherSystem(t *testing.T) {
-	s := settled(t, 2, 3, 3)
-	host.Does(t, "n4 is there", s.Gets(host.View(4)), "answer in 20ms; n3 n4 <- election")
+func TestNewViewStartsElection(t *testing.T) {
+	s := follower(t, 2, 3, 3)
+	host.Does(t, "n4 joins", s.Gets(host.View(4)), "answer in 20ms; n3 n4 <- election")
 }
 
-// What the literature counts, with the leader crashed and the lowest starting, or all; and
-// with a leader that lives.
+// The message counts of the literature, with a crashed leader and an election that the lowest or all processes
+// start, and with a live leader.
 func TestCounts(t *testing.T) {
 	for _, tc := range []struct {
 		name    string
@@ -152,7 +152,7 @@ func TestOptionsAreChecked(t *testing.T) {
 	}
 }
 
-// Without the guard of N6 a process asks anew each time that it is asked.
+// Without the guard of N6, each Election makes its receiver start another one.
 func TestWithoutGuardEachElectionStartsAnother(t *testing.T) {
 	spec, err := bully.Factory(host.Timing, func(options any) error {
 		options.(*bully.Options).Guard = false

@@ -1,6 +1,6 @@
-// Package ring is the ring algorithm as it is taught, to the letter: the process with the
-// highest ⟨attribute, ID⟩ leads. For what works among machines see package algo/ring; what is
-// between the two is in docs/from-textbook-to-production.md.
+// Package ring implements the ring algorithm exactly as it is taught: the process with the
+// highest ⟨attribute, ID⟩ becomes leader. It is for lessons. Package algo/ring is the algorithm
+// for production, and docs/from-textbook-to-production.md explains the differences.
 //
 // # The source
 //
@@ -26,27 +26,27 @@
 //
 // They retell E. Chang and R. Roberts, "An Improved Algorithm for Decentralized Extrema-Finding
 // in Circular Configurations of Processes", Communications of the ACM 22(5), 1979,
-// https://doi.org/10.1145/359104.359108: there the highest is found, nobody fails, and that an
-// election is over is told "around the circle" as in [7].
+// https://doi.org/10.1145/359104.359108. In that paper no process fails, and the end of an
+// election is announced "around the circle" as in [7].
 //
-// # What it costs
+// # Cost
 //
-// With N members: 2N+d messages if one starts and the highest is d hops ahead, which is 2N to
-// 3N−1. If all start, 3N−1 in the best order and N(N+1)/2+N in the worst.
+// With N members: 2N+d messages if one process starts and the highest is d hops ahead, which is
+// 2N to 3N−1. If all start, 3N−1 in the best order and N(N+1)/2+N in the worst.
 //
-// # What has no counterpart here
+// # Parts of the sources without counterpart
 //
-//	"assume no failures occur during the         of the analysis: [8] says what happens else
-//	election protocol itself"
-//	"failure detectors cannot be both complete   why [8] is not enough; what to do is not said
-//	and accurate"
-//	"Safety", "Liveness"                         what is to come out, not what to do
-//	"the initiator" (1979)                       any process is one: [9]
+//	"assume no failures occur during the         an assumption of the analysis; [8] says what
+//	election protocol itself"                    happens otherwise
+//	"failure detectors cannot be both complete   the reason why [8] is not enough; the notes give
+//	and accurate"                                no remedy
+//	"Safety", "Liveness"                         goals, not actions
+//	"the initiator" (1979)                       any process can be one: [9]
 //
-// When a process starts is not said. Here it calls for an election, by [9]: else there would
-// never be a first.
+// The sources do not say what a process does at its start. Here it starts an election, by [9]:
+// otherwise there would never be a first one.
 //
-// What the contract of package algo asks for and the sources do not is marked "contract:".
+// Code that the contract of package algo requires, but no source, is marked "contract:".
 package ring
 
 import (
@@ -64,7 +64,7 @@ type (
 	// Elected is the elected message.
 	Elected struct {
 		ID    algo.NodeID
-		Epoch algo.Epoch // contract: leaderships have numbers
+		Epoch algo.Epoch // contract: leaderships have epochs
 	}
 )
 
@@ -81,8 +81,8 @@ type process struct {
 	self          algo.NodeID
 	view          algo.View
 	participating bool
-	failed        algo.Set    // those between Pj and its successor
-	elected       algo.Leader // contract: announced. Its epoch is the highest heard of
+	failed        algo.Set    // failed processes between Pj and its successor
+	elected       algo.Leader // contract: announced leader. Its epoch is the highest that Pj knows
 }
 
 // Start is [9].
@@ -100,13 +100,13 @@ func (p *process) Campaign(env algo.Env) {
 
 // elect is [3].
 func (p *process) elect(env algo.Env) {
-	p.sendElection(env, Election{p.me().Priority, p.self})
+	p.sendElection(env, Election{p.asMember().Priority, p.self})
 }
 
 func (p *process) Receive(env algo.Env, _ algo.NodeID, m algo.Message) {
 	switch m := m.(type) {
 	case Election:
-		switch order := m.compare(p.me()); {
+		switch order := m.compare(p.asMember()); {
 		case order > 0:
 			p.sendElection(env, m) // [4]
 		case order < 0 && !p.participating:
@@ -137,7 +137,7 @@ func (p *process) win(env algo.Env) {
 // accept is [7].
 func (p *process) accept(env algo.Env, m Elected) {
 	p.participating = false
-	elected := algo.Leader{Epoch: max(p.elected.Epoch, m.Epoch), ID: m.ID} // contract: an epoch never goes back
+	elected := algo.Leader{Epoch: max(p.elected.Epoch, m.Epoch), ID: m.ID} // contract: an epoch never decreases
 	if elected != p.elected {
 		p.elected = elected
 		env.Announce(elected)
@@ -154,7 +154,7 @@ func (p *process) sendElection(env algo.Env, m Election) {
 func (p *process) send(env algo.Env, m algo.Message) {
 	if next := p.successor(); next != p.self {
 		env.Send(next, m)
-	} else if own, ok := m.(Election); ok && own.ID == p.self { // contract: nobody sends to itself
+	} else if own, ok := m.(Election); ok && own.ID == p.self { // contract: a process does not send to itself
 		p.win(env)
 	}
 }
@@ -171,47 +171,50 @@ func (p *process) successor() algo.NodeID {
 // Suspect is [8]: "Repair the ring. … Start a new run of leader election."
 func (p *process) Suspect(env algo.Env, peer algo.NodeID) {
 	p.failed.Add(peer)
-	p.watch(env)
+	p.updateMonitored(env)
 	p.elect(env)
 }
 
-// Trust is contract: a ring that was repaired is closed for who comes back, so it is opened.
+// Trust is contract: a repaired ring would exclude a process that returns, so it is included
+// again.
 func (p *process) Trust(env algo.Env, peer algo.NodeID) {
 	p.failed.Remove(peer)
-	p.watch(env)
+	p.updateMonitored(env)
 }
 
-// watch has the failure detector of [8] watch the successor, and those who failed before it.
-func (p *process) watch(env algo.Env) {
-	var watched algo.Set
+// updateMonitored makes the failure detector of [8] monitor the successor, and the failed
+// processes before it.
+func (p *process) updateMonitored(env algo.Env) {
+	var monitored algo.Set
 	next, last := p.view.Successor(p.self), p.successor()
 	for ; next != last; next = p.view.Successor(next) {
-		watched.Add(next)
+		monitored.Add(next)
 	}
 	if last != p.self {
-		watched.Add(last)
+		monitored.Add(last)
 	}
-	p.failed.Keep(watched) // contract: the detector forgets the others too
-	env.Monitor(watched...)
+	p.failed.Keep(monitored) // contract: the detector also forgets its suspicion of the others
+	env.Monitor(monitored...)
 }
 
-func (p *process) me() algo.Member {
+// asMember returns Pj with its attribute.
+func (p *process) asMember() algo.Member {
 	m, _ := p.view.Member(p.self)
 	return m
 }
 
-// Reconfigure is contract: the sources have no other processes than those at the beginning.
-// Others make another ring, in which Pj starts anew.
+// Reconfigure is contract: in the sources, the set of processes never changes. A new set is a
+// new ring, in which Pj starts an election.
 func (p *process) Reconfigure(env algo.Env, view algo.View) {
 	p.view = view
-	p.watch(env)
+	p.updateMonitored(env)
 	p.elect(env)
 }
 
-// Stable is contract: numbers do not go back over a crash.
+// Stable is contract: epochs do not decrease over a crash.
 func (p *process) Stable() algo.Stable { return algo.Stable{Epoch: p.elected.Epoch} }
 
-// Clone is contract: the explorer goes on from a state more than once.
+// Clone is contract: the explorer continues from a state more than once.
 func (p *process) Clone() algo.Algorithm {
 	clone := *p
 	clone.failed = slices.Clone(p.failed)

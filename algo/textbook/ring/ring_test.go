@@ -19,15 +19,15 @@ func spec(t testing.TB) algo.Spec {
 	return spec
 }
 
-// token is that of node i.
+// token returns the token of node i.
 func token(i int) algo.Message { return ring.Election{ID: host.ID(i)} }
 
 func elected(i, epoch int) algo.Message {
 	return ring.Elected{ID: host.ID(i), Epoch: algo.Epoch(epoch)}
 }
 
-// settled is node i of n, which follows another since epoch 7.
-func settled(t testing.TB, i, n, leader int) *host.Solo {
+// follower returns node i of n, which follows leader in epoch 7.
+func follower(t testing.TB, i, n, leader int) *host.Solo {
 	t.Helper()
 	s := host.Alone(spec(t), i, host.View(n))
 	s.Start(6)
@@ -35,35 +35,35 @@ func settled(t testing.TB, i, n, leader int) *host.Solo {
 	return s
 }
 
-func TestRule3WhoStartsSendsItsOwn(t *testing.T) {
+func TestRule3StartingProcessSendsOwnToken(t *testing.T) {
 	s := host.Alone(spec(t), 2, host.View(4))
 	host.Does(t, "starts", s.Start(6), "monitor n3; n3 <- election id=n2")
 	s = host.Alone(spec(t), 4, host.View(4))
 	host.Does(t, "the last, in a ring", s.Start(6), "monitor n1; n1 <- election id=n4")
 }
 
-func TestRule4ALargerOneIsForwarded(t *testing.T) {
-	s := settled(t, 2, 4, 4)
+func TestRule4LargerTokenIsForwarded(t *testing.T) {
+	s := follower(t, 2, 4, 4)
 	host.Does(t, "larger", s.Hears(1, token(3)), "n3 <- election id=n3")
 	host.Does(t, "it participates now", s.Hears(1, token(1)), "")
 	host.Does(t, "larger again", s.Hears(1, token(3)), "n3 <- election id=n3")
 	host.Does(t, "a larger attribute", s.Hears(1, ring.Election{Attr: 1, ID: host.ID(1)}), "n3 <- election attr=1 id=n1")
 }
 
-func TestRule5ASmallerOneIsReplaced(t *testing.T) {
-	s := settled(t, 2, 4, 4)
+func TestRule5SmallerTokenIsReplaced(t *testing.T) {
+	s := follower(t, 2, 4, 4)
 	host.Does(t, "smaller", s.Hears(1, token(1)), "n3 <- election id=n2")
-	host.Does(t, "smaller again: swallowed", s.Hears(1, token(1)), "")
+	host.Does(t, "smaller again: dropped", s.Hears(1, token(1)), "")
 }
 
-func TestRule6ItsOwnIsBack(t *testing.T) {
-	s := settled(t, 2, 4, 4)
+func TestRule6OwnTokenReturns(t *testing.T) {
+	s := follower(t, 2, 4, 4)
 	s.Campaigns()
 	host.Does(t, "its own", s.Hears(1, token(2)), "save 8; n3 <- elected id=n2 epoch=8; announce n2 in 8")
 }
 
-func TestRule7ElectedGoesRound(t *testing.T) {
-	s := settled(t, 2, 4, 4)
+func TestRule7ElectedGoesAroundRing(t *testing.T) {
+	s := follower(t, 2, 4, 4)
 	s.Campaigns()
 	host.Does(t, "elected", s.Hears(1, elected(3, 8)), "save 8; n3 <- elected id=n3 epoch=8; announce n3 in 8")
 	host.Does(t, "it does not participate any more", s.Hears(1, token(1)), "n3 <- election id=n2")
@@ -71,29 +71,29 @@ func TestRule7ElectedGoesRound(t *testing.T) {
 	host.Does(t, "of an older epoch, and the same again", s.Hears(1, elected(3, 2)), "n3 <- elected id=n3 epoch=2; announce n3 in 8")
 }
 
-func TestRule8TheRingIsRepaired(t *testing.T) {
-	s := settled(t, 2, 4, 4)
+func TestRule8RingIsRepaired(t *testing.T) {
+	s := follower(t, 2, 4, 4)
 	host.Does(t, "the successor fails", s.Suspects(3), "monitor n3 n4; n4 <- election id=n2")
 	host.Does(t, "the next fails, too", s.Suspects(4), "monitor n1 n3 n4; n1 <- election id=n2")
 	host.Does(t, "all fail", s.Suspects(1), "save 8; monitor n1 n3 n4; announce n2 in 8")
-	host.Does(t, "one comes back", s.Trusts(3), "monitor n3")
+	host.Does(t, "one returns", s.Trusts(3), "monitor n3")
 	host.Does(t, "a token for it", s.Hears(1, token(4)), "n3 <- election id=n4")
 }
 
-func TestRule9AnyProcessCanCallForOne(t *testing.T) {
-	s := settled(t, 2, 4, 4)
+func TestRule9AnyProcessCampaigns(t *testing.T) {
+	s := follower(t, 2, 4, 4)
 	host.Does(t, "calls", s.Campaigns(), "n3 <- election id=n2")
 	host.Does(t, "calls again", s.Campaigns(), "")
 }
 
-func TestOthersMakeAnotherRing(t *testing.T) {
-	s := settled(t, 2, 2, 2)
-	host.Does(t, "n3 is there", s.Gets(host.View(3)), "monitor n3; n3 <- election id=n2")
-	s = settled(t, 2, 3, 3)
+func TestNewViewStartsElection(t *testing.T) {
+	s := follower(t, 2, 2, 2)
+	host.Does(t, "n3 joins", s.Gets(host.View(3)), "monitor n3; n3 <- election id=n2")
+	s = follower(t, 2, 3, 3)
 	s.Suspects(3)
 	clone := s.Clone()
-	host.Does(t, "n3 is back", clone.Trusts(3), "monitor n3")
-	host.Does(t, "not for who is no clone", s.Hears(1, token(3)), "n1 <- election id=n3")
+	host.Does(t, "n3 returns, at the clone", clone.Trusts(3), "monitor n3")
+	host.Does(t, "the original still skips it", s.Hears(1, token(3)), "n1 <- election id=n3")
 }
 
 // 2N+d messages if one starts and the highest is d hops ahead, in (2N+d−1)T.

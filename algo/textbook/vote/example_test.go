@@ -10,7 +10,7 @@ import (
 )
 
 // Two leaders in one term. n1 and n2 both claim; n2 votes for n1, and n1 leads with {n1, n2}.
-// n3 has missed all that, and claims too; what n1 sends is slow now, so that n2 and n3 elect
+// n3 has received none of these messages and claims too. Messages from n1 are slow now, so n2 and n3 elect
 // without it: n2 votes again, for itself, and leads with {n2, n3}.
 func Example_twoLeadersInOneTerm() {
 	spec, err := vote.Factory(host.Timing, nil) // T is 10 ms, and RTT 20 ms

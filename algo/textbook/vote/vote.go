@@ -1,12 +1,12 @@
-// Package vote is the ELECT/VOTE algorithm as it was published, to the letter: the server for
-// which a majority votes leads. It can elect two leaders in one term. For what works among
-// machines see package algo/vote; what is between the two is in
-// docs/from-textbook-to-production.md.
+// Package vote implements the ELECT/VOTE algorithm exactly as it was published: the server that
+// gets the votes of a majority becomes leader. It can elect two leaders in one term. It is for
+// lessons. Package algo/vote is the algorithm for production, and
+// docs/from-textbook-to-production.md explains the differences.
 //
 // # The source
 //
 // "A Leader Election Algorithm", 12 January 2000 / gmt, 2 February 2000 / gmt: two tables of two
-// states each, and what stands before and after them.
+// states each, with definitions and notes.
 //
 //	[D1] "N = the number of servers configured (not necessarily all alive)"
 //	[D2] "RTT = a generous upper bound for round-trip time"
@@ -36,30 +36,30 @@
 //	     every HBT interval (the first broadcast announces to others that there is a new leader)"
 //	[L2] "LEADER: if receive LEAD message that is not obsolete: enter FOLLOWER state"
 //
-// # How it is read
+// # Interpretation
 //
-//   - The votes of [F3] are identical if they carry the same (term,msg): that of the claim which
-//     is voted for. If each carried its sender's, hardly two would be alike.
-//   - The term of a new leader is one above that of the last message it has seen: [D4].
-//   - The last message seen ([D6]) is the latest, by (term,msg), and a LEAD is obsolete ([L2]) if
-//     an older one.
-//   - The old leader ([D9]) is who sent it.
-//   - A vote for oneself is counted and not sent.
+//   - The votes of [F3] are identical if they carry the same (term,msg), that of the winning
+//     claim. If each vote carried that of its sender, few votes would be identical.
+//   - The term of a new leader is one above that of the last message that it has seen: [D4].
+//   - The last message seen ([D6]) is the latest by (term,msg), and an older LEAD is obsolete
+//     ([L2]).
+//   - The old leader ([D9]) is the sender of the last message seen.
+//   - A server counts its vote for itself and does not send it.
 //
-// # What it costs
+// # Cost
 //
-// With all N alive and starting at once: N(N−1) ELECT, N−1 VOTE and N−1 LEAD, in RTT+2T.
+// With all N servers alive and starting at once: N(N−1) ELECT, N−1 VOTE and N−1 LEAD, in RTT+2T.
 //
-// # What has no counterpart here
+// # Parts of the source without counterpart
 //
-//	"LEAD messages … can also disseminate       of what is elected for, not of the election; the
-//	other info", "global state"                 host's part
-//	"LEADER: do all the things a leader is      the application's part
+//	"LEAD messages … can also disseminate       not part of the election; belongs to the driver
+//	other info", "global state"
+//	"LEADER: do all the things a leader is      belongs to the application
 //	supposed to do"
-//	Notes: "This tends to synchronize the       what comes out of [W3], and of [V1] with [V3];
-//	servers", "a max of two messages"           the tests count it
+//	Notes: "This tends to synchronize the       consequences of [W3], and of [V1] with [V3]; the
+//	servers", "a max of two messages"           tests check them
 //
-// What the contract of package algo asks for and the source does not is marked "contract:".
+// Code that the contract of package algo requires, but not the source, is marked "contract:".
 package vote
 
 import (
@@ -80,14 +80,14 @@ func (s seen) compare(o seen) int {
 	return cmp.Or(cmp.Compare(s.Term, o.Term), cmp.Compare(s.Msg, o.Msg))
 }
 
-// The messages. Each says (term,msg), by [D4]; who sent it is the id.
+// The messages. Each carries (term,msg), by [D4]; its sender is the id.
 type (
 	// Elect is ELECT: the last message seen by its sender.
 	Elect struct {
 		Term algo.Epoch
 		Msg  uint64
 	}
-	// Vote is VOTE: the claim that is voted for.
+	// Vote is VOTE: the claim that gets the vote.
 	Vote struct {
 		Term algo.Epoch
 		Msg  uint64
@@ -124,22 +124,22 @@ type server struct {
 	view    algo.View
 
 	last   seen        // the last message seen
-	leader algo.NodeID // who sent it: the old leader
+	leader algo.NodeID // sender of the last message seen: the old leader
 
-	voting  bool       // ELECTOR: VOTING, or else WATCHING
-	slate   []claim    // the voting slate, in the order of IDs
-	voted   algo.Epoch // with Once: the term for whose leader this server has voted
-	leading bool       // CANDIDATE: LEADER, or else FOLLOWER
-	tally   []claim    // the tally board: the latest vote per server, in the order of IDs
+	voting  bool       // ELECTOR: VOTING if set, otherwise WATCHING
+	slate   []claim    // the voting slate, sorted by ID
+	voted   algo.Epoch // with Once: the last term in which this server has voted
+	leading bool       // CANDIDATE: LEADER if set, otherwise FOLLOWER
+	tally   []claim    // the tally board: the latest vote per server, sorted by ID
 }
 
-// claim is what a server has said: its claim, or its vote.
+// claim is the claim of a server, or its vote.
 type claim struct {
 	from algo.NodeID
 	seen seen
 }
 
-// record keeps the latest of each server.
+// record adds c to board, in place of an earlier one of the same server.
 func record(board []claim, c claim) []claim {
 	i, found := slices.BinarySearchFunc(board, c.from, func(c claim, id algo.NodeID) int { return c.from.Compare(id) })
 	if found {
@@ -150,14 +150,14 @@ func record(board []claim, c claim) []claim {
 }
 
 func (s *server) Start(env algo.Env, view algo.View, saved algo.Stable) {
-	s.view, s.last.Term = view, saved.Epoch // contract: an epoch never goes back
-	s.watch(env)
+	s.view, s.last.Term = view, saved.Epoch // contract: an epoch never decreases
+	s.enterWatching(env)
 }
 
 // Campaign is [D5].
 func (s *server) Campaign(env algo.Env) {
 	if !s.voting {
-		s.vote(env)
+		s.enterVoting(env)
 	}
 }
 
@@ -167,16 +167,16 @@ func (s *server) Receive(env algo.Env, from algo.NodeID, m algo.Message) {
 		s.Campaign(env)
 		s.slate = record(s.slate, claim{from, seen(m)})
 	case Vote:
-		s.receiveVote(env, from, seen(m))
+		s.handleVote(env, from, seen(m))
 	case Lead:
-		s.receiveLead(env, from, seen(m))
+		s.handleLead(env, from, seen(m))
 	}
 }
 
 func (s *server) Expire(env algo.Env, t algo.Timer) {
 	switch {
 	case t == timerWatching && !s.voting:
-		s.vote(env) // [W4]
+		s.enterVoting(env) // [W4]
 	case t == timerVoting:
 		s.sendVote(env) // [V3]
 	case t == timerLead && s.leading:
@@ -186,14 +186,14 @@ func (s *server) Expire(env algo.Env, t algo.Timer) {
 
 // ELECTOR.
 
-// watch is [W1].
-func (s *server) watch(env algo.Env) {
+// enterWatching is [W1].
+func (s *server) enterWatching(env algo.Env) {
 	s.voting, s.slate = false, nil
 	env.SetTimer(timerWatching, 5*s.options.HeartbeatInterval, 5*s.options.HeartbeatInterval)
 }
 
-// vote is [V1], with [D6].
-func (s *server) vote(env algo.Env) {
+// enterVoting is [V1], with [D6].
+func (s *server) enterVoting(env algo.Env) {
 	s.voting = true
 	s.slate = record(nil, claim{s.self, s.last})
 	env.StopTimer(timerWatching)
@@ -206,7 +206,7 @@ func (s *server) vote(env algo.Env) {
 // sendVote is [V3], with [D7].
 func (s *server) sendVote(env algo.Env) {
 	best := s.best()
-	s.watch(env)
+	s.enterWatching(env)
 	if s.options.Once {
 		if best.seen.Term < s.voted {
 			return
@@ -214,13 +214,13 @@ func (s *server) sendVote(env algo.Env) {
 		s.voted = best.seen.Term + 1
 	}
 	if best.from == s.self {
-		s.receiveVote(env, s.self, best.seen)
+		s.handleVote(env, s.self, best.seen)
 	} else {
 		env.Send(best.from, Vote{best.seen.Term, best.seen.Msg})
 	}
 }
 
-// best is [D9]. Ties go to the first, who has the smallest ID.
+// best is [D9]. The first of several equal claims has the smallest ID.
 func (s *server) best() (best claim) {
 	for _, c := range s.slate {
 		if c.from == s.leader {
@@ -233,8 +233,8 @@ func (s *server) best() (best claim) {
 	return best
 }
 
-// heed is [W2].
-func (s *server) heed(env algo.Env) {
+// resetWatch is [W2].
+func (s *server) resetWatch(env algo.Env) {
 	if !s.voting {
 		env.SetTimer(timerWatching, 3*s.options.HeartbeatInterval, 3*s.options.HeartbeatInterval)
 	}
@@ -242,22 +242,22 @@ func (s *server) heed(env algo.Env) {
 
 // CANDIDATE.
 
-// receiveLead is [F2] and [L2], after [W2].
-func (s *server) receiveLead(env algo.Env, from algo.NodeID, said seen) {
-	s.heed(env)
+// handleLead is [F2] and [L2], after [W2].
+func (s *server) handleLead(env algo.Env, from algo.NodeID, last seen) {
+	s.resetWatch(env)
 	s.tally = nil
-	if said.compare(s.last) < 0 {
+	if last.compare(s.last) < 0 {
 		return // obsolete
 	}
 	if s.leading {
 		s.leading = false
 		env.StopTimer(timerLead)
 	}
-	s.announce(env, from, said)
+	s.announce(env, from, last)
 }
 
-// receiveVote is [F3], with [D8].
-func (s *server) receiveVote(env algo.Env, from algo.NodeID, voted seen) {
+// handleVote is [F3], with [D8].
+func (s *server) handleVote(env algo.Env, from algo.NodeID, voted seen) {
 	if s.leading {
 		return
 	}
@@ -280,31 +280,31 @@ func (s *server) broadcastLead(env algo.Env) {
 	s.last.Msg++
 	var m algo.Message = Lead{s.last.Term, s.last.Msg}
 	if s.last.Msg > 1 {
-		m = algo.Repeat{Message: m} // contract: a heartbeat, for who counts messages
+		m = algo.Repeat{Message: m} // contract: a heartbeat, which is counted separately
 	}
 	for other := range s.view.Others(s.self) {
 		env.Send(other, m)
 	}
 	env.SetTimer(timerLead, s.options.HeartbeatInterval, s.options.HeartbeatInterval)
-	s.heed(env) // [E]
+	s.resetWatch(env) // [E]
 }
 
-// announce takes note of the last message seen, and of who sent it.
-func (s *server) announce(env algo.Env, from algo.NodeID, said seen) {
-	changed := from != s.leader || said.Term != s.last.Term
-	s.leader, s.last = from, said
+// announce records the last message seen and its sender.
+func (s *server) announce(env algo.Env, from algo.NodeID, last seen) {
+	changed := from != s.leader || last.Term != s.last.Term
+	s.leader, s.last = from, last
 	if changed {
-		env.Announce(algo.Leader{Epoch: said.Term, ID: from})
+		env.Announce(algo.Leader{Epoch: last.Term, ID: from})
 	}
 }
 
-// Reconfigure is contract: the servers of the source are those configured.
+// Reconfigure is contract: in the source, the set of servers never changes.
 func (s *server) Reconfigure(_ algo.Env, view algo.View) { s.view = view }
 
-// Stable is contract: terms do not go back over a crash.
+// Stable is contract: terms do not decrease over a crash.
 func (s *server) Stable() algo.Stable { return algo.Stable{Epoch: s.last.Term} }
 
-// Clone is contract: the explorer goes on from a state more than once.
+// Clone is contract: the explorer continues from a state more than once.
 func (s *server) Clone() algo.Algorithm {
 	clone := *s
 	clone.slate, clone.tally = slices.Clone(s.slate), slices.Clone(s.tally)
@@ -317,8 +317,8 @@ type Options struct {
 	RoundTrip time.Duration `yaml:"rtt" help:"RTT, a generous upper bound for round-trip time"`
 	// HeartbeatInterval is HBT.
 	HeartbeatInterval time.Duration `yaml:"hbt" help:"HBT, the leader's maximum heartbeat interval; at least rtt"`
-	// Once is not in the source, and the first thing that comes to mind to mend it. It is not enough:
-	// a server that starts again votes again.
+	// Once is not in the source. It is the obvious repair and is not enough: a server that
+	// restarts votes again.
 	Once bool `yaml:"once" help:"a server votes once in a term; it does not save that"`
 }
 

@@ -32,7 +32,7 @@ func spec(t testing.TB) algo.Spec {
 	return spec
 }
 
-// started is n2 of n, which has seen (6,0).
+// started returns n2 of n, which has seen (6,0).
 func started(t testing.TB, n int) *host.Solo {
 	t.Helper()
 	s := host.Alone(spec(t), 2, host.View(n))
@@ -40,7 +40,7 @@ func started(t testing.TB, n int) *host.Solo {
 	return s
 }
 
-// following is n2 of n, which follows n1 since term 7.
+// following returns n2 of n, which follows n1 in term 7.
 func following(t testing.TB, n int) *host.Solo {
 	t.Helper()
 	s := started(t, n)
@@ -48,7 +48,7 @@ func following(t testing.TB, n int) *host.Solo {
 	return s
 }
 
-// leading is n2 of three, which leads in term 7.
+// leading returns n2 of three, which leads in term 7.
 func leading(t testing.TB) *host.Solo {
 	t.Helper()
 	s := started(t, 3)
@@ -83,8 +83,8 @@ func TestVoting(t *testing.T) {
 		"stop watching; voting in 20ms; n1 n3 n4 <- elect term=6; watching in 200ms")
 }
 
-// "VOTING" has no "rcv LEAD": a Lead is seen, and the voting goes on.
-func TestALeadDoesNotEndTheVoting(t *testing.T) {
+// "VOTING" has no "rcv LEAD": a Lead is recorded, and the voting continues.
+func TestLeadDoesNotEndVoting(t *testing.T) {
 	s := started(t, 3)
 	s.Expires(watching)
 	does(t, "a Lead", s.Hears(1, vote.Lead{Term: 7, Msg: 1}), "save 7; announce n1 in 7")
@@ -145,12 +145,11 @@ func TestLeader(t *testing.T) {
 	does(t, "L2: an obsolete Lead", s.Hears(1, vote.Lead{Term: 6, Msg: 99}), "")
 	does(t, "L2: it still leads", s.Expires(lead), "lead in 40ms; n1 n3 <- lead term=7 msg=3 again")
 	does(t, "L2: one that is not obsolete", s.Hears(1, vote.Lead{Term: 7, Msg: 3}), "stop lead; announce n1 in 7")
-	does(t, "it leads no more", s.Expires(lead), "")
+	does(t, "it no longer leads", s.Expires(lead), "")
 }
 
-// Over a restart the term stays: a claim goes on from it.
-// With Once a server votes once in a term, as long as it runs: it does not save that.
-func TestOnceIsForgottenInACrash(t *testing.T) {
+// With Once, a server votes once in a term until it restarts, because it does not save the vote.
+func TestOnceIsLostInCrash(t *testing.T) {
 	spec, err := vote.Factory(host.Timing, func(options any) error {
 		options.(*vote.Options).Once = true
 		return nil
@@ -170,7 +169,8 @@ func TestOnceIsForgottenInACrash(t *testing.T) {
 	votes(host.Alone(spec, 2, host.View(3))) // it starts again
 }
 
-func TestATermIsKept(t *testing.T) {
+// A restart keeps the term, and the next claim uses it.
+func TestTermSurvivesRestart(t *testing.T) {
 	s := host.Alone(spec(t), 2, host.View(3))
 	s.StartFrom(algo.Stable{Epoch: 7})
 	does(t, "a Lead of an older term", s.Hears(1, vote.Lead{Term: 6, Msg: 9}), "watching in 120ms")
@@ -178,11 +178,11 @@ func TestATermIsKept(t *testing.T) {
 	clone := s.Clone()
 	clone.Hears(3, vote.Elect{Term: 9})
 	clone.Hears(3, vote.Vote{Term: 9})
-	does(t, "what a clone hears it does not", s.Expires(voting)+s.Hears(1, vote.Vote{Term: 9}), "watching in 200ms")
+	does(t, "an event of the clone has no effect on it", s.Expires(voting)+s.Hears(1, vote.Vote{Term: 9}), "watching in 200ms")
 }
 
 // "Each server sends a max of two messages (ELECT + VOTE) per RTT interval."
-func TestTwoMessagesInEachRoundTrip(t *testing.T) {
+func TestServerSendsTwoMessagesPerRoundTrip(t *testing.T) {
 	c := host.New(spec(t), host.View(5))
 	sent := map[int]map[string]int{}
 	c.Lose(func(from, _ int, m algo.Message) bool {
@@ -190,7 +190,7 @@ func TestTwoMessagesInEachRoundTrip(t *testing.T) {
 			sent[from] = map[string]int{}
 		}
 		sent[from][m.Kind()]++
-		return m.Kind() == "vote" // so that there is never a leader
+		return m.Kind() == "vote" // so that no server is elected
 	})
 	c.StartAll()
 	c.Run(5*hbt - 1)

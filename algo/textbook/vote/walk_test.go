@@ -9,8 +9,8 @@ import (
 	"github.com/elect-go/elect/internal/host"
 )
 
-// That it does not keep to one leader in a term is what random walks find, too.
-func TestWalksFindTwoLeadersInATerm(t *testing.T) {
+// Random walks also find two leaders in one term.
+func TestWalksFindTwoLeadersInOneTerm(t *testing.T) {
 	walk := host.Walk{
 		New: func(_ *rand.Rand, view algo.View) *host.Cluster {
 			s := spec(t)
