@@ -1,13 +1,13 @@
-// Package algo is the contract between an election algorithm and its host.
+// Package algo defines the contract between an election algorithm and its driver.
 //
-// An [Algorithm] is a pure, deterministic state machine: it holds no goroutine,
-// clock, random number, lock or I/O. It is told what happened through its
-// methods and says what it wants through the [Env] that each call receives. So the same
+// An [Algorithm] is a pure, deterministic state machine, without goroutines, clocks, randomness,
+// locks or I/O. The driver calls its methods to report events. The algorithm acts through the
+// [Env] that it receives with each call. For example, when the driver calls Suspect with the
+// leader, an algorithm may call Env.Send and Env.SetTimer to start an election. The same
 // algorithm runs over TCP, in virtual time, in an exhaustive search and in a lesson. Package
-// driver joins the two, for hosts: it turns one event into effects, and enforces the contract.
+// driver runs an algorithm: it turns one event into effects and enforces the contract.
 //
-// The source of each algorithm, what it promises and what it does not stand in
-// the package of that algorithm.
+// The package of each algorithm documents its source, its guarantees and its non-guarantees.
 package algo
 
 import (
@@ -15,27 +15,26 @@ import (
 	"time"
 )
 
-// Epoch numbers leaderships. Other names for it are term, ballot and view
-// number. It grows with every new round of election and never goes back, also
-// over crashes.
+// Epoch is the number of a leadership. Other texts call it term, ballot or view number. Each new
+// election raises it. The epoch of a node never decreases, not even over a crash.
 type Epoch uint64
 
-// MaxEpoch is the highest epoch that a node accepts from others. No cluster gets there: at a million
-// elections per second it takes 290,000 years.
+// MaxEpoch is the highest epoch that a node accepts from others. No cluster reaches it: at a
+// million elections per second, this takes 290,000 years.
 const MaxEpoch Epoch = 1<<63 - 1
 
-// Leader is one leadership: who leads, and in which epoch. A zero ID says that
-// nobody is known to lead in that epoch: a vacancy.
+// Leader is one leadership: the leader and its epoch. If ID is zero, no leader is known in that
+// epoch: a vacancy.
 type Leader struct {
 	Epoch Epoch
 	ID    NodeID
 }
 
-// Vacant reports whether l names nobody.
+// Vacant reports whether l names no leader.
 func (l Leader) Vacant() bool { return l.ID.IsZero() }
 
-// Compare orders leaderships by epoch, then by ID: negative when l is older
-// than o, zero when they are the same, positive when l is newer.
+// Compare orders leaderships by epoch, then by ID. It is negative if l is older than o, zero if
+// they are equal, and positive if l is newer.
 func (l Leader) Compare(o Leader) int {
 	return cmp.Or(cmp.Compare(l.Epoch, o.Epoch), l.ID.Compare(o.ID))
 }
@@ -43,33 +42,32 @@ func (l Leader) Compare(o Leader) int {
 // OlderThan reports whether l comes before o.
 func (l Leader) OlderThan(o Leader) bool { return l.Compare(o) < 0 }
 
-// Stable is what an algorithm keeps across a crash. It is comparable: the
-// host compares it after each event and has it saved when it changed, so
-// an algorithm can neither forget nor misorder a save.
+// Stable is the state of an algorithm that survives a crash. The driver compares it after each
+// event and saves it if it has changed, so an algorithm can neither forget a save nor perform it
+// too late.
 type Stable struct {
 	Epoch Epoch
 	Vote  NodeID
-	Extra string // what else an algorithm must keep, as UTF-8 of at most MaxExtra bytes
+	Extra string // additional state, as UTF-8 of at most MaxExtra bytes
 }
 
-// MaxExtra is how many bytes of Stable.Extra a record has room for.
+// MaxExtra is the maximum length of Stable.Extra in bytes.
 const MaxExtra = 4096
 
-// Message is what algorithms send to each other: a struct from [Spec].Messages,
-// by value, never changed after it was sent.
+// Message is a message between algorithms: a struct from [Spec].Messages, by value. It must not
+// change after it was sent.
 type Message interface {
 	// Kind is the name of the message on the wire and in traces, the same for
 	// every value of the type: lower case letters, digits, "-", "_" and "/".
 	Kind() string
 }
 
-// Repeat is an envelope for a [Message] that says again what was said before, as a
-// heartbeat does: env.Send(peer, algo.Repeat{m}). Hosts carry it like the message itself,
-// but count it with the heartbeats and not with the messages of an election. The
-// host of the receiver opens it: an algorithm cannot tell the two apart.
+// Repeat marks a [Message] as periodic, like a heartbeat: env.Send(peer, algo.Repeat{m}). Drivers
+// send it like m, but count it with the heartbeats instead of the messages of an election. The
+// driver of the receiver removes the mark, so an algorithm cannot distinguish the two.
 type Repeat struct{ Message }
 
-// Open returns what is in an envelope, and whether there was one.
+// Open returns the message without the mark of [Repeat], and whether it had one.
 func Open(m Message) (inner Message, repeat bool) {
 	if r, ok := m.(Repeat); ok {
 		return r.Message, true
@@ -77,160 +75,163 @@ func Open(m Message) (inner Message, repeat bool) {
 	return m, false
 }
 
-// Timer names one of an algorithm's timers. It has a name and not a number so
-// that traces read well and an algorithm can be wrapped by another.
+// Timer is the name of one of an algorithm's timers. Names make traces readable, and let an
+// algorithm wrap another.
 type Timer string
 
-// Env is how an algorithm acts. It is valid only during the call that received
-// it. What is asked for is performed after that call, in this order: the save of
-// a changed [Stable], timers, monitoring, sends, announcements. If the save
-// fails the host performs none of the others.
+// Env is the interface through which an algorithm acts. It is valid only during the call that
+// received it. The driver performs the requested effects after the call, in this order: saving a
+// changed [Stable], timers, monitoring, sends, announcements. If the save fails, the driver
+// performs none of the others.
 type Env interface {
-	// Send sends m, or a Repeat of it, to another member. It may be lost. Sending to
-	// oneself, or a message that is not among Spec.Messages, panics.
+	// Send sends m, or a Repeat of it, to another member. It may be lost. Sending to the node
+	// itself, or a message that is not in Spec.Messages, panics.
 	Send(to NodeID, m Message)
 
-	// SetTimer arms t to expire once, at a moment within [min, max] from now that
-	// the host picks. An armed timer is armed anew; a stale expiry never arrives.
+	// SetTimer arms t to expire once, after a time that the driver chooses within [min, max]. If
+	// t is armed, its earlier expiry does not arrive.
 	SetTimer(t Timer, min, max time.Duration)
 
-	// StopTimer disarms t. Stopping a timer that is not armed is allowed.
+	// StopTimer stops t. Stopping a timer that is not armed is allowed.
 	StopTimer(t Timer)
 
-	// Monitor replaces the set of peers that the failure detector watches for this
-	// algorithm. What heartbeats cost is decided here. A peer that was suspected
-	// and is monitored no more is forgotten; monitored again, it is reported by
-	// Suspect at once if the detector still knows it to be dead.
+	// Monitor replaces the set of peers that the failure detector monitors for this algorithm.
+	// This set determines the cost of heartbeats. The suspicion of a peer that is no longer
+	// monitored is forgotten. If the peer is monitored again and the detector still suspects it,
+	// Suspect reports it immediately.
 	Monitor(peers ...NodeID)
 
-	// Announce says whom this node takes for leader, or a vacancy. Its epoch must
-	// be covered by Stable when the call returns, and never go back.
+	// Announce announces the leader that this node follows, this node itself, or a vacancy. The
+	// epoch must be covered by Stable when the call returns, and must never decrease.
 	Announce(l Leader)
 
-	// Note says why, for traces. It is formatted only when it is read; what is
-	// passed must not change afterwards.
+	// Note explains the current event in traces. It is formatted only when it is read, so its
+	// arguments must not change afterwards.
 	Note(format string, args ...any)
 }
 
-// LeaseEnv is what a lease needs in addition. Each Env that a host passes is one.
+// LeaseEnv contains additional methods for a lease. Each Env of a driver implements it.
 type LeaseEnv interface {
 	Env
 
-	// SetDeadline is SetTimer for the end of what others have promised: t expires exactly d from now,
-	// and before anything that the host takes in later than that, however late it is itself.
+	// SetDeadline arms t, like SetTimer, for the end of a grant. It expires exactly d from now,
+	// and before each event that the driver receives later than that, even if the driver is late.
 	SetDeadline(t Timer, d time.Duration)
 
-	// Bound says that the leadership of this node ends with the deadline t. Its application is told:
-	// the work ends then, even where the host hangs.
+	// Bound ends the leadership of this node with the deadline t. The driver passes this to the
+	// application, whose work ends then even if the driver hangs.
 	Bound(t Timer)
 }
 
-// Miss notes that an election has waited in vain for a member, and why for that one: it "answered and does not
-// lead". People are shown a member that is missed again and again.
+// Miss reports that an election waited without success for a member, and why it waited for that
+// member, for example "answered and does not lead". A member that is reported repeatedly is shown
+// to operators.
 func Miss(env Env, peer NodeID, what string) { env.Note(MissFormat, peer, what) }
 
-// MissFormat is the format of the note that Miss makes: a driver tells it by that.
+// MissFormat is the format of the note of Miss. Drivers recognize the note by it.
 const MissFormat = "misses %s, which %s"
 
-// Algorithm is an election algorithm. Its duties:
+// Algorithm is an election algorithm. It must meet these requirements:
 //
-//   - It is deterministic: the same calls give the same effects. No clock,
-//     randomness, map order, goroutine or I/O.
-//   - It keeps no Env. Everything it must not forget is in Stable.
-//   - It never sends itself a message and never names a leader in an epoch that
-//     Stable does not cover.
-//   - It takes part in no epoch up to that of the stamp of its view, except as or with the leader
-//     of that epoch: given such a view, it raises its own epoch, in Stable.
-//   - It tolerates messages that are late, doubled, out of order or from another
-//     epoch; the host drops those of nodes that are not members.
+//   - It is deterministic: the same calls have the same effects. It uses no clock, randomness,
+//     map order, goroutine or I/O.
+//   - It does not store an Env. All state that it must not forget is in Stable.
+//   - It never sends a message to itself, and never announces a leader in an epoch that Stable
+//     does not cover.
+//   - It takes part in no epoch up to that of the stamp of its view, except as the leader of
+//     that epoch or as its follower. When it receives such a view, it raises its epoch in Stable.
+//   - It tolerates messages that are late, duplicated, out of order or from another epoch. The
+//     driver drops messages of non-members.
 //
-// Calls come one at a time. Start is the first.
+// Calls are sequential. Start is the first.
 type Algorithm interface {
-	// Start begins, at first or after a crash. saved is the last Stable that was
-	// saved, the zero value at first.
+	// Start starts the algorithm, for the first time or after a crash. saved is the last saved
+	// Stable, or the zero value at the first start.
 	Start(env Env, view View, saved Stable)
-	// Receive takes a message from another member of the view.
+	// Receive handles a message from another member of the view.
 	Receive(env Env, from NodeID, m Message)
-	// Expire is the end of a timer.
+	// Expire handles the end of a timer.
 	Expire(env Env, t Timer)
-	// Suspect says that the detector takes a monitored peer for dead. It may be
-	// wrong.
+	// Suspect reports that the failure detector suspects a monitored peer. The suspicion may be
+	// false.
 	Suspect(env Env, peer NodeID)
-	// Trust takes a Suspect back: the peer lives, or lives again. It says, too, that a peer which is
-	// not monitored beats: it takes this node for one that follows it.
+	// Trust reports the end of a suspicion: the peer is alive. It also reports a heartbeat of a
+	// peer that is not monitored. That peer considers this node its follower.
 	Trust(env Env, peer NodeID)
-	// Campaign calls for an election. Any process can.
+	// Campaign starts an election. Every node may call it.
 	Campaign(env Env)
-	// Reconfigure replaces the view. The node itself is in it.
+	// Reconfigure replaces the view. The node itself is in the new view.
 	Reconfigure(env Env, view View)
-	// Stable is what must survive a crash, as of now.
+	// Stable returns the current state that must survive a crash.
 	Stable() Stable
-	// Clone returns a copy that shares nothing that changes.
+	// Clone returns a copy that shares no state that changes.
 	Clone() Algorithm
 }
 
-// Lessee is an [Algorithm] whose leader leads only as long as others have promised.
+// Lessee is an [Algorithm] whose leader needs grants from other members.
 type Lessee interface {
 	Algorithm
-	// Returned says that the work of the application has ended, after a leadership of this node has.
+	// Returned reports that the work of the application has ended, after the end of a leadership
+	// of this node.
 	Returned(env Env)
-	// Died says that the process of a peer, monitored or not, has ended: its address refuses, or another process
-	// answers there. It is as true as refusals are.
+	// Died reports that the process of a peer has ended: its address refuses connections, or
+	// another process answers there. The peer need not be monitored. The report is only as
+	// reliable as the refusal.
 	Died(env Env, peer NodeID)
-	// Backed reports whether this node leads and a majority of the view has promised it. Until then
-	// who is a member does not change.
+	// Backed reports whether this node leads and a majority of the view has granted its lease.
+	// Until then, the members must not change.
 	Backed() bool
-	// Ungranted is who has not promised it to this node, which is nominated while nobody leads that it knows of.
+	// Ungranted returns the members that have not granted the lease to this node, and whether
+	// this node is the nominee while it knows of no leader.
 	Ungranted() (missing []NodeID, nominated bool)
 }
 
-// Claims are what an algorithm promises beyond the contract. The conformance
-// suite checks each one that is made.
+// Claims are guarantees of an algorithm beyond the contract. The conformance suite checks each of
+// them.
 type Claims struct {
-	// OneLeaderPerEpoch: no two nodes ever announce themselves for one epoch,
-	// whatever the network does.
+	// OneLeaderPerEpoch: no two nodes ever announce themselves in the same epoch, whatever the
+	// network does.
 	OneLeaderPerEpoch bool
-	// NeedsQuorum: nobody leads without a majority of the members, alive or not;
-	// a leader that loses it stops.
+	// NeedsQuorum: no node leads without a majority of all members, including crashed ones. A
+	// leader that loses the majority stops.
 	//
-	// Which members these are is changed by the leader alone, one at a time. For that such
-	// an algorithm has a duty more: it does not help to elect anybody whose view has an
-	// older stamp than its own.
+	// Only the leader changes the members, one at a time. Such an algorithm has an additional
+	// duty: it must not help to elect a node whose view has an older stamp than its own.
 	NeedsQuorum bool
-	// HighestLeads: once it is quiet, the highest live member leads, in the order
-	// of View.
+	// HighestLeads: once no faults occur, the highest live member leads, in the order of View.
 	HighestLeads bool
 }
 
-// Setting is one option in effect, as text, for logs, for replays and for comparison between nodes.
+// Setting is the value of one option as text, for logs, for replays and for comparison between
+// nodes.
 type Setting struct {
 	Name, Value string
-	Local       bool // the option concerns its node alone, and members may differ in it
+	Local       bool // members may differ in the option
 }
 
-// Spec describes an algorithm to a host.
+// Spec describes an algorithm to a driver.
 type Spec struct {
 	Name     string
 	Claims   Claims
-	Messages []Message // a zero value of each type that is ever sent
-	Settings []Setting // the options in effect, sorted by name
+	Messages []Message // a zero value of each message type
+	Settings []Setting // the options, sorted by name
 	New      func(self NodeID) Algorithm
-	// Textbook: the algorithm is its source to the letter, for lessons. What a source leaves
-	// out it lacks, such as a crash during an election or a partition, so that no host runs it
-	// among machines.
+	// Textbook is set if the algorithm follows its source exactly, for lessons. It cannot handle
+	// the cases that the source omits, such as a crash during an election or a partition. No
+	// driver runs it on a network.
 	Textbook bool
 }
 
-// Factory makes a [Spec] from options. It fills a struct of its own with
-// defaults for the timing, has decode overwrite what the user configured, checks
-// the result and says every mistake at once, each a [*SettingError].
+// Factory creates a [Spec] from options. It fills a struct with defaults for the timing, calls
+// decode to overwrite the configured options, and checks the result. Its error reports every
+// invalid option, each as a [*SettingError].
 //
-// decode takes a pointer to that struct and refuses what the struct does not have. Its
-// exported fields are the options: each a time.Duration, bool, string, integer, float64
-// or []string, with a yaml tag, its name in lower case with underscores, and a help tag,
-// a line that says what the option is for.
+// decode receives a pointer to that struct and rejects options that the struct does not have. The
+// exported fields of the struct are the options. Each is a time.Duration, bool, string, integer,
+// float64 or []string. Its yaml tag is its name, in lower case with underscores. Its help tag
+// describes it in one line.
 type Factory func(t Timing, decode func(options any) error) (Spec, error)
 
-// Registry is the set of algorithms a host knows, by the word that selects them.
-// It is an ordinary map; importing a package registers nothing.
+// Registry contains the algorithms that a driver knows, by the names that select them. It is an
+// ordinary map: importing a package registers nothing.
 type Registry map[string]Factory

@@ -1,22 +1,22 @@
 package algo
 
-// Base is for a first algorithm to embed, which need not know all of the contract yet: it
-// ignores what its methods are told. What the algorithm does know it declares itself.
+// Base contains methods that ignore their events. A simple algorithm embeds it and declares only
+// the methods that it needs.
 //
-// Start, Receive, Stable and Clone are its own in any case. So there is nothing here that
-// could be forgotten and be wrong for it.
+// Start, Receive, Stable and Clone are not among them: an algorithm that did not declare one of
+// these would be wrong.
 type Base struct{}
 
-// Expire ignores the end of a timer: there is none.
+// Expire ignores the end of a timer.
 func (Base) Expire(Env, Timer) {}
 
-// Suspect ignores a suspicion: nobody is monitored.
+// Suspect ignores a suspicion.
 func (Base) Suspect(Env, NodeID) {}
 
-// Trust ignores that a suspicion was wrong, or is over.
+// Trust ignores the end of a suspicion.
 func (Base) Trust(Env, NodeID) {}
 
-// Campaign ignores a call for an election.
+// Campaign ignores a request for an election.
 func (Base) Campaign(Env) {}
 
 // Reconfigure ignores a new view.

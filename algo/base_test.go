@@ -7,7 +7,7 @@ import (
 	"github.com/elect-go/elect/algo/driver"
 )
 
-// first is a first algorithm: whoever starts leads, and says so. It knows nothing else.
+// first is a minimal algorithm: a node announces itself as leader when it starts.
 type first struct{ algo.Base }
 
 func (first) Start(env algo.Env, _ algo.View, _ algo.Stable) {
@@ -17,8 +17,8 @@ func (first) Receive(algo.Env, algo.NodeID, algo.Message) {}
 func (first) Stable() algo.Stable                         { return algo.Stable{} }
 func (first) Clone() algo.Algorithm                       { return first{} }
 
-// An algorithm that embeds Base keeps the contract whatever happens, and asks for nothing.
-func TestBaseIgnoresWhatItIsTold(t *testing.T) {
+// An algorithm that embeds Base keeps the contract at all events, and has no effects.
+func TestBaseIgnoresEvents(t *testing.T) {
 	spec := algo.Spec{Name: "first", New: func(algo.NodeID) algo.Algorithm { return first{} }}
 	m := driver.NewMachine(&spec, algo.NodeID{1})
 	if got := m.Step(driver.Event{Kind: driver.EventStart}).Announce; len(got) != 1 {

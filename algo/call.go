@@ -2,14 +2,15 @@ package algo
 
 import "time"
 
-// Call is how an election began, as one node knows it.
+// Call is the cause of an election, as one node knows it.
 type Call struct {
-	By NodeID `json:"by"` // who called it: this node, or who has told it
-	// Why is what By suspects of Left, or of who should lead, in a word of package fd; or else the name of
-	// the event with which it began, such as "start", "campaign", "reconfigure" (Left may not lead any
-	// more), "expire" (it was waited for in vain) and "receive" (By has said so, or leads).
+	By NodeID `json:"by"` // node that started the election: this node, or the one that informed it
+	// Why is the reason. If By suspects a member, it is a word of package fd. Otherwise it is the
+	// name of the event that started the election, such as "start", "campaign", "reconfigure"
+	// (Left is no longer eligible), "expire" (an expected message did not arrive) or "receive" (a
+	// message from By).
 	Why     string        `json:"why"`
-	Left    NodeID        `json:"left,omitzero"`       // who led until then; zero where nobody was known to
-	Epoch   Epoch         `json:"epoch"`               // of that leadership
-	Silence time.Duration `json:"silence_ns,omitzero"` // after which Left was suspected
+	Left    NodeID        `json:"left,omitzero"`       // previous leader; zero if none was known
+	Epoch   Epoch         `json:"epoch"`               // epoch of the previous leader
+	Silence time.Duration `json:"silence_ns,omitzero"` // silence after which Left was suspected
 }

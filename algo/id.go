@@ -7,11 +7,11 @@ import (
 	"strings"
 )
 
-// NodeID identifies a process for its whole life: a version 4 UUID, drawn once by
-// the host, ordered bytewise. The zero value is nobody.
+// NodeID identifies a node for its whole life. It is a version 4 UUID, which the driver creates
+// once. IDs are ordered bytewise. The zero value identifies no node.
 type NodeID [16]byte
 
-// IsZero reports whether id is nobody.
+// IsZero reports whether id identifies no node.
 func (id NodeID) IsZero() bool { return id == NodeID{} }
 
 // Compare orders IDs bytewise: negative when id comes before o.
@@ -19,12 +19,11 @@ func (id NodeID) Compare(o NodeID) int { return bytes.Compare(id[:], o[:]) }
 
 const hexDigits = "0123456789abcdef"
 
-// dashBefore says before which bytes the text form of a UUID has a dash.
+// dashBefore contains the bytes of a UUID whose text form has a dash before them.
 var dashBefore = [16]bool{4: true, 6: true, 8: true, 10: true}
 
-// String returns the usual text form of a UUID, of 36 characters. (It stands here
-// because encoding/hex and google/uuid would bring fmt and os into every
-// algorithm.)
+// String returns the usual text form of a UUID, with 36 characters. (It is implemented here
+// because encoding/hex and google/uuid would add fmt and os to every algorithm.)
 func (id NodeID) String() string {
 	text := make([]byte, 0, 36)
 	for i, b := range id {
@@ -36,7 +35,7 @@ func (id NodeID) String() string {
 	return string(text)
 }
 
-// MarshalText returns String, so that an ID is readable in JSON.
+// MarshalText returns the text of String, so that an ID is readable in JSON.
 func (id NodeID) MarshalText() ([]byte, error) { return []byte(id.String()), nil }
 
 // UnmarshalText is the inverse of MarshalText.
@@ -50,7 +49,7 @@ func (id *NodeID) UnmarshalText(text []byte) error {
 
 var errNodeID = errors.New("algo: a node id is a UUID of the form xxxxxxxx-xxxx-xxxx-xxxx-xxxxxxxxxxxx")
 
-// ParseNodeID reads what String wrote.
+// ParseNodeID parses the text form of String.
 func ParseNodeID(s string) (NodeID, error) {
 	var id NodeID
 	for i := range id {

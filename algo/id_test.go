@@ -29,7 +29,7 @@ func TestNodeIDText(t *testing.T) {
 	}
 }
 
-func TestParseNodeIDRefuses(t *testing.T) {
+func TestParseNodeIDRejects(t *testing.T) {
 	for name, text := range map[string]string{
 		"empty":           "",
 		"short":           "01234567-89ab-4def-8012-3456789abcd",

@@ -8,25 +8,26 @@ import (
 	"time"
 )
 
-// longest keeps every multiple of an option that a timer is set to from overflowing.
+// longest is the maximum of a duration option. With it, no multiple of an option that a timer is
+// set to overflows.
 const longest = 24 * time.Hour
 
-// OptionCheck goes through the options of one algorithm. It lists them as settings, and
-// collects what is wrong with them, so that all of it is said at once.
+// OptionCheck checks the options of one algorithm. It lists them as settings and collects all
+// errors, so that a user sees them together.
 type OptionCheck struct {
 	Algorithm string
-	Timing    Timing // of the network that the options are for; zero if it is not known
+	Timing    Timing // timing of the network; zero if unknown
 
 	settings []Setting
 	mistakes []error
 }
 
-// Want lists an option, and adds a mistake unless ok: the option is got, and should be want.
+// Want lists an option. Unless ok, it adds an error: the option is got and should be want.
 func (c *OptionCheck) Want(ok bool, option, got, want string) {
 	c.want(ok, Setting{Name: option, Value: got}, want)
 }
 
-// WantLocal is Want for an option that concerns its node alone: members do not compare it.
+// WantLocal is like Want, for an option in which members may differ.
 func (c *OptionCheck) WantLocal(ok bool, option, got, want string) {
 	c.want(ok, Setting{Name: option, Value: got, Local: true}, want)
 }
@@ -40,32 +41,32 @@ func (c *OptionCheck) want(ok bool, setting Setting, want string) {
 	}
 }
 
-// Bool takes an option of which both values are good.
+// Bool lists an option for which both values are valid.
 func (c *OptionCheck) Bool(option string, got bool) {
 	c.Want(true, option, strconv.FormatBool(got), "")
 }
 
-// Duration wants got to be above zero and not too long, and at least least, which errors
-// call by its name. A least of zero asks for nothing more.
-func (c *OptionCheck) Duration(option string, got time.Duration, name string, least time.Duration) {
+// Duration checks that got is above zero, not too long, and at least minimum, which errors call
+// name.
+func (c *OptionCheck) Duration(option string, got time.Duration, name string, minimum time.Duration) {
 	want := ""
 	switch {
 	case got <= 0:
 		want = "more than 0"
 	case got > longest:
 		want = "at most " + longest.String()
-	case got < least:
-		want = "at least " + name + " (" + least.String() + ")"
+	case got < minimum:
+		want = "at least " + name + " (" + minimum.String() + ")"
 	}
 	c.Want(want == "", option, got.String(), want)
 }
 
-// Err is all mistakes, each a [*SettingError], or nil.
+// Err returns all errors, each a [*SettingError], or nil.
 func (c *OptionCheck) Err() error { return errors.Join(c.mistakes...) }
 
-// Build is what a [Factory] does: it has decode overwrite options, which hold the defaults for
-// that timing, and makes the algorithm of them. A decode of nil leaves them. spec describes the
-// algorithm but for its name and its settings, which it takes from the options that spec checks.
+// Build implements a [Factory]. options contains the defaults for the timing t, and decode
+// overwrites them unless it is nil. spec checks the options and describes the algorithm. Build adds
+// the name and the settings.
 func Build[O any](name string, t Timing, options O, decode func(any) error, spec func(O, *OptionCheck) Spec) (Spec, error) {
 	if decode != nil {
 		if err := decode(&options); err != nil {

@@ -38,7 +38,7 @@ func TestOptionCheck(t *testing.T) {
 	}
 }
 
-func TestOptionCheckSaysAllAtOnce(t *testing.T) {
+func TestOptionCheckReportsAllErrors(t *testing.T) {
 	c := algo.OptionCheck{Algorithm: "x"}
 	c.Want(true, "a", "1", "1")
 	c.Want(false, "b", "2", "3")

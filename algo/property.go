@@ -1,25 +1,25 @@
 package algo
 
-// Property is something that must hold in every run, whatever happens in it. Its value
-// is the word that reports and commands have for it.
+// Property is a condition that must hold in every run. Its value is the name of the property in
+// reports and commands.
 type Property string
 
-// The properties that can be seen of an algorithm.
+// The properties of an algorithm that a test can observe.
 const (
 	// OneLeaderPerEpoch: no two nodes announce themselves for one epoch.
 	OneLeaderPerEpoch Property = "one-leader-per-epoch"
-	// EpochsGrow: neither what a node saves nor what it announces goes back to an older
-	// epoch, over crashes too.
+	// EpochsGrow: neither the saved nor the announced epoch of a node decreases, not even over a
+	// crash.
 	EpochsGrow Property = "epochs-grow"
-	// Durable: what a node announces is covered by what it has saved.
+	// Durable: the saved epoch of a node covers its announcements.
 	Durable Property = "durable"
-	// NoPhantom: whoever is followed as (epoch, id) has itself announced that it leads
-	// in that epoch. What a step announces counts from its save on: a crash in the middle
-	// of its sends may keep its application from hearing of it, and not the others.
+	// NoPhantom: each leader that a node follows has announced itself in that epoch. An
+	// announcement counts from the save of its event on: after a crash between the sends of that
+	// event, other nodes may know the leader, although its own application does not.
 	NoPhantom Property = "no-phantom"
-	// Agreement: once nothing goes wrong any more, all who live come to follow one of
-	// them, the highest where that is claimed, and stay with it.
+	// Agreement: once no faults occur, all live nodes follow the same live leader permanently, the
+	// highest one if the algorithm claims this.
 	Agreement Property = "agreement"
-	// Contract is what a driver enforces beyond the above.
+	// Contract: the algorithm meets the other requirements that a driver enforces.
 	Contract Property = "contract"
 )

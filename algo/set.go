@@ -2,18 +2,18 @@ package algo
 
 import "slices"
 
-// Set is a set of nodes, kept in the order of their IDs, so that equal sets look equal and
-// are walked in one order, which a map is not. The zero value is empty. A copy shares what
-// is in it: an [Algorithm] clones its sets with slices.Clone.
+// Set is a set of nodes, sorted by ID. Unlike a map, equal sets have equal elements in the same
+// order. The zero value is empty. A copy shares its elements: an [Algorithm] clones its sets with
+// slices.Clone.
 type Set []NodeID
 
-// Has reports whether id is in the set.
+// Has reports whether s contains id.
 func (s Set) Has(id NodeID) bool {
 	_, found := slices.BinarySearchFunc(s, id, NodeID.Compare)
 	return found
 }
 
-// Add reports whether id is new to the set.
+// Add adds id and reports whether it was new.
 func (s *Set) Add(id NodeID) bool {
 	i, found := slices.BinarySearchFunc(*s, id, NodeID.Compare)
 	if !found {
@@ -22,7 +22,7 @@ func (s *Set) Add(id NodeID) bool {
 	return !found
 }
 
-// Remove reports whether id was in the set.
+// Remove removes id and reports whether s contained it.
 func (s *Set) Remove(id NodeID) bool {
 	i, found := slices.BinarySearchFunc(*s, id, NodeID.Compare)
 	if found {
@@ -31,7 +31,7 @@ func (s *Set) Remove(id NodeID) bool {
 	return found
 }
 
-// Keep leaves in s only whom o has too.
+// Keep removes all elements that o does not contain.
 func (s *Set) Keep(o Set) {
 	*s = slices.DeleteFunc(*s, func(id NodeID) bool { return !o.Has(id) })
 }

@@ -2,48 +2,48 @@ package algo
 
 import "time"
 
-// Timing is what a host is told of its network. A [Factory] takes the defaults of its
-// options from RoundTrip and Heartbeat; the rest is for the failure detector and for what
-// starts a node. Members of one cluster should share it; they may differ. A killed process
-// is found in about a millisecond under any Timing: the timeouts are for those that are
-// silent.
+// Timing describes the network and the reaction times of a cluster. A [Factory] derives the
+// defaults of its options from RoundTrip and Heartbeat. The other fields are for the failure
+// detector and for the start of a node. Members of one cluster should have the same Timing, but
+// may differ. With any Timing, a killed process is detected in about a millisecond: the timeouts
+// are for silent processes.
 type Timing struct {
-	// Heartbeat is the interval of heartbeats from a leader to those who follow it.
+	// Heartbeat is the interval of heartbeats from a leader to its followers.
 	Heartbeat time.Duration
-	// Timeout is the silence after which a peer is suspected at first. It must
-	// outlast what a loaded machine keeps a process waiting, beside the network: at
-	// least 2 heartbeats, and 1 and half a round trip.
+	// Timeout is the initial silence after which a peer is suspected. It must be longer than a
+	// loaded machine can delay a process, plus the delay of the network.
 	Timeout time.Duration
-	// MaxTimeout bounds its growth after mistakes.
+	// MaxTimeout is the maximum timeout, after false suspicions have increased it.
 	MaxTimeout time.Duration
-	// Forgive is how long a peer must be in time until its timeout comes back by a
-	// quarter of what it grew.
+	// Forgive is the time without a false suspicion after which the timeout of a peer decreases
+	// by a quarter of its increase.
 	Forgive time.Duration
-	// RoundTrip is a generous bound on a message there and back, and what is done
-	// with it, twice the T of the literature: the algorithms wait that long for answers.
+	// RoundTrip is a generous bound on the round-trip time of a message, including processing:
+	// twice the T of the literature. The algorithms wait that long for replies.
 	RoundTrip time.Duration
-	// MinRedial and MaxRedial bound the back-off between dials to who is needed.
-	MinRedial, MaxRedial time.Duration
-	// FirstContact is how long a node without a quorum waits at its start, at most, for listed members that neither
-	// answer nor refuse.
+	// MinRedial and MaxRedial bound the backoff between dials to a required peer.
+	MinRedial time.Duration
+	MaxRedial time.Duration
+	// FirstContact is the maximum time that a node without a quorum waits at its start for listed
+	// members that neither answer nor refuse.
 	FirstContact time.Duration
-	// NoEvidence has only silence count: for networks whose firewalls forge resets
-	// and refusals. A killed process is then found after Timeout.
+	// NoEvidence makes the failure detector ignore all evidence except silence, for networks whose
+	// firewalls forge resets and refusals. A killed process is then detected after Timeout.
 	NoEvidence bool
 }
 
-// DialTimeout is after how long a dial that nobody answers is given up.
+// DialTimeout is the maximum time of a dial without an answer.
 const DialTimeout = time.Second
 
-// Local is for members on one machine that is not overloaded.
+// Local returns the timing for members on one machine that is not overloaded.
 func Local() Timing { return preset(20*time.Millisecond, 150*time.Millisecond, 50*time.Millisecond) }
 
-// LAN is for members in one building, or on one machine that may be overloaded.
+// LAN returns the timing for members in one building, or on one machine that may be overloaded.
 func LAN() Timing {
 	return preset(120*time.Millisecond, 380*time.Millisecond, 200*time.Millisecond)
 }
 
-// WAN is for members that are far apart.
+// WAN returns the timing for members that are far apart.
 func WAN() Timing { return preset(500*time.Millisecond, 3*time.Second, time.Second) }
 
 func preset(heartbeat, timeout, roundTrip time.Duration) Timing {
@@ -53,27 +53,25 @@ func preset(heartbeat, timeout, roundTrip time.Duration) Timing {
 	}
 }
 
-// Presets returns the timings by the word that selects them.
+// Presets returns the timings by the names that select them.
 func Presets() map[string]Timing {
 	return map[string]Timing{"local": Local(), "lan": LAN(), "wan": WAN()}
 }
 
-// Repeat is how often a leader should say again that it leads, so that two leaders find each
-// other: one frame in ten more than heartbeats at worst, and never before what the last one
-// has brought about has arrived.
+// Repeat returns the interval at which a leader should repeat its announcement, so that two leaders
+// detect each other. The repeats add at most one frame for each ten heartbeats, and each reply to one
+// arrives before the next is sent.
 func (t Timing) Repeat() time.Duration { return max(10*t.Heartbeat, 2*t.RoundTrip) }
 
-// Bound is how long after the last fault all members that live and can reach each
-// other name one leader, for the algorithms of this module with the options that follow
-// from t, as long as no timeout has grown: the silence, a repeat by the old leader, two
-// elections, and a dial that was under way when the fault ended, and must first be given
-// up and made again.
+// Bound returns the maximum time from the last fault until all live members that can reach each
+// other follow one leader. It applies to the algorithms of this module with their defaults for t, as
+// long as no timeout has increased. It is the sum of the timeout, a repeat of the old leader, two
+// elections, and a dial that was started before the end of the fault, times out, and is retried.
 //
-// It knows neither how many members there are nor the options of the algorithm, and is no
-// bound where these make an election longer. With ring that is a matter of size: when a
-// token is lost it waits for 3 to 4.5 times N·RoundTrip/2, N being the members, the dead
-// included, before it starts anew. With LAN that alone may be more than Bound for 11
-// members, and is for 17.
+// Bound depends neither on the number of members nor on the options of the algorithm, so it does not
+// hold if these make an election longer. With ring, a process waits 3 to 4.5 times N·RoundTrip/2
+// before it starts a new election after a lost token, where N is the number of members, including
+// crashed ones. With LAN, this alone can exceed Bound for 11 members, and does for 17.
 func (t Timing) Bound() time.Duration {
 	return t.Timeout + t.Heartbeat + t.Repeat() + 2*3*t.RoundTrip + DialTimeout + t.MaxRedial
 }

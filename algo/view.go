@@ -6,19 +6,19 @@ import (
 	"slices"
 )
 
-// Member is one process of the cluster.
+// Member is one node in the config of the cluster.
 type Member struct {
 	ID       NodeID
 	Name     string // unique in the cluster
-	Addr     string // where it listens: host:port, as others dial it
-	Priority int    // a higher one is elected first; 0 unless configured
-	// Eligible is false for a witness: a member that votes and is told, but is never
-	// elected. A leader that resigned is one for a while.
+	Addr     string // address at which other members dial it: host:port
+	Priority int    // higher priorities are elected first; 0 by default
+	// Eligible is false for a witness: a member that votes and follows, but is never elected. A
+	// leader that has resigned is ineligible for a while.
 	Eligible bool
 }
 
-// Compare is the order of candidates: eligible members are above the others, then
-// a higher priority is above, then a higher ID. It is positive when m is above o.
+// Compare is the order of candidates: by eligibility, then by priority, then by ID. It is positive
+// if m is higher than o.
 func (m Member) Compare(o Member) int {
 	if m.Eligible != o.Eligible {
 		if m.Eligible {
@@ -29,27 +29,25 @@ func (m Member) Compare(o Member) int {
 	return cmp.Or(cmp.Compare(m.Priority, o.Priority), m.ID.Compare(o.ID))
 }
 
-// Stamp orders the views of a cluster, in which only the leader changes the membership: by
-// the epoch of the leader that made the view, then by its number. Other names for it are
-// configuration term and version. Epoch is 0 before there was such a leader: then all views
-// of an algorithm that needs a majority have the same members, and their order means nothing.
+// Stamp orders the views of a cluster: by the epoch of the leader that created the view, then by
+// its number. Other texts call these configuration term and version. Epoch is 0 until a leader has
+// created a view. All views with epoch 0 of an algorithm that needs a majority have the same
+// members, so their order has no meaning.
 type Stamp struct {
 	Epoch  Epoch
 	Number uint64
 }
 
-// Compare is negative when s is older than o, zero when they are the same, and positive
-// when s is newer.
+// Compare is negative if s is older than o, zero if they are equal, and positive if s is newer.
 func (s Stamp) Compare(o Stamp) int {
 	return cmp.Or(cmp.Compare(s.Epoch, o.Epoch), cmp.Compare(s.Number, o.Number))
 }
 
-// OlderThan reports whether s comes before o. Nothing is older than what no leader has
-// made.
+// OlderThan reports whether s is older than o. It is false if no leader has created o.
 func (s Stamp) OlderThan(o Stamp) bool { return o.Epoch > 0 && s.Compare(o) < 0 }
 
-// View is the membership as one node knows it: immutable, cheap to copy, shared.
-// The zero value is a view without members.
+// View is an immutable snapshot of the config that an algorithm works with. It is cheap to copy.
+// Members that have resigned are ineligible in it. The zero value is a view without members.
 type View struct{ v *view }
 
 type view struct {
@@ -58,18 +56,17 @@ type view struct {
 	members []Member // sorted by ID
 }
 
-// NewView returns a view of the members, which it copies. Its number tells it
-// from other views of the cluster and grows with every change. Of members with the
-// same ID the last counts.
+// NewView returns a view of members, which it copies. number identifies the view in the cluster and
+// increases with each change. If several members have the same ID, the last one counts.
 func NewView(number uint64, members ...Member) View {
 	unique := slices.Clone(members)
-	slices.Reverse(unique) // so that the last of the same ID is the first
+	slices.Reverse(unique) // the last member of an ID comes first
 	slices.SortStableFunc(unique, func(a, b Member) int { return a.ID.Compare(b.ID) })
 	unique = slices.CompactFunc(unique, func(a, b Member) bool { return a.ID == b.ID })
 	return View{&view{number: number, members: unique}}
 }
 
-// In returns the same view as one that the leader of an epoch made.
+// In returns the same view with the epoch of the leader that created it.
 func (w View) In(epoch Epoch) View {
 	v := *w.get()
 	v.epoch = epoch
@@ -85,20 +82,19 @@ func (w View) get() *view {
 	return w.v
 }
 
-// Number tells the view from the cluster's other views.
+// Number returns the number that identifies the view in the cluster.
 func (w View) Number() uint64 { return w.get().number }
 
-// Stamp is the place of the view among those of its cluster.
+// Stamp returns the stamp of the view, which orders it among the views of the cluster.
 func (w View) Stamp() Stamp { return Stamp{w.get().epoch, w.get().number} }
 
-// Len is N: how many members the cluster has, alive or not.
+// Len returns N, the number of members, including crashed ones.
 func (w View) Len() int { return len(w.get().members) }
 
-// Quorum is the smallest majority of the members.
+// Quorum returns the size of the smallest majority of the members.
 func (w View) Quorum() int { return w.Len()/2 + 1 }
 
-// At returns the member at position i of the order of IDs, which is the order of
-// the ring.
+// At returns the member at position i in the order of IDs, which is also the order of the ring.
 func (w View) At(i int) Member { return w.get().members[i] }
 
 // All iterates over the members in the order of IDs.
@@ -106,8 +102,8 @@ func (w View) All() iter.Seq[Member] { return slices.Values(w.get().members) }
 
 // Index returns the position of id in the order of IDs, or -1.
 func (w View) Index(id NodeID) int {
-	// By hand, for it is done several times for every message, and a function that
-	// compares would get a copy of a whole Member each time.
+	// This is hand-written because it runs several times for each message, and the function for
+	// slices.BinarySearchFunc would receive a copy of a Member each time.
 	members := w.get().members
 	low, high := 0, len(members)
 	for low < high {
@@ -124,7 +120,7 @@ func (w View) Index(id NodeID) int {
 	return -1
 }
 
-// Member returns the member of that ID.
+// Member returns the member with that ID, and whether there is one.
 func (w View) Member(id NodeID) (Member, bool) {
 	if i := w.Index(id); i >= 0 {
 		return w.At(i), true
@@ -132,7 +128,7 @@ func (w View) Member(id NodeID) (Member, bool) {
 	return Member{}, false
 }
 
-// MayLead reports whether id is a member that may be elected.
+// MayLead reports whether id is an eligible member.
 func (w View) MayLead(id NodeID) bool {
 	m, _ := w.Member(id)
 	return m.Eligible
@@ -141,18 +137,18 @@ func (w View) MayLead(id NodeID) bool {
 // Contains reports whether id is a member.
 func (w View) Contains(id NodeID) bool { return w.Index(id) >= 0 }
 
-// Above iterates over the eligible members above id in the order of candidates,
-// in the order of IDs: those who lead rather than id. It is empty for a stranger.
+// Above iterates over the eligible members that are higher than id in the order of candidates, in
+// the order of IDs. It is empty for a non-member.
 func (w View) Above(id NodeID) iter.Seq[NodeID] {
 	return w.pick(id, func(self, other Member) bool { return other.Eligible && other.Compare(self) > 0 })
 }
 
-// Below iterates over the members that Above leaves out, except id itself.
+// Below iterates over the other members that are not in Above.
 func (w View) Below(id NodeID) iter.Seq[NodeID] {
 	return w.pick(id, func(self, other Member) bool { return !other.Eligible || other.Compare(self) < 0 })
 }
 
-// Others iterates over all members but id.
+// Others iterates over all members except id.
 func (w View) Others(id NodeID) iter.Seq[NodeID] {
 	return w.pick(id, func(Member, Member) bool { return true })
 }
@@ -171,14 +167,14 @@ func (w View) pick(id NodeID, wanted func(self, other Member) bool) iter.Seq[Nod
 	}
 }
 
-// IsAbove reports whether a is eligible and above b in the order of candidates.
-// Both must be members.
+// IsAbove reports whether a is eligible and higher than b in the order of candidates. It is false
+// if one of them is no member.
 func (w View) IsAbove(a, b NodeID) bool {
 	ma, ok := w.Member(a)
 	mb, known := w.Member(b)
 	return ok && known && ma.Eligible && ma.Compare(mb) > 0
 }
 
-// Successor returns the next member clockwise of a member, in the order of IDs. Alone, a
+// Successor returns the next member after id in the ring, that is, in the order of IDs. A single
 // member is its own successor.
 func (w View) Successor(id NodeID) NodeID { return w.At((w.Index(id) + 1) % w.Len()).ID }

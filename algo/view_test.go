@@ -39,7 +39,7 @@ func TestMembersAreOrderedByEligibilityPriorityID(t *testing.T) {
 }
 
 func TestAboveAndBelow(t *testing.T) {
-	// From the lowest to the highest: 1 may not lead, then 2, 4, 5, and 3 by priority.
+	// From the lowest to the highest: 1, which is ineligible, then 2, 4, 5, and 3 by its priority.
 	view := algo.NewView(1, member(5, 0, true), member(4, 0, true), member(3, 1, true), member(2, 0, true), member(1, 7, false))
 	for _, tc := range []struct {
 		of                   int
@@ -50,7 +50,7 @@ func TestAboveAndBelow(t *testing.T) {
 		{3, "[]", "[1 2 4 5]", "[1 2 4 5]"},
 		{4, "[3 5]", "[1 2]", "[1 2 3 5]"},
 		{5, "[3]", "[1 2 4]", "[1 2 3 4]"},
-		{6, "[]", "[]", "[]"}, // a stranger
+		{6, "[]", "[]", "[]"}, // a non-member
 	} {
 		above, below, others := numbers(view.Above(id(tc.of))), numbers(view.Below(id(tc.of))), numbers(view.Others(id(tc.of)))
 		if above != tc.above || below != tc.below || others != tc.others {
@@ -65,7 +65,7 @@ func TestAboveAndBelow(t *testing.T) {
 	}
 }
 
-func TestAWalkOverTheMembersMayEndEarly(t *testing.T) {
+func TestIterationOverMembersMayEndEarly(t *testing.T) {
 	view := algo.NewView(1, member(1, 0, true), member(2, 0, true), member(3, 0, true))
 	for other := range view.Others(id(1)) {
 		if other != id(2) {
@@ -75,7 +75,7 @@ func TestAWalkOverTheMembersMayEndEarly(t *testing.T) {
 	}
 }
 
-func TestWitnessesAreAboveNobody(t *testing.T) {
+func TestWitnessIsAboveNoMember(t *testing.T) {
 	view := algo.NewView(1, member(1, 0, false), member(2, 0, false))
 	if got := numbers(view.Above(id(1))); got != "[]" {
 		t.Errorf("above a witness are the witnesses %s", got)
@@ -88,7 +88,7 @@ func TestWitnessesAreAboveNobody(t *testing.T) {
 	}
 }
 
-func TestSuccessorGoesRound(t *testing.T) {
+func TestSuccessorGoesAroundRing(t *testing.T) {
 	view := algo.NewView(1, member(2, 0, true), member(4, 0, true), member(6, 0, true))
 	for of, want := range map[int]int{2: 4, 4: 6, 6: 2} {
 		if got := view.Successor(id(of)); got != id(want) {
@@ -112,7 +112,7 @@ func TestQuorum(t *testing.T) {
 	}
 }
 
-func TestTheSizeOfAView(t *testing.T) {
+func TestSizeOfView(t *testing.T) {
 	view := algo.NewView(3, member(1, 0, true), member(2, 0, true))
 	if view.Number() != 3 || view.Len() != 2 || view.Quorum() != 2 {
 		t.Errorf("view %d: %d members, quorum %d", view.Number(), view.Len(), view.Quorum())
@@ -127,7 +127,7 @@ func TestTheSizeOfAView(t *testing.T) {
 	}
 }
 
-func TestAViewIsImmutable(t *testing.T) {
+func TestViewIsImmutable(t *testing.T) {
 	given := []algo.Member{member(2, 0, true), member(1, 0, true)}
 	view := algo.NewView(1, given...)
 	given[0].Name = "changed"
@@ -141,7 +141,7 @@ func TestAViewIsImmutable(t *testing.T) {
 	}
 }
 
-func TestOfMembersWithTheSameIDTheLastCounts(t *testing.T) {
+func TestLastMemberWithSameIDCounts(t *testing.T) {
 	view := algo.NewView(1, member(1, 1, true), member(2, 0, true), member(1, 2, true), member(1, 3, false))
 	m, ok := view.Member(id(1))
 	if !ok || view.Len() != 2 || m != member(1, 3, false) {

@@ -42,13 +42,13 @@ type fields struct {
 	Timing               struct {
 		Preset       string        `yaml:"preset" flag:"preset" arg:"word" words:"local lan wan" help:"the timing for members on one machine, in one building, or far apart"`
 		Heartbeat    time.Duration `yaml:"heartbeat" help:"time between two heartbeats of a leader"`
-		Timeout      time.Duration `yaml:"timeout" help:"silence after which a peer is suspected at first; at least 2 heartbeats, and 1 and half a round trip"`
-		MaxTimeout   time.Duration `yaml:"max_timeout" help:"what the timeout grows to at most, after mistakes"`
-		Forgive      time.Duration `yaml:"forgive" help:"time without a mistake after which a quarter of that growth is taken back"`
-		RoundTrip    time.Duration `yaml:"round_trip" help:"generous bound on a message there and back, and what is done with it"`
-		MinRedial    time.Duration `yaml:"min_redial" help:"shortest pause between two dials to who is needed"`
-		MaxRedial    time.Duration `yaml:"max_redial" help:"longest pause between two dials to who is needed"`
-		FirstContact time.Duration `yaml:"first_contact" help:"without a quorum, how long a node waits at its start for members that neither answer nor refuse"`
+		Timeout      time.Duration `yaml:"timeout" help:"initial silence after which a peer is suspected; at least 2 heartbeats, and 1 and half a round trip"`
+		MaxTimeout   time.Duration `yaml:"max_timeout" help:"maximum timeout, after false suspicions have increased it"`
+		Forgive      time.Duration `yaml:"forgive" help:"time without a false suspicion after which the timeout decreases by a quarter of its increase"`
+		RoundTrip    time.Duration `yaml:"round_trip" help:"generous bound on the round-trip time of a message, including processing"`
+		MinRedial    time.Duration `yaml:"min_redial" help:"minimum delay between two dials to a required peer"`
+		MaxRedial    time.Duration `yaml:"max_redial" help:"maximum delay between two dials to a required peer"`
+		FirstContact time.Duration `yaml:"first_contact" help:"without a quorum, maximum time that a node waits at its start for members that neither answer nor refuse"`
 		NoEvidence   bool          `yaml:"no_evidence" flag:"no-evidence" help:"suspect by silence only, for networks whose firewalls forge refusals and resets"`
 	} `yaml:"timing"`
 	TLS struct {
