@@ -2,12 +2,12 @@ package driver
 
 import "github.com/elect-go/elect/algo"
 
-// ContractError is what a [Machine] panics with when its algorithm breaks the contract.
+// ContractError is the value with which a [Machine] panics when its algorithm violates the contract.
 type ContractError struct {
-	Algorithm string // Name of the algo.Spec
+	Algorithm string // name of the algo.Spec
 	Node      algo.NodeID
-	Property  algo.Property // that does not hold: EpochsGrow, Durable or Contract
-	Did       string        // what the algorithm did: "took its epoch back from 5 to 4"
+	Property  algo.Property // violated property: EpochsGrow, Durable or Contract
+	Did       string        // action of the algorithm, such as "took its epoch back from 5 to 4"
 }
 
 func (e *ContractError) Error() string {

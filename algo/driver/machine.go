@@ -1,11 +1,13 @@
-// Package driver runs an algorithm for a host: a live node, a simulator or a search. An author of algorithms does
-// not need it.
+// Package driver runs an algorithm for a driver: a live node, a simulator or a search. Authors of
+// algorithms do not need it.
 //
 //	m := driver.NewMachine(&spec, self)
 //	effects := m.Step(driver.Event{Kind: driver.EventStart, View: view})
 //
-// A [Machine] turns one [Event] into [Effects], which the host performs in their order. It is the only place where
-// the contract of package algo is enforced.
+// A [Machine] turns one [Event] into [Effects], and the driver performs them in order. No other code
+// enforces the contract of package algo. A Machine performs no I/O and has no clock: if the driver
+// performs the effects in a different order, or loses one, the guarantees of the algorithm do not
+// hold.
 package driver
 
 import (
@@ -17,10 +19,10 @@ import (
 	"github.com/elect-go/elect/algo"
 )
 
-// EventKind says which method of an [algo.Algorithm] an [Event] is for.
+// EventKind selects the method of an [algo.Algorithm] that an [Event] calls.
 type EventKind uint8
 
-// The events, one for each method that changes an [algo.Algorithm].
+// The kinds of events, one for each method that changes an [algo.Algorithm].
 const (
 	EventStart EventKind = iota + 1
 	EventReceive
@@ -29,8 +31,8 @@ const (
 	EventTrust
 	EventCampaign
 	EventReconfigure
-	EventReturned // of a Lessee; others are not told
-	EventDied     // the same
+	EventReturned // for an algo.Lessee; other algorithms do not receive it
+	EventDied     // for an algo.Lessee as well
 )
 
 var eventNames = [...]string{"none", "start", "receive", "expire", "suspect", "trust", "campaign", "reconfigure", "returned", "died"}
@@ -45,21 +47,21 @@ func (k EventKind) String() string {
 // Event is a call of an [algo.Algorithm] as data.
 type Event struct {
 	Kind    EventKind
-	Peer    algo.NodeID  // Receive: the sender; Suspect, Trust, Died: about whom
+	Peer    algo.NodeID  // Receive: the sender; Suspect, Trust, Died: the subject
 	Message algo.Message // Receive
 	Timer   algo.Timer   // Expire
 	View    algo.View    // Start, Reconfigure
 	Saved   algo.Stable  // Start
 }
 
-// Effects are what one [Event] asks of the host, in the order in which they must
-// be performed. They are valid until the next Step of the same Machine.
+// Effects are the effects of one [Event], in the order in which the driver must perform them. They
+// are valid until the next Step of the same Machine.
 type Effects struct {
-	Save     bool // Stable changed and must be durable before anything below
+	Save     bool // Stable has changed and must be durable before the effects below
 	Stable   algo.Stable
 	Timers   []TimerChange
-	Bound    algo.Timer // a deadline; empty if it is the one of before
-	Watch    bool       // Monitor was called
+	Bound    algo.Timer // deadline of the leadership; empty if unchanged
+	Watch    bool       // Monitor has changed
 	Monitor  []algo.NodeID
 	Sends    []Envelope
 	Announce []algo.Leader
@@ -70,26 +72,25 @@ type Effects struct {
 type TimerChange struct {
 	Timer    algo.Timer
 	Stop     bool
-	Deadline bool          // it comes before what is later: see algo.LeaseEnv.SetDeadline
+	Deadline bool          // it expires before later events: see algo.LeaseEnv.SetDeadline
 	Min, Max time.Duration // from now
 }
 
-// Envelope is a message and whom it is for.
+// Envelope is a message and its receiver.
 type Envelope struct {
 	To      algo.NodeID
 	Message algo.Message
 }
 
-// Note is a remark for traces.
+// Note is an explanation for traces.
 type Note struct {
 	Format string
 	Args   []any
-	Missed algo.NodeID // whom it says to be missed
+	Missed algo.NodeID // member that the note reports as unresponsive, or zero
 }
 
-// Machine runs one [algo.Algorithm]: Step is the only switch that joins events to
-// methods, and the only place where the contract is enforced. It panics with a
-// [*ContractError] when the algorithm breaks it.
+// Machine runs one [algo.Algorithm]. It panics with a [*ContractError] if the algorithm violates the
+// contract.
 type Machine struct {
 	self      algo.NodeID
 	spec      *algo.Spec
@@ -99,13 +100,12 @@ type Machine struct {
 	effects   Effects
 }
 
-// NewMachine returns a machine for the node self. Its first event must be a
-// start.
+// NewMachine returns a machine for the node self. Its first event must be EventStart.
 func NewMachine(spec *algo.Spec, self algo.NodeID) *Machine {
 	return &Machine{self: self, spec: spec, algorithm: spec.New(self)}
 }
 
-// Clone returns a machine in the same state that shares nothing that changes.
+// Clone returns a machine in the same state. It shares no state that changes.
 func (m *Machine) Clone() *Machine {
 	clone := *m
 	clone.algorithm = m.algorithm.Clone()
@@ -113,16 +113,16 @@ func (m *Machine) Clone() *Machine {
 	return &clone
 }
 
-// Algorithm is what the machine runs, to look at.
+// Algorithm returns the algorithm that the machine runs, for inspection.
 func (m *Machine) Algorithm() algo.Algorithm { return m.algorithm }
 
-// Stable is what the algorithm must not forget, as of now.
+// Stable returns the current state that must survive a crash.
 func (m *Machine) Stable() algo.Stable { return m.stable }
 
-// Leader is what was announced last.
+// Leader returns the last announcement.
 func (m *Machine) Leader() algo.Leader { return m.announced }
 
-// Step hands the algorithm one event and returns what it asks for.
+// Step passes one event to the algorithm and returns its effects.
 func (m *Machine) Step(e Event) *Effects {
 	m.effects = Effects{
 		Timers: m.effects.Timers[:0], Monitor: m.effects.Monitor[:0],
@@ -153,61 +153,61 @@ func (m *Machine) Step(e Event) *Effects {
 			lessee.Returned(env)
 		}
 	default:
-		m.broken(algo.Contract, "was stepped with "+e.Kind.String())
+		m.violate(algo.Contract, "was stepped with "+e.Kind.String())
 	}
-	m.settle()
+	m.checkEffects()
 	return &m.effects
 }
 
-// settle compares what must be durable with what was, and checks what was
-// announced against it.
-func (m *Machine) settle() {
+// checkEffects determines whether Stable must be saved, and checks Stable and the announcements
+// against the contract.
+func (m *Machine) checkEffects() {
 	stable := m.algorithm.Stable()
 	if stable.Epoch < m.stable.Epoch {
-		m.broken(algo.EpochsGrow, "took its epoch back from "+number(m.stable.Epoch)+" to "+number(stable.Epoch))
+		m.violate(algo.EpochsGrow, "took its epoch back from "+formatEpoch(m.stable.Epoch)+" to "+formatEpoch(stable.Epoch))
 	}
 	if extra := stable.Extra; extra != m.stable.Extra && (len(extra) > algo.MaxExtra || !utf8.ValidString(extra)) {
-		m.broken(algo.Contract, "keeps an Extra of "+strconv.Itoa(len(extra))+" bytes, want UTF-8 of at most "+strconv.Itoa(algo.MaxExtra))
+		m.violate(algo.Contract, "keeps an Extra of "+strconv.Itoa(len(extra))+" bytes, want UTF-8 of at most "+strconv.Itoa(algo.MaxExtra))
 	}
 	m.effects.Save = stable != m.stable
 	m.effects.Stable = stable
 	m.stable = stable
 	for _, l := range m.effects.Announce {
 		if l.Epoch > stable.Epoch {
-			m.broken(algo.Durable, "announced a leader in epoch "+number(l.Epoch)+", but keeps epoch "+number(stable.Epoch))
+			m.violate(algo.Durable, "announced a leader in epoch "+formatEpoch(l.Epoch)+", but keeps epoch "+formatEpoch(stable.Epoch))
 		}
 		if l.Epoch < m.announced.Epoch {
-			m.broken(algo.EpochsGrow, "announced a leader in epoch "+number(l.Epoch)+" after one in epoch "+number(m.announced.Epoch))
+			m.violate(algo.EpochsGrow, "announced a leader in epoch "+formatEpoch(l.Epoch)+" after one in epoch "+formatEpoch(m.announced.Epoch))
 		}
 		m.announced = l
 	}
 }
 
-func number(e algo.Epoch) string { return strconv.FormatUint(uint64(e), 10) }
+func formatEpoch(e algo.Epoch) string { return strconv.FormatUint(uint64(e), 10) }
 
-func (m *Machine) broken(p algo.Property, did string) {
+func (m *Machine) violate(p algo.Property, did string) {
 	panic(&ContractError{Algorithm: m.spec.Name, Node: m.self, Property: p, Did: did})
 }
 
-// env is the Machine as its algorithm sees it.
+// env is the Machine as the [algo.LeaseEnv] of its algorithm.
 type env Machine
 
 func (e *env) Send(to algo.NodeID, msg algo.Message) {
 	m := (*Machine)(e)
 	if to == m.self || to.IsZero() {
-		m.broken(algo.Contract, "sent "+msg.Kind()+" to itself or to nobody")
+		m.violate(algo.Contract, "sent "+msg.Kind()+" to itself or to nobody")
 	}
 	inner, _ := algo.Open(msg)
 	_, twice := algo.Open(inner)
 	if twice || !slices.ContainsFunc(m.spec.Messages, func(known algo.Message) bool { return known.Kind() == msg.Kind() }) {
-		m.broken(algo.Contract, "sent "+msg.Kind()+", which is not among its messages")
+		m.violate(algo.Contract, "sent "+msg.Kind()+", which is not among its messages")
 	}
 	m.effects.Sends = append(m.effects.Sends, Envelope{To: to, Message: msg})
 }
 
 func (e *env) SetTimer(t algo.Timer, minimum, maximum time.Duration) {
 	if minimum < 0 || maximum < minimum {
-		(*Machine)(e).broken(algo.Contract, "set timer "+string(t)+" to a range that is empty or negative")
+		(*Machine)(e).violate(algo.Contract, "set timer "+string(t)+" to a range that is empty or negative")
 	}
 	e.effects.Timers = append(e.effects.Timers, TimerChange{Timer: t, Min: minimum, Max: maximum})
 }
@@ -226,7 +226,7 @@ func (e *env) StopTimer(t algo.Timer) {
 func (e *env) Monitor(peers ...algo.NodeID) {
 	m := (*Machine)(e)
 	if slices.Contains(peers, m.self) {
-		m.broken(algo.Contract, "monitors itself")
+		m.violate(algo.Contract, "monitors itself")
 	}
 	e.effects.Watch = true
 	e.effects.Monitor = append(e.effects.Monitor[:0], peers...)

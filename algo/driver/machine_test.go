@@ -26,7 +26,7 @@ type bare struct{}
 
 func (bare) Kind() string { return "bare" }
 
-// scripted is an algorithm that does in each call what the test says.
+// scripted is an algorithm that runs the test's function in each call.
 type scripted struct {
 	do       func(env algo.Env)
 	calls    []string
@@ -65,7 +65,7 @@ func (s *scripted) Clone() algo.Algorithm {
 	return &clone
 }
 
-// newMachine returns a started machine at epoch 5 of an algorithm that does do.
+// newMachine returns a started machine in epoch 5. Its algorithm runs do in each call.
 func newMachine(do func(s *scripted, env algo.Env)) (*driver.Machine, *scripted) {
 	s := &scripted{}
 	spec := &algo.Spec{
@@ -81,7 +81,7 @@ func newMachine(do func(s *scripted, env algo.Env)) (*driver.Machine, *scripted)
 	return m, s
 }
 
-func TestEachEventIsACall(t *testing.T) {
+func TestEachEventCallsOneMethod(t *testing.T) {
 	m, s := newMachine(nil)
 	view := algo.NewView(7, member(1, 0, true))
 	for _, e := range []driver.Event{
@@ -109,7 +109,7 @@ func TestEventKindsHaveNames(t *testing.T) {
 	}
 }
 
-func TestEffectsAreWhatWasAskedFor(t *testing.T) {
+func TestEffectsContainAllRequests(t *testing.T) {
 	m, _ := newMachine(func(s *scripted, env algo.Env) {
 		env.Announce(algo.Leader{Epoch: 6})
 		env.Announce(algo.Leader{Epoch: 6, ID: id(2)})
@@ -148,8 +148,8 @@ func TestEffectsAreWhatWasAskedFor(t *testing.T) {
 	}
 }
 
-// Whatever of it changes must be durable: a vote is as binding as an epoch.
-func TestEachPartOfWhatIsStableIsSaved(t *testing.T) {
+// A change of any part of Stable must be durable: a vote is as binding as an epoch.
+func TestEachPartOfStableIsSaved(t *testing.T) {
 	for name, change := range map[string]func(*algo.Stable){
 		"the epoch": func(s *algo.Stable) { s.Epoch++ },
 		"the vote":  func(s *algo.Stable) { s.Vote = id(2) },
@@ -165,15 +165,15 @@ func TestEachPartOfWhatIsStableIsSaved(t *testing.T) {
 	}
 }
 
-func TestMonitoringNobodyIsSaid(t *testing.T) {
+func TestMonitoringNoPeerIsAnEffect(t *testing.T) {
 	m, _ := newMachine(func(_ *scripted, env algo.Env) { env.Monitor() })
 	if e := m.Step(driver.Event{Kind: driver.EventCampaign}); !e.Watch || len(e.Monitor) != 0 {
 		t.Errorf("watch %v, monitor %v", e.Watch, e.Monitor)
 	}
 }
 
-// The algorithm of the receiver cannot tell a repeat, and is as safe from it.
-func TestARepeatIsAnEnvelope(t *testing.T) {
+// The algorithm of the receiver does not see the mark of a Repeat.
+func TestRepeatIsRemovedForReceiver(t *testing.T) {
 	again := algo.Repeat{Message: ping{6}}
 	m, s := newMachine(func(_ *scripted, env algo.Env) { env.Send(id(2), again) })
 	e := m.Step(driver.Event{Kind: driver.EventReceive, Peer: id(2), Message: again})
@@ -185,7 +185,7 @@ func TestARepeatIsAnEnvelope(t *testing.T) {
 	}
 }
 
-func TestABrokenContractPanics(t *testing.T) {
+func TestContractViolationPanics(t *testing.T) {
 	campaign := driver.Event{Kind: driver.EventCampaign}
 	for _, tc := range []struct {
 		name  string
@@ -235,7 +235,7 @@ type pong struct{}
 
 func (pong) Kind() string { return "pong" }
 
-func TestACloneOfAMachineGoesItsOwnWay(t *testing.T) {
+func TestCloneOfMachineIsIndependent(t *testing.T) {
 	m, s := newMachine(func(s *scripted, env algo.Env) {
 		s.stable.Epoch++
 		env.Announce(algo.Leader{Epoch: s.stable.Epoch, ID: id(1)})
@@ -257,8 +257,8 @@ func TestACloneOfAMachineGoesItsOwnWay(t *testing.T) {
 	}
 }
 
-// The effects of a step are the machine's own until its next one, whatever its clones do.
-func TestAStepOfACloneLeavesTheEffectsOfTheFirst(t *testing.T) {
+// A step of a clone does not change the effects of the last step of the original.
+func TestStepOfCloneKeepsEffectsOfOriginal(t *testing.T) {
 	to := 1
 	m, _ := newMachine(func(_ *scripted, env algo.Env) {
 		to++
