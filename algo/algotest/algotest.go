@@ -11,94 +11,95 @@ import (
 )
 
 var (
-	oneSeed   = flag.Uint64("algotest.seed", 0, "run each check of algotest with this seed alone")
-	manySeeds = flag.Int("algotest.seeds", 0, "run each check of algotest with so many seeds, from 1 on")
+	oneSeed   = flag.Uint64("algotest.seed", 0, "run each check of algotest with this seed only")
+	seedCount = flag.Int("algotest.seeds", 0, "number of seeds for each check of algotest, starting at 1")
 )
 
-// Options say what the suite cannot see of an algorithm. The zero value is right for
-// most.
+// Options contain what the suite cannot derive from an algorithm. The zero value suits most
+// algorithms.
 type Options struct {
-	// Timing is that of the simulated network and its failure detector. The options of the
-	// algorithm must suit it. algo.LAN if zero.
+	// Timing is the timing of the simulated network and its failure detector, by default
+	// algo.LAN. The options of the algorithm must suit it.
 	Timing algo.Timing
 
-	// Within is how long after the last fault all must have agreed, in the time of the
-	// simulation. Timing.Bound if zero, which is what the live cluster promises.
+	// Within is the maximum time from the last fault until all agree, in virtual time. The
+	// default is Timing.Bound, which a live cluster guarantees.
 	Within time.Duration
 
-	// Long has more seeds, larger clusters and longer searches: it takes minutes of a
-	// processor instead of seconds.
+	// Long selects more seeds, larger clusters and longer searches. It takes minutes of processor
+	// time instead of seconds.
 	Long bool
 
-	// Messages is the most that one election among n nodes may send, whoever starts it,
-	// repeats and heartbeats left out. 4·n² if nil: everybody talks to everybody, a few times.
+	// Messages returns the maximum number of messages of one election among n nodes, whichever
+	// nodes start it, without heartbeats and periodic messages. The default is 4·n²: each node
+	// sends a few messages to each other node.
 	Messages func(n int) int
 
-	// Watched is the most that a cluster of n at rest may have of pairs of nodes of which
-	// one watches the other. 3·n if nil. It is to grow no faster than n: each pair costs a
-	// heartbeat.
-	Watched func(n int) int
+	// MonitoredPairs returns the maximum number of pairs of nodes in a cluster of n of which one
+	// monitors the other, while there is no election. The default is 3·n. It should grow no faster
+	// than n, because each pair costs a heartbeat in each interval.
+	MonitoredPairs func(n int) int
 }
 
-func (o Options) complete() Options {
+func (o Options) withDefaults() Options {
 	o.Timing = cmp.Or(o.Timing, algo.LAN())
 	o.Within = cmp.Or(o.Within, o.Timing.Bound())
 	if o.Messages == nil {
 		o.Messages = func(n int) int { return 4 * n * n }
 	}
-	if o.Watched == nil {
-		o.Watched = func(n int) int { return 3 * n }
+	if o.MonitoredPairs == nil {
+		o.MonitoredPairs = func(n int) int { return 3 * n }
 	}
 	return o
 }
 
 // Check is one subtest.
 type Check struct {
-	// Name is that of the subtest.
+	// Name is the name of the subtest.
 	Name string
-	// Wanted says what is wanted, and why. A failure prints it.
-	Wanted string
+	// Requires states the requirement and its reason. A failure prints it.
+	Requires string
 
-	claim func(algo.Claims) bool // nil: of every algorithm
-	seeds int                    // for how many it is run; 0: nothing is random, and it is run once
-	run   func(*probe)
-	// assumed is what sources of textbooks take for granted and the check denies them: it
-	// is not asked of an algo.Spec that is a Textbook. Nor does a textbook get a detector of
-	// its own: the one it runs with finds every crash and makes no mistake.
+	claim func(algo.Claims) bool // nil if the check applies to every algorithm
+	seeds int                    // number of seeds; 0 if nothing is random
+	run   func(*checkRun)
+	// assumed is the assumption of textbooks that the check violates. The check is skipped for
+	// them. A textbook also runs with a perfect failure detector, which detects every crash and has
+	// no false suspicions.
 	assumed string
 }
 
-// Checks returns what [Test] runs, in its order.
+// Checks returns the checks of [Test], in its order.
 func Checks() []Check { return append([]Check{}, checks...) }
 
-// Test runs each of the [Checks] as a subtest. Those of a claim that the algorithm does
-// not make are skipped, and of a textbook those that deny it what its source takes for granted.
+// Test runs each of the [Checks] as a subtest. It skips the checks of claims that the algorithm does
+// not make and, for a textbook, those that violate an assumption of its source.
 func Test(t *testing.T, spec algo.Spec) { Options{}.Test(t, spec) }
 
 // Test is [Test] with options.
 func (o Options) Test(t *testing.T, spec algo.Spec) {
 	if spec.New == nil {
-		t.Fatal("algotest: the spec has no New: there is nothing to run")
+		t.Fatal("algotest: the spec has no New")
 	}
-	o = o.complete()
-	var shared explored
+	o = o.withDefaults()
+	var shared searchResult
 	for _, c := range checks {
 		t.Run(c.Name, func(t *testing.T) {
 			if c.claim != nil && !c.claim(spec.Claims) {
-				t.Skipf("%s does not claim it. %s", spec.Name, c.Wanted)
+				t.Skipf("%s does not claim it. %s", spec.Name, c.Requires)
 			}
 			if c.assumed != "" && spec.Textbook {
-				t.Skipf("%s is a textbook, whose source takes for granted %s. %s", spec.Name, c.assumed, c.Wanted)
+				t.Skipf("%s is a textbook, whose source assumes %s. %s", spec.Name, c.assumed, c.Requires)
 			}
 			t.Parallel()
-			p := &probe{T: t, check: &c, spec: spec, options: o, explored: &shared}
-			defer p.caught()
+			p := &checkRun{T: t, check: &c, spec: spec, options: o, searches: &shared}
+			defer p.reportPanic()
 			if c.seeds == 0 {
 				c.run(p)
 				return
 			}
-			for i := range p.trials() {
-				p.seed = p.first() + uint64(i)
+			for i := range p.trialCount() {
+				p.seed = p.firstSeed() + uint64(i)
 				p.random = rand.New(rand.NewPCG(p.seed, 3))
 				c.run(p)
 			}

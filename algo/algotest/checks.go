@@ -2,181 +2,181 @@ package algotest
 
 import "github.com/elect-go/elect/algo"
 
-// What the sources of textbooks take for granted.
+// Assumptions of the sources of textbooks.
 const (
-	sameMembers   = "that the members are always the same, and all there from the beginning"
-	noneIsLost    = "that every message arrives, once, in time, and in the election that it is of"
-	nobodyFails   = "that nobody fails while an election is on, and that who comes back is noticed"
-	detectorRight = "that nobody is suspected who lives"
-	oneAtATime    = "that one election ends before the next begins"
+	sameMembers   = "that the members never change and are all running from the start"
+	noneIsLost    = "that each message arrives once, in time, and in its own election"
+	noneFails     = "that no process fails during an election, and that others notice a recovery"
+	detectorRight = "that there are no false suspicions"
+	oneAtATime    = "that one election ends before the next starts"
 )
 
-// checks are all there are. What fails early in the list is to be mended first.
+// checks are all checks. If several fail, repair the first one first.
 var checks = []Check{
 	{
 		Name: "spec", run: wellFormed,
-		Wanted: "The Spec is complete: a name, settings sorted by name, New that makes a new process each time, and messages that the wire can carry, of kinds that nobody else has.",
+		Requires: "The Spec is complete: a name, settings sorted by name, a New that returns a new process each time, and messages that the wire can carry, of kinds that no other package uses.",
 	},
 	{
-		Name: "wire", seeds: 2, run: carried,
-		Wanted: "Every message that is sent arrives as it was: it is encoded, and decoded to the same. Fields that are not exported, or longer than the wire allows, would be lost.",
+		Name: "wire", seeds: 2, run: survivesWire,
+		Requires: "Every message arrives unchanged: it is encoded and decoded to the same value. Fields that are not exported, or longer than the wire allows, would be lost.",
 	},
 	{
 		Name: "sent-messages-stay", seeds: 2, run: sentMessagesStay,
-		Wanted: "A message does not change after it was sent. It may wait in a queue, and in a simulation it is never copied: what it refers to must not be written to again.",
+		Requires: "A message does not change after it was sent. It may wait in a queue, and a simulation never copies it, so nothing may write to its contents.",
 	},
 	{
 		Name: "determinism", seeds: 40, run: deterministic,
-		Wanted: "The same calls have the same effects, in the same order: no map order, clock, randomness or state outside of the process.",
+		Requires: "The same calls have the same effects in the same order: no map order, clock, randomness or state outside of the process.",
 	},
 	{
 		Name: "clone", seeds: 40, run: cloneSharesNothing,
-		Wanted: "A clone is in the same state and shares nothing that changes: what one of the two does, the other does not see.",
+		Requires: "A clone is in the same state and shares no state that changes: an event of one has no effect on the other.",
 	},
 	{
 		Name: "alone", seeds: 1, run: alone,
-		Wanted: "Alone, a node leads itself.",
+		Requires: "A node alone leads.",
 	},
 	{
 		Name: "agreement", seeds: 8, run: agreement, assumed: sameMembers,
-		Wanted: "1, 2, 3, 5 and 7 nodes that start together, or one after the other, agree on one leader.",
+		Requires: "1, 2, 3, 5 and 7 nodes that start together, or one after the other, agree on one leader.",
 	},
 	{
 		Name: "quiet", seeds: 2, run: quiet,
-		Wanted: "Once all agree, and nothing happens, there is no message but repeats, and no announcement, however long it lasts.",
+		Requires: "Once all agree and no event occurs, there are no messages except periodic ones, and no announcements.",
 	},
 	{
 		Name: "campaign", seeds: 16, run: campaign, assumed: oneAtATime,
-		Wanted: "Any process can call for an election, several at once, too. It ends with one leader.",
+		Requires: "Each node can start an election, and several can do so at the same time. The election ends with one leader.",
 	},
 	{
-		Name: "failover", seeds: 4, run: failover, assumed: nobodyFails,
-		Wanted: "Whoever crashes together, the others agree on one of themselves. With NeedsQuorum that holds for every minority.",
+		Name: "failover", seeds: 4, run: failover, assumed: noneFails,
+		Requires: "Whichever nodes crash together, the others agree on one of themselves. With NeedsQuorum, this holds for every minority.",
 	},
 	{
-		Name: "restart", seeds: 4, run: restart, assumed: nobodyFails,
-		Wanted: "Nodes that crash and start again, before or after the others have noticed, all of them too, agree again, and no epoch goes back.",
+		Name: "restart", seeds: 4, run: restart, assumed: noneFails,
+		Requires: "Nodes that crash and restart agree again, even if all do so, and whether or not the others have noticed the crash. No epoch decreases.",
 	},
 	{
-		Name: "restart-after-save", seeds: 4, run: restartAfterSave, assumed: nobodyFails,
-		Wanted: "A node may crash between a save and the messages that were to follow it, or in the middle of them. What was saved binds it when it comes back; what was not sent is missed by nobody for long.",
+		Name: "restart-after-save", seeds: 4, run: restartAfterSave, assumed: noneFails,
+		Requires: "A node may crash after a save and before some of the messages that follow it. After its restart it keeps what it has saved, and no other node waits for the lost messages for long.",
 	},
 	{
-		Name: "loss", seeds: 40, run: troubled("losing a third of all messages", "loss 0.33"), assumed: noneIsLost,
-		Wanted: "Elections during which a third of all messages are lost do no harm that lasts.",
+		Name: "loss", seeds: 40, run: withNetworkFault("losing a third of all messages", "loss 0.33"), assumed: noneIsLost,
+		Requires: "Elections that lose a third of all messages cause no permanent harm.",
 	},
 	{
-		Name: "duplication", seeds: 40, run: troubled("half of all messages arriving twice", "duplicate 0.5"),
-		Wanted: "Elections during which every other message arrives twice do no harm that lasts: who votes twice has one vote.",
+		Name: "duplication", seeds: 40, run: withNetworkFault("half of all messages arriving twice", "duplicate 0.5"),
+		Requires: "Elections in which half of all messages arrive twice cause no permanent harm. A node that votes twice has one vote.",
 	},
 	{
-		Name: "reordering", seeds: 40, run: troubled("half of all messages overtaking others", "reorder 0.5"),
-		Wanted: "Elections during which messages overtake each other do no harm that lasts.",
+		Name: "reordering", seeds: 40, run: withNetworkFault("half of all messages overtaking others", "reorder 0.5"),
+		Requires: "Elections in which messages overtake each other cause no permanent harm.",
 	},
 	{
 		Name: "delay", seeds: 40, run: slow, assumed: noneIsLost,
-		Wanted: "Elections during which messages take longer than every timeout do no harm that lasts.",
+		Requires: "Elections in which messages take longer than every timeout cause no permanent harm.",
 	},
 	{
-		Name: "wrong-suspicion", seeds: 40, run: wrongSuspicion, assumed: detectorRight,
-		Wanted: "Suspicions that are wrong, and are taken back, do no harm that lasts.",
+		Name: "wrong-suspicion", seeds: 40, run: falseSuspicion, assumed: detectorRight,
+		Requires: "False suspicions that end later cause no permanent harm.",
 	},
 	{
 		Name: "partition", seeds: 2, run: partition, assumed: noneIsLost,
-		Wanted: "However the cluster is parted, also in one direction only, all agree once it has healed.",
+		Requires: "After any partition has healed, including cuts in one direction, all agree.",
 	},
 	{
 		Name: "pause", seeds: 4, run: pause, assumed: detectorRight,
-		Wanted: "While a process is stopped the others agree without it. When it goes on, with its old ideas, all agree again.",
+		Requires: "While a process is stopped, the others agree without it. When it continues with its old state, all agree again.",
 	},
 	{
 		Name: "add-member", seeds: 4, run: addMember, assumed: sameMembers,
-		Wanted: "A node that joins is told who leads, or takes the lead if it is the highest and the algorithm claims that; several may join at once.",
+		Requires: "A node that joins learns the leader, or becomes leader if it is the highest and the algorithm claims HighestLeads. Several nodes may join at the same time.",
 	},
 	{
 		Name: "remove-member", seeds: 4, run: removeMember, assumed: sameMembers,
-		Wanted: "A member that is removed, alive or dead, is not waited for, not counted and not followed any more.",
+		Requires: "The others neither wait for a removed member nor count or follow it, whether it is alive or crashed.",
 	},
 	{
 		Name: "remove-leader", seeds: 4, run: removeLeader, assumed: sameMembers,
-		Wanted: "When the leader is removed, alive or dead, the others agree on one of themselves.",
+		Requires: "When the leader is removed, alive or crashed, the others agree on one of themselves.",
 	},
 	{
 		Name: "resignation", seeds: 4, run: resignation, assumed: sameMembers,
-		Wanted: "A leader that resigns is followed by another until it may lead again. When nobody may lead, nobody does.",
+		Requires: "A leader that resigns is replaced until it is eligible again. If no node is eligible, none leads.",
 	},
 	{
-		Name: "strangers", seeds: 100, run: strangers, assumed: sameMembers,
-		Wanted: "Whatever a message says, nobody follows a node that is no member.",
+		Name: "strangers", seeds: 100, run: nonMembers, assumed: sameMembers,
+		Requires: "Whatever a message contains, no node follows a non-member.",
 	},
 	{
 		Name: "old-messages", seeds: 400, run: oldMessages, assumed: noneIsLost,
-		Wanted: "Messages of older epochs that come again, long after, do no harm that lasts.",
+		Requires: "Messages of older epochs that arrive again much later cause no permanent harm.",
 	},
 	{
 		Name: "messages", seeds: 4, run: messages, assumed: oneAtATime,
-		Wanted: "An election stays within its budget of messages, whoever starts it, also when all do: see Options.Messages. At rest there are at most two repeats for each node and heartbeat.",
+		Requires: "An election stays within its budget of messages, whichever nodes start it: see Options.Messages. Without an election, each node sends at most two periodic messages in each heartbeat interval.",
 	},
 	{
 		Name: "watched-edges", seeds: 1, run: watchedEdges,
-		Wanted: "At rest, nodes watch no more of each other than Options.Watched allows: heartbeats must not cost N².",
+		Requires: "Without an election, the number of monitored pairs of nodes is at most Options.MonitoredPairs: heartbeats must not cost N².",
 	},
 	{
-		Name: "walk", seeds: 7_000, run: walk, assumed: nobodyFails,
-		Wanted: "Machines that crash, also in the middle of what they do, and are told wrongly who is dead, keep what is claimed at all times. Once messages arrive and the detector is right, all agree, and then nothing is sent but repeats. What happens depends on nothing but the seed.",
+		Name: "walk", seeds: 7_000, run: walk, assumed: noneFails,
+		Requires: "Machines that crash, also between the effects of an event, and receive false suspicions keep their claims at all times. Once messages arrive and the detector is right, all agree, and then only periodic messages are sent. The run depends only on the seed.",
 	},
 	{
-		Name: "storm", seeds: 40, run: storm, assumed: nobodyFails,
-		Wanted: "All of that at once, at random, to whole nodes, and then all agree.",
+		Name: "storm", seeds: 40, run: storm, assumed: noneFails,
+		Requires: "After random combinations of all these faults in whole nodes, all agree.",
 	},
 	{
-		Name: "contract", run: keeps(algo.Contract),
-		Wanted: "In every state that a small cluster can reach, as far as the search goes, the algorithm asks for nothing that driver.Machine refuses.",
+		Name: "contract", run: checkProperty(algo.Contract),
+		Requires: "In every state of a small cluster that the search reaches, driver.Machine accepts all effects of the algorithm.",
 	},
 	{
-		Name: "epochs-grow", run: keeps(algo.EpochsGrow),
-		Wanted: "In every state that a small cluster can reach, as far as the search goes, no epoch goes back, neither one that is saved nor one that is announced, over crashes too.",
+		Name: "epochs-grow", run: checkProperty(algo.EpochsGrow),
+		Requires: "In every state of a small cluster that the search reaches, no saved and no announced epoch has decreased, not even over a crash.",
 	},
 	{
-		Name: "durable", run: keeps(algo.Durable),
-		Wanted: "In every state that a small cluster can reach, as far as the search goes, what is announced is saved: Stable covers its epoch.",
+		Name: "durable", run: checkProperty(algo.Durable),
+		Requires: "In every state of a small cluster that the search reaches, Stable covers the epoch of each announcement.",
 	},
 	{
-		Name: "no-phantom", run: keeps(algo.NoPhantom), assumed: oneAtATime,
-		Wanted: "In every state that a small cluster can reach, as far as the search goes, whoever is followed in an epoch has itself announced that it leads in that epoch.",
+		Name: "no-phantom", run: checkProperty(algo.NoPhantom), assumed: oneAtATime,
+		Requires: "In every state of a small cluster that the search reaches, each leader that a node follows has announced itself in that epoch.",
 	},
 	{
-		Name: "eventual-agreement", run: keeps(algo.Agreement), assumed: noneIsLost,
-		Wanted: "From every state that a small cluster can reach, as far as the search goes, all come to agree when nothing more goes wrong.",
+		Name: "eventual-agreement", run: checkProperty(algo.Agreement), assumed: noneIsLost,
+		Requires: "From every state of a small cluster that the search reaches, all come to agree when no further fault occurs.",
 	},
 	{
-		Name: "one-leader-per-epoch", run: keeps(algo.OneLeaderPerEpoch),
-		claim:  func(c algo.Claims) bool { return c.OneLeaderPerEpoch },
-		Wanted: "No two nodes announce themselves for one epoch: in every state that a small cluster can reach, as far as the search goes.",
+		Name: "one-leader-per-epoch", run: checkProperty(algo.OneLeaderPerEpoch),
+		claim:    func(c algo.Claims) bool { return c.OneLeaderPerEpoch },
+		Requires: "In every state of a small cluster that the search reaches, no two nodes have announced themselves in the same epoch.",
 	},
 	{
 		Name: "needs-quorum", seeds: 2, run: needsQuorum,
-		claim:  func(c algo.Claims) bool { return c.NeedsQuorum },
-		Wanted: "Nobody leads without a majority of all members: a leader whose majority crashes, or is cut off, stops.",
+		claim:    func(c algo.Claims) bool { return c.NeedsQuorum },
+		Requires: "No node leads without a majority of all members: a leader whose majority crashes or is disconnected stops.",
 	},
 	{
 		Name: "older-view", seeds: 40, run: olderView, assumed: sameMembers,
-		claim:  func(c algo.Claims) bool { return c.NeedsQuorum },
-		Wanted: "Nobody helps to elect a node whose view has an older stamp than its own: it may count votes by members that have changed since, and another majority may elect beside it.",
+		claim:    func(c algo.Claims) bool { return c.NeedsQuorum },
+		Requires: "No node helps to elect a node whose view has an older stamp than its own. That node may count votes by members that have changed since, and another majority may elect a second leader.",
 	},
 	{
-		Name: "epochs-that-are-over", seeds: 40, run: overEpochs, assumed: sameMembers,
-		claim:  func(c algo.Claims) bool { return c.NeedsQuorum },
-		Wanted: "A node takes part in no epoch up to that of the stamp of its view, not in that one either: it saves that epoch, and has no vote in it.",
+		Name: "epochs-that-are-over", seeds: 40, run: closedEpochs, assumed: sameMembers,
+		claim:    func(c algo.Claims) bool { return c.NeedsQuorum },
+		Requires: "A node takes no part in epochs up to that of the stamp of its view: it saves that epoch, and has no vote in it.",
 	},
 	{
 		Name: "closed-by-a-view", seeds: 40, run: closedEpoch, assumed: sameMembers,
-		claim:  func(c algo.Claims) bool { return c.NeedsQuorum },
-		Wanted: "A view that says that an epoch is over ends the election in it: votes that come later are not counted.",
+		claim:    func(c algo.Claims) bool { return c.NeedsQuorum },
+		Requires: "A view that shows that an epoch has ended also ends the election in that epoch: later votes do not count.",
 	},
 	{
 		Name: "highest-leads", run: highestLeads, assumed: noneIsLost,
-		claim:  func(c algo.Claims) bool { return c.HighestLeads },
-		Wanted: "From every state that a small cluster can reach, as far as the search goes, all come to follow the highest who lives when nothing more goes wrong.",
+		claim:    func(c algo.Claims) bool { return c.HighestLeads },
+		Requires: "From every state of a small cluster that the search reaches, all come to follow the highest live node when no further fault occurs.",
 	},
 }

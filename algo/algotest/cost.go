@@ -7,8 +7,9 @@ import (
 	"github.com/elect-go/elect/sim"
 )
 
-// messages counts elections of several sizes. What finds the crashes sends nothing here.
-func messages(p *probe) {
+// messages counts the messages of elections in clusters of several sizes. The perfect detector
+// sends no messages.
+func messages(p *checkRun) {
 	for _, nodes := range []int{4, 12, 32} {
 		p.try("counting messages", nodes, func(w *world) { w.count(p.options.Messages(nodes)) }, sim.Perfect)
 	}
@@ -20,10 +21,10 @@ func (w *world) count(limit int) {
 	w.election("all start", limit, func() {})
 	leader := w.leader()
 	w.election("the leader crashes", limit, func() { w.each("crash", leader) })
-	w.election("a former leader comes back", limit, func() { w.each("restart", leader) })
-	w.election("all call for an election at once", limit, func() { w.each("campaign", w.all()...) })
+	w.election("a former leader returns", limit, func() { w.each("restart", leader) })
+	w.election("all campaign at the same time", limit, func() { w.each("campaign", w.all()...) })
 	w.election("almost half of them crash", limit, func() { w.each("crash", w.all()[w.Nodes()/2+1:]...) })
-	w.election("they come back at once", limit, func() { w.each("restart", w.all()...) })
+	w.election("they return at the same time", limit, func() { w.each("restart", w.all()...) })
 	w.election("all crash and start again", limit, func() {
 		w.each("crash", w.all()...)
 		w.each("restart", w.all()...)
@@ -31,12 +32,12 @@ func (w *world) count(limit int) {
 
 	before := w.Frames()
 	w.Run(heartbeats * w.p.options.Timing.Heartbeat)
-	if most, sent := 2*w.Nodes()*heartbeats, int(w.Frames()-before); sent > most {
-		w.p.fatalf("at rest %d repeats were sent in %d heartbeats, want at most %d", sent, heartbeats, most)
+	if limit, sent := 2*w.Nodes()*heartbeats, int(w.Frames()-before); sent > limit {
+		w.p.fatalf("without an election, %d periodic messages were sent in %d heartbeats, want at most %d", sent, heartbeats, limit)
 	}
 }
 
-// election counts what follows an event.
+// election counts the messages of the election that follows an event.
 func (w *world) election(event string, limit int, happens func()) {
 	w.p.Helper()
 	w.ResetCounts()
@@ -46,11 +47,11 @@ func (w *world) election(event string, limit int, happens func()) {
 	if sum := host.Total(sent); sum > limit {
 		w.p.fatalf("%s, and %d messages are sent, %v; want at most %d", event, sum, sent, limit)
 	}
-	w.sound()
+	w.requireNoViolation()
 }
 
-// watchedEdges counts who watches whom.
-func watchedEdges(p *probe) {
+// watchedEdges counts the pairs of nodes of which one monitors the other.
+func watchedEdges(p *checkRun) {
 	sizes := []int{3, 9, 18}
 	if !p.options.Long {
 		sizes = sizes[:2]
@@ -62,18 +63,18 @@ func watchedEdges(p *probe) {
 			when    string
 			happens func()
 		}{
-			{"at rest", c.StartAll},
+			{"after the start", c.StartAll},
 			{"after a failover", func() { c.Crash(host.Number(c.Leader(c.Live()[0]).ID)) }},
-			{fmt.Sprintf("with %d dead", dead), func() { c.Crash(c.Live()[:dead-1]...) }},
+			{fmt.Sprintf("with %d crashed", dead), func() { c.Crash(c.Live()[:dead-1]...) }},
 		} {
 			step.happens()
-			p.settled(c)
-			watched := 0
+			p.requireAgreed(c)
+			pairs := 0
 			for _, i := range c.Live() {
-				watched += len(c.Node(i).Monitored)
+				pairs += len(c.Node(i).Monitored)
 			}
-			if limit := p.options.Watched(nodes); watched > limit {
-				p.fatalf("%d nodes: %s %d watch others, counted once for each whom they watch; want at most %d", nodes, step.when, watched, limit)
+			if limit := p.options.MonitoredPairs(nodes); pairs > limit {
+				p.fatalf("%d nodes, %s: %d monitored pairs, want at most %d", nodes, step.when, pairs, limit)
 			}
 		}
 	}

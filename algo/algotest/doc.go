@@ -1,5 +1,5 @@
-// Package algotest is the conformance suite of election algorithms: what package algo asks
-// of each, ours or a stranger's, as tests. It knows no algorithm.
+// Package algotest is a conformance suite for election algorithms: it tests the requirements of
+// package algo on any algorithm, without knowledge of its messages or states.
 //
 //	func TestConformance(t *testing.T) {
 //		spec, err := myalgo.Factory(algo.LAN(), func(any) error { return nil })
@@ -11,38 +11,39 @@
 //
 //	func FuzzWalk(f *testing.F) { algotest.Fuzz(f, spec) }
 //
-// [Test] runs [Checks], each as a subtest that can be run alone:
+// [Test] runs [Checks], each as a subtest, which can also run alone:
 //
 //	go test -run 'TestConformance$/partition'
 //
-// What is promised beyond the contract is asked for as far as it is claimed: see
-// algo.Claims. Of a textbook, see algo.Spec, less is asked: a check that denies it what its source
-// takes for granted is skipped, and says what that is. What cannot be seen of an algorithm, such as how many messages it may send, is
-// said in [Options].
+// Guarantees beyond the contract are tested if the algorithm claims them: see algo.Claims. For a
+// textbook (see algo.Spec), a check is skipped if it violates an assumption of the source; the skip
+// names the assumption. [Options] contain what the suite cannot derive from an algorithm, such as its
+// budget of messages.
 //
-// # How it looks
+// # Methods
 //
-// One check takes random walks with machines alone. Most run clusters of whole nodes in the virtual time of package sim, with the
-// failure detector of the live cluster, in which one kind of thing goes wrong for a while.
-// Then all must agree on a leader within Options.Within, and nothing may go on but
-// heartbeats. At all times a world checks what package sim says that it checks. Others look at
-// one process, event by event; and some search, with package explore, the states that small
-// clusters can reach. A search has an end long before all states are seen: -v says how far it
-// went. That nothing is found proves nothing.
+// Some checks examine one process, event by event. One check runs random walks over machines without
+// the rest of a node. Most checks run clusters of whole nodes in the virtual time of package sim, with
+// the failure detector of a live cluster, and inject one kind of fault for a while. After that, all
+// nodes must agree on a leader within Options.Within, and only heartbeats and periodic messages may
+// follow. Package sim checks its properties all the time. Other checks use package explore to search
+// the states that a small cluster can reach.
 //
-// # What a failure says
+// # Limits
 //
-// What was wanted and why, what happened, the same as a scenario of the simulator, and the
-// command that does it again: all that is random comes from the seed in it.
+// A passing suite proves nothing. A search stops long before it has seen all states; -v shows how
+// many it has seen. By default the suite uses few seeds and short searches. Options.Long uses more.
 //
-//	-algotest.seed=7      one seed
-//	-algotest.seeds=1000  so many, from 1 on
+// # Failures
 //
-// Few are taken by default, and searches end soon; Options.Long takes more.
+// A failure shows the requirement and its reason, the events, the same run as a scenario of the
+// simulator, and a command that repeats it. All randomness comes from the seed in that command:
 //
-// A check that a stranger's algorithm fails may be one that another check is about: what
-// stands first in the list is to be mended first.
+//	-algotest.seed=7      run one seed
+//	-algotest.seeds=1000  run this number of seeds, starting at 1
 //
-// The suite is tested by what it finds: among the mutants of internal/mutants are our own
-// algorithms with a mistake in each, and the checks that it is caught by.
+// One mistake can fail several checks. Repair the first one in the list first.
+//
+// The suite itself is tested with mutants: internal/mutants contains copies of our algorithms with a
+// mistake in each, and the names of the checks that must fail.
 package algotest

@@ -5,21 +5,21 @@ import (
 	"slices"
 )
 
-// needsQuorum: a leader that loses its majority, to crashes or to a partition, stops; whoever
-// comes back ends that.
-func needsQuorum(p *probe) {
+// needsQuorum checks that a leader stops if it loses its majority to crashes or to a partition, and
+// that there is a leader again after the fault.
+func needsQuorum(p *checkRun) {
 	const nodes = 5
 	for _, few := range sets(nodes) {
 		many := others(nodes, few)
 		if len(few) >= len(many) {
 			continue
 		}
-		p.upset(fmt.Sprintf("of which %s crash, too many", names(many)), nodes, func(w *world) {
+		p.disturb(fmt.Sprintf("of which %s crash, too many", names(many)), nodes, func(w *world) {
 			w.each("crash", many...)
 			w.leaderless(few)
 			w.each("restart", many...)
 		})
-		p.upset(fmt.Sprintf("of which %s are cut off", names(few)), nodes, func(w *world) {
+		p.disturb(fmt.Sprintf("of which %s are disconnected", names(few)), nodes, func(w *world) {
 			w.do("partition %s %s", names(few), names(many))
 			w.leaderless(few)
 			if !slices.ContainsFunc(many, w.leads) {
@@ -30,11 +30,11 @@ func needsQuorum(p *probe) {
 	}
 }
 
-// leaderless fails the check if one of these, who are too few, leads after a while.
+// leaderless fails the check if one of nodes, which are no majority, leads after a while.
 func (w *world) leaderless(nodes []int) {
 	w.p.Helper()
 	w.Run(2 * w.p.options.Within)
-	w.sound()
+	w.requireNoViolation()
 	for _, n := range nodes {
 		if w.leads(n) {
 			w.p.fatalf("n%d leads without a majority: %s", n, w.Opinions())

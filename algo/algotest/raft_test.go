@@ -13,20 +13,20 @@ import (
 	"github.com/elect-go/elect/internal/testkit"
 )
 
-// raft is the election of Raft (Ongaro and Ousterhout 2014), without its log: a stranger that
-// needs a majority. It may leave out a duty.
+// raft is the election of Raft (Ongaro and Ousterhout 2014) without its log: an algorithm from
+// outside this module that needs a majority. It can omit a duty.
 type raft struct {
 	self   algo.NodeID
 	timing algo.Timing
-	leaves string // a duty that it does not do
+	omits  string // the omitted duty, or empty
 
-	view      algo.View
-	term      algo.Epoch
-	vote      algo.NodeID
-	asking    bool // it is a candidate in term
-	votes     algo.Set
-	leader    algo.Leader
-	suspected algo.Set
+	view        algo.View
+	term        algo.Epoch
+	vote        algo.NodeID
+	isCandidate bool // it is a candidate in term
+	votes       algo.Set
+	leader      algo.Leader
+	suspected   algo.Set
 }
 
 type (
@@ -34,100 +34,100 @@ type (
 		Term algo.Epoch
 		View algo.Stamp
 	} // RequestVote
-	grant struct{ Term algo.Epoch }
-	lead  struct{ Term algo.Epoch } // AppendEntries
-	newer struct{ Term algo.Epoch } // the answer to what is of an older term
+	grant     struct{ Term algo.Epoch }
+	lead      struct{ Term algo.Epoch } // AppendEntries
+	newerTerm struct{ Term algo.Epoch } // reply to a message of an older term
 )
 
-func (ask) Kind() string   { return "raft/ask" }
-func (grant) Kind() string { return "raft/grant" }
-func (lead) Kind() string  { return "raft/lead" }
-func (newer) Kind() string { return "raft/newer" }
+func (ask) Kind() string       { return "raft/ask" }
+func (grant) Kind() string     { return "raft/grant" }
+func (lead) Kind() string      { return "raft/lead" }
+func (newerTerm) Kind() string { return "raft/newer" }
 
-// termed is each of them.
-type termed interface{ term() algo.Epoch }
+// termMessage is each of these messages.
+type termMessage interface{ term() algo.Epoch }
 
-func (m ask) term() algo.Epoch   { return m.Term }
-func (m grant) term() algo.Epoch { return m.Term }
-func (m lead) term() algo.Epoch  { return m.Term }
-func (m newer) term() algo.Epoch { return m.Term }
+func (m ask) term() algo.Epoch       { return m.Term }
+func (m grant) term() algo.Epoch     { return m.Term }
+func (m lead) term() algo.Epoch      { return m.Term }
+func (m newerTerm) term() algo.Epoch { return m.Term }
 
-// The duties that are about views, by the checks of them.
+// The duties that concern views, named by their checks.
 const (
-	olderView   = "older-view"
-	overEpochs  = "epochs-that-are-over"
-	closedEpoch = "closed-by-a-view"
+	olderView    = "older-view"
+	closedEpochs = "epochs-that-are-over"
+	closedEpoch  = "closed-by-a-view"
 )
 
-func raftSpec(leaves string) algo.Spec {
+func raftSpec(omits string) algo.Spec {
 	return algo.Spec{
 		Name: "raft", Claims: algo.Claims{OneLeaderPerEpoch: true, NeedsQuorum: true},
-		Messages: []algo.Message{ask{}, grant{}, lead{}, newer{}},
-		New:      func(self algo.NodeID) algo.Algorithm { return &raft{self: self, timing: algo.LAN(), leaves: leaves} },
+		Messages: []algo.Message{ask{}, grant{}, lead{}, newerTerm{}},
+		New:      func(self algo.NodeID) algo.Algorithm { return &raft{self: self, timing: algo.LAN(), omits: omits} },
 	}
 }
 
 func (r *raft) Start(env algo.Env, view algo.View, saved algo.Stable) {
 	r.view, r.term, r.vote = view, saved.Epoch, saved.Vote
-	r.heed()
-	r.wait(env, r.timing.RoundTrip)
+	r.adoptView()
+	r.setElectionTimer(env, r.timing.RoundTrip)
 	r.monitor(env)
 }
 
-// heed takes note of the epoch of its view: it asks for no votes up to there any more, and has
-// none to give. Its vote is spent: it is its own.
-func (r *raft) heed() {
+// adoptView adopts the epoch of the view: the process requests no votes in epochs up to it, and has no
+// vote left in it, because it has voted for itself.
+func (r *raft) adoptView() {
 	term := r.view.Stamp().Epoch
 	switch {
 	case term == 0 || term < r.term || term == r.leader.Epoch && !r.leader.Vacant():
-	case r.asking && term == r.term && r.leaves == closedEpoch:
-	case !(r.asking && term == r.term) && r.leaves == overEpochs:
+	case r.isCandidate && term == r.term && r.omits == closedEpoch:
+	case !(r.isCandidate && term == r.term) && r.omits == closedEpochs:
 	default:
-		r.term, r.vote, r.asking = term, r.self, false
+		r.term, r.vote, r.isCandidate = term, r.self, false
 	}
 }
 
-// wait gives the others time to elect somebody.
-func (r *raft) wait(env algo.Env, d time.Duration) { env.SetTimer("election", d, 2*d) }
+// setElectionTimer gives the others time to elect a leader.
+func (r *raft) setElectionTimer(env algo.Env, d time.Duration) { env.SetTimer("election", d, 2*d) }
 
 func (r *raft) Expire(env algo.Env, t algo.Timer) {
 	switch {
-	case t == "lead" && r.leads():
-		r.say(env, algo.Repeat{Message: lead{r.term}})
+	case t == "lead" && r.isLeader():
+		r.broadcast(env, algo.Repeat{Message: lead{r.term}})
 		env.SetTimer("lead", r.timing.Heartbeat, r.timing.Heartbeat)
-	case t == "election" && !r.leads():
-		r.vacate(env)
+	case t == "election" && !r.isLeader():
+		r.announceVacancy(env)
 		r.Campaign(env)
 	}
 	r.monitor(env)
 }
 
-// Campaign asks for votes. Who may not lead gets none, and has told the others of a newer term, in
-// which they wait and ask in turn.
+// Campaign requests votes. An ineligible process gets none, but the others learn of a newer term, in
+// which they wait and then request votes themselves.
 func (r *raft) Campaign(env algo.Env) {
-	if r.leads() {
+	if r.isLeader() {
 		return
 	}
-	r.adopt(env, r.term+1)
-	r.vote, r.asking = r.self, true
-	r.say(env, ask{r.term, r.view.Stamp()})
-	r.wait(env, 2*r.timing.RoundTrip)
-	r.count(env, r.self)
+	r.enterTerm(env, r.term+1)
+	r.vote, r.isCandidate = r.self, true
+	r.broadcast(env, ask{r.term, r.view.Stamp()})
+	r.setElectionTimer(env, 2*r.timing.RoundTrip)
+	r.countVote(env, r.self)
 	r.monitor(env)
 }
 
-// adopt goes on to a newer term.
-func (r *raft) adopt(env algo.Env, term algo.Epoch) {
+// enterTerm enters a newer term.
+func (r *raft) enterTerm(env algo.Env, term algo.Epoch) {
 	if term > r.term {
-		r.term, r.vote, r.asking, r.votes = term, algo.NodeID{}, false, nil
-		r.vacate(env)
+		r.term, r.vote, r.isCandidate, r.votes = term, algo.NodeID{}, false, nil
+		r.announceVacancy(env)
 	}
 }
 
-func (r *raft) vacate(env algo.Env) {
-	if r.leads() {
+func (r *raft) announceVacancy(env algo.Env) {
+	if r.isLeader() {
 		env.StopTimer("lead")
-		r.wait(env, r.timing.RoundTrip)
+		r.setElectionTimer(env, r.timing.RoundTrip)
 	}
 	if !r.leader.Vacant() {
 		r.leader.ID = algo.NodeID{}
@@ -136,25 +136,25 @@ func (r *raft) vacate(env algo.Env) {
 }
 
 func (r *raft) Receive(env algo.Env, from algo.NodeID, m algo.Message) {
-	term := m.(termed).term()
+	term := m.(termMessage).term()
 	if term > r.term {
-		r.adopt(env, term)
-		r.wait(env, r.timing.RoundTrip)
+		r.enterTerm(env, term)
+		r.setElectionTimer(env, r.timing.RoundTrip)
 	}
 	switch m := m.(type) {
 	case ask:
-		r.asked(env, from, m)
+		r.handleAsk(env, from, m)
 	case grant:
-		if r.asking && term == r.term {
-			r.count(env, from)
+		if r.isCandidate && term == r.term {
+			r.countVote(env, from)
 		}
 	case lead:
 		switch {
 		case term < r.term:
-			env.Send(from, newer{r.term})
+			env.Send(from, newerTerm{r.term})
 		case r.view.MayLead(from):
-			r.asking = false
-			r.wait(env, 3*r.timing.Heartbeat)
+			r.isCandidate = false
+			r.setElectionTimer(env, 3*r.timing.Heartbeat)
 			if l := (algo.Leader{Epoch: term, ID: from}); l != r.leader {
 				r.leader = l
 				env.Announce(l)
@@ -164,29 +164,29 @@ func (r *raft) Receive(env algo.Env, from algo.NodeID, m algo.Message) {
 	r.monitor(env)
 }
 
-func (r *raft) asked(env algo.Env, from algo.NodeID, m ask) {
+func (r *raft) handleAsk(env algo.Env, from algo.NodeID, m ask) {
 	switch {
-	case r.leads():
+	case r.isLeader():
 		env.Send(from, lead{r.term})
 	case m.Term < r.term:
-		env.Send(from, newer{r.term})
+		env.Send(from, newerTerm{r.term})
 	case !r.view.MayLead(from), r.vote != algo.NodeID{} && r.vote != from:
-	case m.View.OlderThan(r.view.Stamp()) && r.leaves != olderView:
+	case m.View.OlderThan(r.view.Stamp()) && r.omits != olderView:
 	default:
 		r.vote = from
 		env.Send(from, grant{r.term})
-		r.wait(env, 2*r.timing.RoundTrip)
+		r.setElectionTimer(env, 2*r.timing.RoundTrip)
 	}
 }
 
-// count counts a vote, of a member.
-func (r *raft) count(env algo.Env, voter algo.NodeID) {
+// countVote counts the vote of a member.
+func (r *raft) countVote(env algo.Env, voter algo.NodeID) {
 	r.votes.Add(voter)
 	votes := slices.DeleteFunc(slices.Clone(r.votes), func(id algo.NodeID) bool { return !r.view.Contains(id) })
 	if len(votes) >= r.view.Quorum() && r.view.MayLead(r.self) {
-		r.asking, r.leader = false, algo.Leader{Epoch: r.term, ID: r.self}
+		r.isCandidate, r.leader = false, algo.Leader{Epoch: r.term, ID: r.self}
 		env.Announce(r.leader)
-		r.say(env, lead{r.term})
+		r.broadcast(env, lead{r.term})
 		env.StopTimer("election")
 		env.SetTimer("lead", r.timing.Heartbeat, r.timing.Heartbeat)
 	}
@@ -195,11 +195,11 @@ func (r *raft) count(env algo.Env, voter algo.NodeID) {
 func (r *raft) Suspect(env algo.Env, peer algo.NodeID) {
 	r.suspected.Add(peer)
 	if peer == r.leader.ID {
-		r.vacate(env)
-		r.wait(env, r.timing.RoundTrip)
+		r.announceVacancy(env)
+		r.setElectionTimer(env, r.timing.RoundTrip)
 	}
-	if r.leads() && r.view.Len()-len(r.suspected) < r.view.Quorum() {
-		r.vacate(env)
+	if r.isLeader() && r.view.Len()-len(r.suspected) < r.view.Quorum() {
+		r.announceVacancy(env)
 	}
 	r.monitor(env)
 }
@@ -210,13 +210,13 @@ func (r *raft) Reconfigure(env algo.Env, view algo.View) {
 	old := r.view
 	r.view = view
 	before := r.term
-	r.heed()
+	r.adoptView()
 	if r.term != before || !r.leader.Vacant() && !view.MayLead(r.leader.ID) {
-		r.vacate(env)
-		r.wait(env, r.timing.RoundTrip)
+		r.announceVacancy(env)
+		r.setElectionTimer(env, r.timing.RoundTrip)
 	}
 	for other := range view.Others(r.self) {
-		if r.leads() && !old.Contains(other) {
+		if r.isLeader() && !old.Contains(other) {
 			env.Send(other, lead{r.term})
 		}
 	}
@@ -225,20 +225,20 @@ func (r *raft) Reconfigure(env algo.Env, view algo.View) {
 
 func (r *raft) monitor(env algo.Env) {
 	watched := algo.Set(slices.Collect(r.view.Others(r.self)))
-	if !r.leads() && !r.leader.Vacant() {
+	if !r.isLeader() && !r.leader.Vacant() {
 		watched = algo.Set{r.leader.ID}
 	}
 	r.suspected.Keep(watched)
 	env.Monitor(watched...)
 }
 
-func (r *raft) say(env algo.Env, m algo.Message) {
+func (r *raft) broadcast(env algo.Env, m algo.Message) {
 	for other := range r.view.Others(r.self) {
 		env.Send(other, m)
 	}
 }
 
-func (r *raft) leads() bool { return r.leader.ID == r.self }
+func (r *raft) isLeader() bool { return r.leader.ID == r.self }
 
 func (r *raft) Stable() algo.Stable { return algo.Stable{Epoch: r.term, Vote: r.vote} }
 
@@ -248,31 +248,31 @@ func (r *raft) Clone() algo.Algorithm {
 	return &clone
 }
 
-// leavesOut is set, for a process of its own, to the duty that raft leaves out there, or to nothing.
-const leavesOut, nothing = "ALGOTEST_LEAVES_OUT", "nothing"
+// omittedDuty is the environment variable with the duty that raft omits in a child process, or "nothing".
+const omittedDuty, nothing = "ALGOTEST_OMITTED_DUTY", "nothing"
 
-// A stranger's algorithm that does all its duties passes.
+// An algorithm from outside this module passes if it meets all its duties.
 func TestRaft(t *testing.T) {
-	leaves := os.Getenv(leavesOut)
-	if leaves == "" {
+	omits := os.Getenv(omittedDuty)
+	if omits == "" {
 		testkit.OnlyLong(t)
 	}
-	algotest.Test(t, raftSpec(leaves))
+	algotest.Test(t, raftSpec(omits))
 }
 
-// Each duty that it leaves out fails the check of that duty, and no other does.
-func TestADutyThatIsLeftOut(t *testing.T) {
-	checks := []string{olderView, overEpochs, closedEpoch}
+// An omitted duty fails the check of that duty, and no other check.
+func TestOmittedDutyFailsItsCheck(t *testing.T) {
+	checks := []string{olderView, closedEpochs, closedEpoch}
 	for _, duty := range append(checks, nothing) {
 		t.Run(duty, func(t *testing.T) {
 			t.Parallel()
 			cmd := exec.Command(os.Args[0], "-test.run=^TestRaft$/^("+strings.Join(checks, "|")+"|agreement)$", "-test.v")
-			cmd.Env = append(os.Environ(), leavesOut+"="+duty)
-			said, _ := cmd.CombinedOutput()
+			cmd.Env = append(os.Environ(), omittedDuty+"="+duty)
+			output, _ := cmd.CombinedOutput()
 			for _, check := range append(checks, "agreement") {
-				failed, passed := strings.Contains(string(said), "--- FAIL: TestRaft/"+check+" "), strings.Contains(string(said), "--- PASS: TestRaft/"+check+" ")
+				failed, passed := strings.Contains(string(output), "--- FAIL: TestRaft/"+check+" "), strings.Contains(string(output), "--- PASS: TestRaft/"+check+" ")
 				if failed != (check == duty) || passed == failed {
-					t.Errorf("%s: failed: %v, passed: %v:\n%s", check, failed, passed, said)
+					t.Errorf("%s: failed: %v, passed: %v:\n%s", check, failed, passed, output)
 				}
 			}
 		})

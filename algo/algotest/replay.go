@@ -10,110 +10,110 @@ import (
 	"github.com/elect-go/elect/internal/host"
 )
 
-// life is what one process went through, from a start to its end.
-type life struct {
+// incarnation is the sequence of events of one process, from its start to its end.
+type incarnation struct {
 	self   algo.NodeID
 	events []driver.Event
 }
 
-// lives returns what processes went through that a walk disturbed in every way.
-func (p *probe) lives() (all []*life) {
-	w, now := p.walker(), map[int]*life{}
+// incarnations returns the incarnations of all processes of a random walk.
+func (p *checkRun) incarnations() (all []*incarnation) {
+	w, now := p.newWalk(), map[int]*incarnation{}
 	w.New = func(_ *rand.Rand, view algo.View) *host.Cluster {
-		c := p.bare(view)
+		c := p.newMachines(view)
 		c.Seen = func(i int, e driver.Event) {
 			if e.Kind == driver.EventStart {
-				now[i] = &life{self: host.ID(i)}
+				now[i] = &incarnation{self: host.ID(i)}
 				all = append(all, now[i])
 			}
 			now[i].events = append(now[i].events, e)
 		}
 		return c
 	}
-	w.Take(host.Seeded(p.seed), false) // what is wrong with it is another check's
+	w.Take(host.Seeded(p.seed), false) // another check reports its violations
 	return all
 }
 
-// play runs a process through a life again, and returns what it asked for at each step.
-// A life that broke the contract ends there.
-func (p *probe) play(l *life, each func(i int, m *driver.Machine)) (asked []string) {
+// replay runs a new process through the events of an incarnation, and returns the effects of each
+// step. It ends early if the algorithm violates the contract.
+func (p *checkRun) replay(l *incarnation, each func(i int, m *driver.Machine)) (requested []string) {
 	m := driver.NewMachine(&p.spec, l.self)
 	for i, e := range l.events {
 		what, ok := step(m, e)
 		if !ok {
 			break
 		}
-		asked = append(asked, what)
+		requested = append(requested, what)
 		if each != nil {
 			each(i, m)
 		}
 	}
-	return asked
+	return requested
 }
 
-// step returns the effects of an event as text; false when the contract is broken.
-func step(m *driver.Machine, e driver.Event) (asked string, ok bool) {
+// step returns the effects of an event as text, and false if the algorithm violates the contract.
+func step(m *driver.Machine, e driver.Event) (requested string, ok bool) {
 	effects, broken := host.Step(m, e)
 	if broken != nil {
 		return "", false
 	}
-	asked = host.Line(effects)
+	requested = host.Line(effects)
 	for _, n := range effects.Notes {
-		asked += fmt.Sprintf("; %q", fmt.Sprintf(n.Format, n.Args...))
+		requested += fmt.Sprintf("; %q", fmt.Sprintf(n.Format, n.Args...))
 	}
-	return asked, true
+	return requested, true
 }
 
-// deterministic plays each life several times. Go picks another order for a map each time
-// that it is walked through.
-func deterministic(p *probe) {
-	for _, l := range p.lives() {
-		first := p.play(l, nil)
+// deterministic replays each incarnation several times. Go changes the order of a map for each
+// iteration.
+func deterministic(p *checkRun) {
+	for _, l := range p.incarnations() {
+		first := p.replay(l, nil)
 		for range 5 {
-			again := append(p.play(l, nil), "nothing, for it broke the contract")
+			again := append(p.replay(l, nil), "nothing, because it violates the contract")
 			for i := range first {
 				if first[i] != again[i] {
-					p.fatalf("step %d of a process, which %s, asks for\n%s\nand, the same again, for\n%s", i+1, host.Happening(l.events[i]), first[i], again[i])
+					p.fatalf("step %d of a process, which %s, has the effects\n%s\nand, when repeated,\n%s", i+1, host.Happening(l.events[i]), first[i], again[i])
 				}
 			}
 		}
 	}
 }
 
-// kept is how many clones are looked at while their original goes on, and ahead is how many
-// steps a clone goes on itself.
-const kept, ahead = 24, 4
+// maxClones is the number of clones that are checked while their original continues.
+// maxCloneSteps is the number of events that a clone handles itself.
+const maxClones, maxCloneSteps = 24, 4
 
-// cloneSharesNothing clones a process all along its life. The clones stay as they are while
-// it goes on, and it stays as it is while a clone does.
-func cloneSharesNothing(p *probe) {
+// cloneSharesNothing clones a process after each of its events. The clones must not change while
+// the original continues, and the original must not change while a clone continues.
+func cloneSharesNothing(p *checkRun) {
 	type still struct {
 		clone algo.Algorithm
 		state host.Fingerprint
 	}
-	for _, l := range p.lives() {
+	for _, l := range p.incarnations() {
 		var clones []still
-		p.play(l, func(i int, m *driver.Machine) {
+		p.replay(l, func(i int, m *driver.Machine) {
 			now := host.FingerprintOf(m.Algorithm())
 			for _, c := range clones {
 				if host.FingerprintOf(c.clone) != c.state {
-					p.fatalf("a clone changed when its original went on, and %s. It is now\n%+v", host.Happening(l.events[i]), c.clone)
+					p.fatalf("a clone changed when its original %s. It is now\n%+v", host.Happening(l.events[i]), c.clone)
 				}
 			}
 			clone := m.Algorithm().Clone()
 			if host.FingerprintOf(clone) != now {
 				p.fatalf("a process is\n%+v\nand its clone\n%+v", m.Algorithm(), clone)
 			}
-			clones = append(clones[max(0, len(clones)+1-kept):], still{clone, now})
-			// The clone takes the last event first: what it writes to is then most often something
-			// else than what its original will write there.
+			clones = append(clones[max(0, len(clones)+1-maxClones):], still{clone, now})
+			// The clone handles the last event first. It then usually writes other values than
+			// its original will.
 			other := m.Clone()
-			for _, e := range slices.Backward(l.events[i+1 : min(i+1+ahead, len(l.events))]) {
+			for _, e := range slices.Backward(l.events[i+1 : min(i+1+maxCloneSteps, len(l.events))]) {
 				if _, ok := step(other, e); !ok {
 					break
 				}
 				if host.FingerprintOf(m.Algorithm()) != now {
-					p.fatalf("a process changed when its clone went on, and %s. It is now\n%+v", host.Happening(e), m.Algorithm())
+					p.fatalf("a process changed when its clone %s. It is now\n%+v", host.Happening(e), m.Algorithm())
 				}
 			}
 		})

@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-// Of what a textbook is exempt from, enough is left.
+// Enough checks remain for a textbook.
 func TestATextbookIsExemptFromChecks(t *testing.T) {
 	var left []string
 	for _, c := range checks {

@@ -9,34 +9,34 @@ import (
 	"github.com/elect-go/elect/internal/host"
 )
 
-// walker disturbs machines without the rest of a node: what they say is all that happens,
-// so that a walk takes no more than a part of a millisecond.
-func (p *probe) walker() host.Walk {
+// newWalk returns a random walk over machines without the rest of a node. A walk takes less than
+// a millisecond.
+func (p *checkRun) newWalk() host.Walk {
 	t := p.options.Timing.RoundTrip / 2
-	return host.Walk{New: func(_ *rand.Rand, view algo.View) *host.Cluster { return p.bare(view) }, T: t, Calm: int(p.options.Within / t)}
+	return host.Walk{New: func(_ *rand.Rand, view algo.View) *host.Cluster { return p.newMachines(view) }, T: t, Calm: int(p.options.Within / t)}
 }
 
-// bare returns a cluster of machines, of which none runs yet. That a leader gives up and goes
-// on in one epoch breaks no contract.
-func (p *probe) bare(view algo.View) *host.Cluster {
+// newMachines returns a cluster of machines that are not started. A leader may give up and lead
+// again in the same epoch, which the contract allows.
+func (p *checkRun) newMachines(view algo.View) *host.Cluster {
 	c := host.New(p.spec, view)
 	c.Resumes = true
 	return c
 }
 
-// machines returns a cluster of so many, of which none runs yet. All goes well in it: a
-// message takes up to a tenth of a round trip, and a crash is known as soon as nothing of it is
-// under way.
-func (p *probe) machines(nodes int) *host.Cluster {
+// machines returns a cluster of machines that are not started, without faults. A message takes up
+// to a tenth of a round trip. A crash is detected when none of the node's messages is in flight
+// any more.
+func (p *checkRun) machines(nodes int) *host.Cluster {
 	t := p.options.Timing.RoundTrip / 10
 	all := host.Members(nodes)
 	for i, priority := range p.priorities(nodes) {
 		all[i].Priority = priority
 	}
-	c := p.bare(algo.NewView(1, all...))
+	c := p.newMachines(algo.NewView(1, all...))
 	c.Detect = t
-	c.Pick = func(least, most time.Duration) time.Duration {
-		return least + time.Duration(p.random.Int64N(int64(most-least)+1))
+	c.Pick = func(shortest, longest time.Duration) time.Duration {
+		return shortest + time.Duration(p.random.Int64N(int64(longest-shortest)+1))
 	}
 	c.Delay = func(int, int, algo.Message) (time.Duration, bool) {
 		return 1 + time.Duration(p.random.Int64N(int64(t))), true
@@ -44,8 +44,8 @@ func (p *probe) machines(nodes int) *host.Cluster {
 	return c
 }
 
-// pass gives the machines their time to agree.
-func (p *probe) pass(c *host.Cluster) {
+// pass runs the machines for the time in which they must agree.
+func (p *checkRun) pass(c *host.Cluster) {
 	p.Helper()
 	c.Run(p.options.Within)
 	if c.Broken != "" {
@@ -53,52 +53,52 @@ func (p *probe) pass(c *host.Cluster) {
 	}
 }
 
-// settled fails the check unless they have agreed then.
-func (p *probe) settled(c *host.Cluster) {
+// requireAgreed runs the machines like pass, and fails the check unless they agree.
+func (p *checkRun) requireAgreed(c *host.Cluster) {
 	p.Helper()
 	p.pass(c)
 	if why := c.Agreed(); why != "" {
-		p.fatalf("%v after the last fault %s", p.options.Within, why)
+		p.fatalf("%v after the last fault: %s", p.options.Within, why)
 	}
 }
 
-// walk takes a random walk; one of the first of them twice.
-func walk(p *probe) {
-	p.walks(func() host.Driver { return host.Seeded(p.seed) })
-	if p.seed < p.first()+20 {
-		story := func() string { return p.walker().Take(host.Seeded(p.seed), true).Story() }
+// walk runs a random walk. It runs some of the first walks twice, and compares them.
+func walk(p *checkRun) {
+	p.checkWalk(func() host.Driver { return host.Seeded(p.seed) })
+	if p.seed < p.firstSeed()+20 {
+		story := func() string { return p.newWalk().Take(host.Seeded(p.seed), true).Story() }
 		if first, second := story(), story(); first != second {
-			p.fatalf("the same seed gives another walk")
+			p.fatalf("the same seed gives a different walk")
 		}
 	}
 }
 
-// walks fails the check if the walk that a driver decides breaks something.
-func (p *probe) walks(driver func() host.Driver) {
+// checkWalk fails the check if the walk that driver chooses violates a property.
+func (p *checkRun) checkWalk(driver func() host.Driver) {
 	p.Helper()
-	if why := p.walker().Broken(driver); why != "" {
+	if why := p.newWalk().Broken(driver); why != "" {
 		p.fatalf("%s", why)
 	}
 }
 
-// Fuzz lets the fuzzer choose a walk: how many nodes there are, what happens to them and
-// to their messages, and when. Then all must agree. The numbers that it chooses decide as
-// far as they go, and what comes after follows from them. (Numbers, and not a list of
-// bytes: the fuzzer spends up to a minute on making a list shorter.)
+// Fuzz lets the fuzzer choose a random walk: the number of nodes, their faults, and the delays of
+// their messages. After the faults, all nodes must agree. The numbers from the fuzzer determine
+// the start of the walk, and the rest is derived from them. (The input is a few numbers and not a
+// list of bytes, because the fuzzer spends up to a minute on making a list shorter.)
 //
 //	func FuzzWalk(f *testing.F) { algotest.Fuzz(f, spec) }
 func Fuzz(f *testing.F, spec algo.Spec) { Options{}.Fuzz(f, spec) }
 
 // Fuzz is [Fuzz] with options.
 func (o Options) Fuzz(f *testing.F, spec algo.Spec) {
-	o = o.complete()
+	o = o.withDefaults()
 	for seed := range uint64(8) {
 		random := host.Seeded(seed)
 		f.Add(random.Uint64(), random.Uint64(), random.Uint64(), random.Uint64())
 	}
 	f.Fuzz(func(t *testing.T, first, second, third, fourth uint64) {
-		p := &probe{T: t, check: &Check{Name: "walk", Wanted: "Whatever happens, all agree once it has ended."}, spec: spec, options: o}
-		defer p.caught()
-		p.walks(func() host.Driver { return host.Chosen(first, second, third, fourth) })
+		p := &checkRun{T: t, check: &Check{Name: "walk", Requires: "Whatever faults occur, all agree once they have ended."}, spec: spec, options: o}
+		defer p.reportPanic()
+		p.checkWalk(func() host.Driver { return host.Chosen(first, second, third, fourth) })
 	})
 }

@@ -10,14 +10,14 @@ import (
 	"github.com/elect-go/elect/internal/wire"
 )
 
-// elections runs a few among seven nodes, and hands over what is sent.
-func (p *probe) elections(sent func(from, to int, m algo.Message)) {
+// elections runs some elections among seven nodes, and calls sent for each message.
+func (p *checkRun) elections(sent func(from, to int, m algo.Message)) {
 	c := p.machines(7)
 	c.OnSend = sent
 	c.StartAll()
 	p.pass(c)
 	for range 3 {
-		for _, i := range c.Live() { // while one of them has just died
+		for _, i := range c.Live() { // the leader crashes and the others campaign
 			if c.Leader(i).ID == host.ID(i) {
 				c.Crash(i)
 			} else {
@@ -28,27 +28,28 @@ func (p *probe) elections(sent func(from, to int, m algo.Message)) {
 	}
 }
 
-// carried looks at what is sent. (What becomes of any message on the wire, of one that is cut
-// short or has a field more, the tests of the wire look at.)
-func carried(p *probe) {
+// survivesWire encodes and decodes each message that is sent. (The tests of package wire check
+// truncated messages and messages with unknown fields.)
+func survivesWire(p *checkRun) {
 	codec, err := wire.NewCodec(p.spec.Messages...)
 	if err != nil {
 		p.fatalf("there is no codec: %v", err)
 	}
 	p.elections(func(_, _ int, m algo.Message) {
-		encoded, refused := codec.Append(nil, m)
-		decoded, unread := codec.Decode(encoded)
-		if err := cmp.Or(refused, unread); err != nil {
-			p.fatalf("%T is not carried: %v\n%+v", m, err, m)
+		encoded, encodeErr := codec.Append(nil, m)
+		decoded, decodeErr := codec.Decode(encoded)
+		if err := cmp.Or(encodeErr, decodeErr); err != nil {
+			p.fatalf("the wire does not carry %T: %v\n%+v", m, err, m)
 		}
 		if again, err := codec.Append(nil, decoded); err != nil || !bytes.Equal(again, encoded) {
-			p.fatalf("%T arrives as another message:\n%+v\n%+v", m, m, decoded)
+			p.fatalf("%T arrives as a different message:\n%+v\n%+v", m, m, decoded)
 		}
 	})
 }
 
-// sentMessagesStay writes down what is sent, and looks at it again in the end.
-func sentMessagesStay(p *probe) {
+// sentMessagesStay records each message that is sent, and checks at the end that none has
+// changed.
+func sentMessagesStay(p *checkRun) {
 	type sent struct {
 		message algo.Message
 		print   host.Fingerprint
@@ -60,7 +61,7 @@ func sentMessagesStay(p *probe) {
 	})
 	for _, s := range all {
 		if host.FingerprintOf(s.message) != s.print {
-			p.fatalf("%T was sent as\n%s\nand has become\n%+v", s.message, s.text, s.message)
+			p.fatalf("%T was sent as\n%s\nand has changed to\n%+v", s.message, s.text, s.message)
 		}
 	}
 }

@@ -10,29 +10,29 @@ import (
 	"github.com/elect-go/elect/trace"
 )
 
-// world is a simulated cluster that a check looks at.
+// world is a simulated cluster of a check.
 type world struct {
 	*sim.World
-	p     *probe
-	about string // what is tried in it
+	p     *checkRun
+	about string // description of the trial
 	story []trace.Event
 }
 
-// mostFrames is what a world may send, heartbeats included. A healthy one sends a
-// hundredth of it.
-const mostFrames = 100_000
+// maxFrames is the maximum number of frames in a world, including heartbeats. A correct algorithm
+// sends a hundredth of it.
+const maxFrames = 100_000
 
-// try runs a trial in a world of so many nodes, which start at once, and have a detector of
-// their own if it says one. What the world itself finds wrong fails the check.
-func (p *probe) try(about string, nodes int, run func(w *world), detector ...sim.Detection) {
+// try runs a trial in a world of nodes that start at the same time. They use detector, if given.
+// A violation that the world detects fails the check.
+func (p *checkRun) try(about string, nodes int, run func(w *world), detector ...sim.Detection) {
 	p.Helper()
 	w := &world{p: p, about: fmt.Sprintf("%d nodes, %s", nodes, about)}
 	config := sim.Config{
-		Spec: p.spec, Timing: p.options.Timing, Delay: p.prompt(),
-		Seed: p.seed, Budget: mostFrames, Trace: w.hear,
+		Spec: p.spec, Timing: p.options.Timing, Delay: p.normalDelay(),
+		Seed: p.seed, Budget: maxFrames, Trace: w.record,
 	}
 	if p.spec.Textbook {
-		config.Detector = sim.Perfect // which sources take for granted
+		config.Detector = sim.Perfect // an assumption of the sources
 	}
 	for _, d := range detector {
 		config.Detector = d
@@ -42,68 +42,69 @@ func (p *probe) try(about string, nodes int, run func(w *world), detector ...sim
 		panic(err)
 	}
 	run(w)
-	w.sound()
+	w.requireNoViolation()
 	p.world = nil
 }
 
-// upset is a trial in which a world that has settled is disturbed, and must settle again.
-func (p *probe) upset(about string, nodes int, disturb func(w *world), detector ...sim.Detection) {
+// disturb runs a trial in which the nodes agree, disturb injects faults, and the nodes must agree
+// again.
+func (p *checkRun) disturb(about string, nodes int, disturb func(w *world), detector ...sim.Detection) {
 	p.Helper()
 	p.try(about, nodes, func(w *world) {
-		w.settle()
+		w.waitAgreed()
 		disturb(w)
-		w.settle()
+		w.waitAgreed()
 	}, detector...)
 }
 
-// prompt is how long messages take where nothing is wrong.
-func (p *probe) prompt() sim.Delay {
+// normalDelay returns the delay of messages without a fault.
+func (p *checkRun) normalDelay() sim.Delay {
 	rtt := p.options.Timing.RoundTrip
 	return sim.Uniform(rtt/100, rtt/10)
 }
 
-// priorities are drawn in every other trial, and all the same in the rest.
-func (p *probe) priorities(nodes int) (all []int) {
+// priorities returns random priorities in every other trial, and equal ones in the rest.
+func (p *checkRun) priorities(nodes int) (all []int) {
 	for range nodes * int(p.seed%2) {
 		all = append(all, p.random.IntN(3))
 	}
 	return all
 }
 
-// do is Do for what can be done: else the suite itself is wrong.
+// do is like Do for commands that must succeed: an error is a mistake of the suite.
 func (w *world) do(format string, args ...any) {
 	if err := w.Do(format, args...); err != nil {
 		panic(err)
 	}
 }
 
-// sound fails the check if anything was wrong so far.
-func (w *world) sound() {
+// requireNoViolation fails the check if the world has detected a violation.
+func (w *world) requireNoViolation() {
 	w.p.Helper()
 	for _, v := range w.Violations() {
 		w.p.fatalf("%s at %v: %s", v.Property, v.At, v.Text)
 	}
 }
 
-// settle gives the nodes their time to agree. Then they must agree, and nothing may go on
-// but heartbeats and repeats.
-func (w *world) settle() {
+// waitAgreed runs the nodes for the time in which they must agree. It fails the check unless they
+// then agree and send only heartbeats and periodic messages.
+func (w *world) waitAgreed() {
 	w.p.Helper()
 	within := w.p.options.Within
 	w.Run(within)
-	w.sound()
+	w.requireNoViolation()
 	w.ResetCounts()
 	w.Await(within / 4)
-	w.sound()
-	w.silent("it goes on electing: since all agree, it sent")
+	w.requireNoViolation()
+	w.silent("elections continue: since all agree, the cluster sent")
 }
 
-// settleOn is settle, and then one of these nodes must lead.
-func (w *world) settleOn(nodes []int) {
+// waitLeaderAmong is like waitAgreed, and requires that one of nodes leads.
+func (w *world) waitLeaderAmong(nodes []int) {
 	w.p.Helper()
-	w.settle()
+	w.waitAgreed()
 	if leader := w.leader(); !slices.Contains(nodes, leader) {
-		w.p.fatalf("n%d leads, and not one of %s: %s", leader, names(nodes), w.Opinions())
+		w.p.fatalf("n%d leads, want one of %s: %s", leader, names(nodes), w.Opinions())
 	}
 }
 
@@ -115,34 +116,34 @@ func (w *world) silent(wrong string) {
 	}
 }
 
-// leader is who leads, after settle.
+// leader returns the leader, after waitAgreed.
 func (w *world) leader() int {
 	leader, _, _ := w.Leader()
 	return leader
 }
 
-// each does to nodes what a line says of one, where it can be done.
-func (w *world) each(what string, nodes ...int) {
+// each runs a command for each of nodes, and ignores errors.
+func (w *world) each(command string, nodes ...int) {
 	for _, n := range nodes {
-		_ = w.Do("%s n%d", what, n)
+		_ = w.Do("%s n%d", command, n)
 	}
 }
 
-// all are the numbers of the nodes.
+// all returns the numbers of all nodes.
 func (w *world) all() []int { return others(w.Nodes(), nil) }
 
-// leads reports whether a node takes itself for the leader.
+// leads reports whether node n considers itself the leader.
 func (w *world) leads(n int) bool {
 	l, up := w.Follows(n)
 	return up && l.ID == sim.ID(n)
 }
 
-// pass lets a random time up to most pass.
-func (w *world) pass(most time.Duration) {
-	w.Run(time.Duration(w.p.random.Int64N(int64(most))).Round(time.Millisecond))
+// pass advances time by a random duration of at most longest.
+func (w *world) pass(longest time.Duration) {
+	w.Run(time.Duration(w.p.random.Int64N(int64(longest))).Round(time.Millisecond))
 }
 
-// sets are the sets of nodes, the empty one left out, each as a list of numbers.
+// sets returns all sets of nodes except the empty one, each as a list of numbers.
 func sets(nodes int) (all [][]int) {
 	for mask := 1; mask < 1<<nodes; mask++ {
 		var set []int
@@ -156,7 +157,7 @@ func sets(nodes int) (all [][]int) {
 	return all
 }
 
-// others are the nodes that are not in a list.
+// others returns the nodes that are not in list.
 func others(nodes int, list []int) (rest []int) {
 	for n := 1; n <= nodes; n++ {
 		if !slices.Contains(list, n) {
@@ -166,7 +167,7 @@ func others(nodes int, list []int) (rest []int) {
 	return rest
 }
 
-// names writes nodes as a scenario does: n1,n2.
+// names returns nodes as text in the format of scenarios: n1,n2.
 func names(nodes []int) string {
 	var all []string
 	for _, n := range nodes {
@@ -175,32 +176,32 @@ func names(nodes []int) string {
 	return strings.Join(all, ",")
 }
 
-// enough reports whether so many who live, of all, can elect.
-func (p *probe) enough(alive, nodes int) bool {
+// canElect reports whether alive of nodes can elect a leader.
+func (p *checkRun) canElect(alive, nodes int) bool {
 	return alive > 0 && (!p.spec.Claims.NeedsQuorum || alive > nodes/2)
 }
 
-// hear keeps what a reader wants to see of a run.
-func (w *world) hear(e trace.Event) {
+// record records the events that a report shows.
+func (w *world) record(e trace.Event) {
 	if e.Describe(sim.Name) != "" {
 		w.story = append(w.story, e)
 	}
 }
 
-// longest is how many lines of a story are told: its last.
-const longest = 40
+// maxStoryLines is the maximum number of lines of a story in a report.
+const maxStoryLines = 40
 
-// told is the story in words. What is said several times in a row is told once.
-func (w *world) told() string {
-	said := func(e trace.Event) string { return sim.Name(e.Node) + " " + e.Describe(sim.Name) }
-	story := slices.CompactFunc(slices.Clone(w.story), func(a, b trace.Event) bool { return said(a) == said(b) })
+// describeStory returns the last lines of the story as text, without repeated lines.
+func (w *world) describeStory() string {
+	describe := func(e trace.Event) string { return sim.Name(e.Node) + " " + e.Describe(sim.Name) }
+	story := slices.CompactFunc(slices.Clone(w.story), func(a, b trace.Event) bool { return describe(a) == describe(b) })
 	var text strings.Builder
-	if left := len(story) - longest; left > 0 {
-		fmt.Fprintf(&text, "(%d lines before)\n", left)
-		story = story[left:]
+	if omitted := len(story) - maxStoryLines; omitted > 0 {
+		fmt.Fprintf(&text, "(%d earlier lines)\n", omitted)
+		story = story[omitted:]
 	}
 	for _, e := range story {
-		fmt.Fprintf(&text, "%12v  %s\n", e.At, said(e))
+		fmt.Fprintf(&text, "%12v  %s\n", e.At, describe(e))
 	}
 	return text.String()
 }

@@ -175,7 +175,7 @@ func checksFailed(t *testing.T, ran outcome, name string) (failed []string) {
 		switch ran.actions[test] {
 		case "fail":
 			failed = append(failed, c.Name)
-			if said := ran.output[test]; !strings.Contains(said, c.Wanted) || again.FindString(said) == "" {
+			if said := ran.output[test]; !strings.Contains(said, c.Requires) || again.FindString(said) == "" {
 				t.Errorf("the failure of %s lacks its requirement or the command that repeats it:\n%s", c.Name, said)
 			}
 		case "":

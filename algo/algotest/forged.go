@@ -9,31 +9,31 @@ import (
 	"github.com/elect-go/elect/internal/host"
 )
 
-// haunt has five nodes elect some times. Then each of them sends what forge makes of all
-// that it has sent so far, and they must agree again.
-func (p *probe) haunt(forge func(m algo.Message, l algo.Leader) []algo.Message) {
+// replayForged runs some elections among five nodes. Then each node sends the messages that forge
+// makes from each message that the node has sent. The nodes must agree again.
+func (p *checkRun) replayForged(forge func(m algo.Message, l algo.Leader) []algo.Message) {
 	const nodes = 5
 	c := p.machines(nodes)
-	echo := echoes(c)
+	resend := recordSends(c)
 	c.StartAll()
-	p.settled(c)
+	p.requireAgreed(c)
 	leader := host.Number(c.Leader(1).ID)
 	for _, happens := range []func(...int){c.Campaign, c.Campaign, c.Crash} {
 		happens(leader)
-		p.settled(c)
+		p.requireAgreed(c)
 	}
 	for _, i := range p.random.Perm(nodes) {
 		if i++; c.Node(i).Machine != nil {
 			l := c.Leader(i)
-			echo(i, func(m algo.Message) []algo.Message { return forge(m, l) })
+			resend(i, func(m algo.Message) []algo.Message { return forge(m, l) })
 		}
 	}
-	p.settled(c)
+	p.requireAgreed(c)
 }
 
-// echoes returns what has each node say again what it has sent so far, or what forge makes
-// of it, each message once.
-func echoes(c *host.Cluster) func(from int, forge func(algo.Message) []algo.Message) {
+// recordSends records the messages of each node. The function that it returns sends what forge
+// makes from each of them, in the name of the same node.
+func recordSends(c *host.Cluster) func(from int, forge func(algo.Message) []algo.Message) {
 	type envelope struct {
 		to      int
 		message algo.Message
@@ -56,29 +56,29 @@ func echoes(c *host.Cluster) func(from int, forge func(algo.Message) []algo.Mess
 	}
 }
 
-// oldMessages has them come again to nodes that have just started again, and have nothing
-// but what they saved, and to the others.
-func oldMessages(p *probe) {
+// oldMessages sends old messages again to all nodes, including nodes that have just restarted and
+// have only their saved state.
+func oldMessages(p *checkRun) {
 	const nodes = 4
 	c := p.machines(nodes)
-	echo := echoes(c)
+	resend := recordSends(c)
 	c.StartAll()
-	p.settled(c)
+	p.requireAgreed(c)
 	for range 3 {
 		leader := host.Number(c.Leader(1).ID)
 		c.Crash(leader)
-		p.settled(c)
+		p.requireAgreed(c)
 		c.Start(leader)
-		p.settled(c)
-		back := 1 + p.random.IntN(nodes)
-		c.Crash(back)
-		c.Run(p.options.Timing.RoundTrip / 8) // so that the others know, and elect
-		c.Start(back)
+		p.requireAgreed(c)
+		restarted := 1 + p.random.IntN(nodes)
+		c.Crash(restarted)
+		c.Run(p.options.Timing.RoundTrip / 8) // the others detect the crash and elect
+		c.Start(restarted)
 		c.Run(time.Duration(p.random.Int64N(int64(p.options.Timing.RoundTrip / 2))))
 		for _, i := range p.random.Perm(nodes) {
-			echo(i+1, func(m algo.Message) []algo.Message { return []algo.Message{m} })
+			resend(i+1, func(m algo.Message) []algo.Message { return []algo.Message{m} })
 		}
-		p.settled(c)
+		p.requireAgreed(c)
 	}
 }
 
@@ -87,12 +87,12 @@ var (
 	idType    = reflect.TypeFor[algo.NodeID]()
 )
 
-// strangers sends those that name nodes with a stranger in their place, in the epoch of the
-// leader and in the next.
-func strangers(p *probe) {
-	stranger := reflect.ValueOf(host.ID(0xee))
-	p.haunt(func(m algo.Message, l algo.Leader) (all []algo.Message) {
-		named, ids := forged(m, idType, func(_ int, v reflect.Value) { v.Set(stranger) })
+// nonMembers sends the messages that name nodes with a non-member in their place, in the epoch of
+// the leader and in the next.
+func nonMembers(p *checkRun) {
+	nonMember := reflect.ValueOf(host.ID(0xee))
+	p.replayForged(func(m algo.Message, l algo.Leader) (all []algo.Message) {
+		named, ids := forged(m, idType, func(_ int, v reflect.Value) { v.Set(nonMember) })
 		for _, epoch := range []algo.Epoch{l.Epoch, l.Epoch + 1} {
 			if m, _ := forged(named, epochType, func(_ int, v reflect.Value) { v.SetUint(uint64(epoch)) }); ids > 0 {
 				all = append(all, m)
@@ -102,8 +102,8 @@ func strangers(p *probe) {
 	})
 }
 
-// forged returns a copy of m in which change was called for each value of a type, numbered, and
-// how many there are: in its fields, and in the elements of slices.
+// forged returns a copy of m in which it called change for each value of type t, in fields and in
+// elements of slices. It also returns their number.
 func forged(m algo.Message, t reflect.Type, change func(i int, v reflect.Value)) (copied algo.Message, count int) {
 	v := reflect.New(reflect.TypeOf(m)).Elem()
 	v.Set(reflect.ValueOf(m))
@@ -116,7 +116,7 @@ func forged(m algo.Message, t reflect.Type, change func(i int, v reflect.Value))
 	return v.Interface().(algo.Message), count
 }
 
-// visit finds what is not made of parts.
+// visit calls found for each value in v that is neither a struct nor a slice.
 func visit(v reflect.Value, found func(v reflect.Value)) {
 	switch v.Kind() {
 	case reflect.Struct:
