@@ -6,7 +6,7 @@ import (
 )
 
 // fields are the settings of a node, as its file, its flags, its variables and its help name them. A field with the
-// name and the type of a field of cluster.Config is that field. Tags:
+// name and the type of a field of cluster.Config sets that field. Tags:
 //
 //	yaml   name in its section
 //	help   meaning, in a line

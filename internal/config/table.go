@@ -45,7 +45,7 @@ func (f Field) local() string { return strings.TrimPrefix(f.Name, f.section()) }
 // leasePart is the part that is no algorithm.
 const leasePart = "lease"
 
-// newLease has the options of a lease be fields as those of an algorithm are.
+// newLease lists the options of the lease as a factory lists those of an algorithm.
 func newLease(t algo.Timing, decode func(any) error) (algo.Spec, error) {
 	o := lease.Defaults(t)
 	_ = decode(&o) // it refuses nothing
@@ -117,37 +117,40 @@ func (t *Table) addOptions(part string) {
 func (t *Table) addFields(part, section string, of reflect.Type, index []int) {
 	for _, member := range reflect.VisibleFields(of) {
 		name, _, _ := strings.Cut(member.Tag.Get("yaml"), ",")
-		if !member.IsExported() || name == "-" {
-			continue
-		}
 		at := slices.Concat(index, member.Index)
-		if part == "" && member.Type.Kind() == reflect.Struct {
+		_, want, _ := read(member.Type, nil)
+		switch {
+		case !member.IsExported() || name == "-":
+		case part == "" && member.Type.Kind() == reflect.Struct:
 			t.sections = append(t.sections, name)
 			t.addFields(part, name+".", member.Type, at)
-			continue
-		}
-		if _, want, _ := read(member.Type, nil); want == "" || !plain(name) {
+		case want == "" || !plain(name):
 			panic(fmt.Sprintf("config: the option %q of %s, a %v, cannot be configured", name, part, member.Type))
+		default:
+			tag := member.Tag.Get
+			t.add(Field{
+				Name: section + name, Help: tag("help"), Empty: tag("empty"), Arg: tag("arg"), Words: strings.Fields(tag("words")),
+				Alias: tag("flag"), Live: tag("live") != "", Part: part, index: at,
+			})
 		}
-		tag := member.Tag.Get
-		f := Field{
-			Name: section + name, Help: tag("help"), Empty: tag("empty"), Arg: tag("arg"), Words: strings.Fields(tag("words")),
-			Alias: tag("flag"), Live: tag("live") != "", Part: part, index: at,
-		}
-		if f.Name == "algorithm" {
-			f.Words = t.Algorithms()
-		}
-		if isReserved(f.Variable()) {
-			panic(fmt.Sprintf("config: %s has the reserved variable %s", f.Name, f.Variable()))
-		}
-		for _, other := range t.fields {
-			if other.Name == f.Name || other.Flag() == f.Flag() || other.Variable() == f.Variable() {
-				panic(fmt.Sprintf("config: %s cannot be told from %s", f.Name, other.Name))
-			}
-		}
-		t.fields = append(t.fields, f)
-		t.byName[f.Name] = f
 	}
+}
+
+// add adds a field, whose names must be its own in each source.
+func (t *Table) add(f Field) {
+	if f.Name == "algorithm" {
+		f.Words = t.Algorithms()
+	}
+	if isReserved(f.Variable()) {
+		panic(fmt.Sprintf("config: %s has the reserved variable %s", f.Name, f.Variable()))
+	}
+	for _, other := range t.fields {
+		if other.Name == f.Name || other.Flag() == f.Flag() || other.Variable() == f.Variable() {
+			panic(fmt.Sprintf("config: %s cannot be told from %s", f.Name, other.Name))
+		}
+	}
+	t.fields = append(t.fields, f)
+	t.byName[f.Name] = f
 }
 
 // plain reports whether a name is of small letters, digits, dashes, underscores and dots.
