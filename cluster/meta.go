@@ -27,23 +27,18 @@ const (
 // metaText is metadata as it travels, "key=value" in a line each, by key; or says every mistake in it.
 func metaText(meta map[string]string) (string, error) {
 	var lines []string
-	var mistakes []error
-	refuse := func(got, want string) {
-		mistakes = append(mistakes, &algo.SettingError{Field: "meta", Got: got, Want: want})
-	}
+	var found mistakes
 	for _, key := range slices.Sorted(maps.Keys(meta)) {
 		value := meta[key]
 		line := key + "=" + value
 		lines = append(lines, line)
-		if !wire.IsName(key) || value == "" || len(value) > maxMetaValue || !utf8.ValidString(value) || untrusted.Printable(value) != value {
-			refuse(strconv.Quote(line), fmt.Sprintf("key=value, a name and 1 to %d bytes that can be printed", maxMetaValue))
-		}
+		isPlain := utf8.ValidString(value) && untrusted.Printable(value) == value
+		found.want(wire.IsName(key) && value != "" && len(value) <= maxMetaValue && isPlain, "meta", strconv.Quote(line),
+			"key=value, a name and 1 to %d bytes that can be printed", maxMetaValue)
 	}
 	text := strings.Join(lines, "\n")
-	if len(text) > maxMeta {
-		refuse(fmt.Sprintf("%d bytes", len(text)), fmt.Sprintf("at most %d, with an = and the end of a line for each", maxMeta))
-	}
-	return text, errors.Join(mistakes...)
+	found.want(len(text) <= maxMeta, "meta", fmt.Sprintf("%d bytes", len(text)), "at most %d, with an = and the end of a line for each", maxMeta)
+	return text, errors.Join(found.all...)
 }
 
 // metadata is what can be shown of what a member has said, which may be anything.
