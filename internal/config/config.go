@@ -11,6 +11,8 @@
 //
 // [Table.Load] says all that is wrong at once, each with the place where it was made. No
 // library does: koanf and ff have forgotten the lines, and kong stops at the first mistake.
+// The strict mode of yaml stops decoding a section in which a name is set twice, names no
+// field whose value has the wrong type, and has no line for a value that is right.
 package config
 
 import (
@@ -145,9 +147,7 @@ func (s *Settings) Node() (*cluster.Node, error) {
 	for _, f := range s.table.fields {
 		if s.given[f.Name].stands() && sound && f.Part != "" && !s.selects(f) {
 			_, err := s.build(f.Part)
-			for _, err := range mistake.Leaves(err) {
-				s.Mistakes.Add(s.explain(f.Part, err))
-			}
+			s.addErrors(f.Part, err)
 		}
 	}
 	if err := s.Mistakes.Err(about); err != nil {

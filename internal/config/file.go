@@ -24,9 +24,9 @@ const maxFile = 256 << 10
 // yamlLine is how yaml's errors begin.
 var yamlLine = regexp.MustCompile(`^(?:yaml: )?(?:line ([0-9]+): )?`)
 
-// parse reads the text of the file. It takes yaml's tree and not its decoding into a
-// struct: so it finds all mistakes and not one, each with its line, and no alias is ever
-// expanded.
+// parse reads the text of the file. It takes the tree of yaml and not its decoding into a
+// struct, which lacks fields and lines (see the comment of the package), reads 010 as 8, and
+// expands aliases.
 func (s *Settings) parse(text []byte) {
 	wrong := func(line int, got, want string) {
 		s.Mistakes.Add(&algo.SettingError{Origin: algo.Origin{Source: mistake.File, Name: s.File, Line: line}, Got: got, Want: want})

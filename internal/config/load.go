@@ -206,8 +206,6 @@ func (t *Table) Spec(name string, defaults, timing algo.Timing, options []string
 		part = leasePart
 		spec, err = lease.Wrap(spec, timing, *s.options[leasePart].(*lease.Options))
 	}
-	for _, err := range mistake.Leaves(err) {
-		s.Mistakes.Add(s.explain(part, err))
-	}
+	s.addErrors(part, err)
 	return spec, s.Mistakes.Err(about)
 }

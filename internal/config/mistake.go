@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/elect-go/elect/algo"
+	"github.com/elect-go/elect/internal/mistake"
 )
 
 // about is what an error of this package is about.
@@ -15,6 +16,13 @@ const about = "configuration"
 func base(field string) string {
 	name, _, _ := strings.Cut(field, "[")
 	return name
+}
+
+// addErrors adds all that a check of a part found.
+func (s *Settings) addErrors(part string, err error) {
+	for _, err := range mistake.Leaves(err) {
+		s.Mistakes.Add(s.explain(part, err))
+	}
 }
 
 // explain returns what a check of a part found, with the place where the value was written. A default that does not
