@@ -206,7 +206,7 @@ func stepping(m algo.Message) func(testing.TB) func() (int, error) {
 			all, list = append(all, algo.Member{ID: sim.ID(i), Name: name, Addr: name + ":7400", Eligible: true}), append(list, name+":7400")
 		}
 		e := engine.New(engine.Config{
-			Place: engine.Place{Self: all[nodes-1], List: list}, Spec: bullySpec(tb, timing),
+			MemberConfig: engine.MemberConfig{Self: all[nodes-1], List: list}, Spec: bullySpec(tb, timing),
 			Detector: fd.New(algo.Timing{
 				Heartbeat: timing.Heartbeat, Timeout: timing.Timeout, MaxTimeout: timing.MaxTimeout, Forgive: timing.Forgive,
 				MinRedial: timing.MinRedial, MaxRedial: timing.MaxRedial,
@@ -231,8 +231,8 @@ func stepping(m algo.Message) func(testing.TB) func() (int, error) {
 		}
 		return func() (int, error) {
 			now += time.Microsecond
-			if out := e.Receive(now, lowest, m); len(out.Refuse) > 0 {
-				return 0, out.Refuse[0].Reason
+			if out := e.Receive(now, lowest, m); len(out.Rejections) > 0 {
+				return 0, out.Rejections[0].Reason
 			}
 			return 1, nil
 		}

@@ -127,7 +127,7 @@ func (n *Node) costOf(peer algo.NodeID, records []algo.Message) (cost int) {
 	leader, _ := n.engine.Leader()
 	for _, record := range records {
 		switch r := record.(type) {
-		case engine.Kept:
+		case engine.SavedState:
 			cost += saveCost
 		case membership.Record:
 			switch {

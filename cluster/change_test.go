@@ -19,7 +19,7 @@ func listed(algorithm string) func(*cluster.Config) {
 
 // The procedure of docs/operations.md: all are stopped, the word is changed, all are
 // started. A member that was down all the time comes along.
-func TestChangeOfTheAlgorithm(t *testing.T) {
+func TestAlgorithmChange(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := newFleet(t)
 		ids := make(map[string]algo.NodeID)

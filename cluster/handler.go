@@ -45,7 +45,7 @@ func (n *Node) greet(p *transport.Peer, said []byte) ([]byte, error) {
 		// The two may be connected already: then there is no Up.
 		n.tell(func() {
 			n.addressReached(p.Addr, theirs)
-			n.perform(n.engine.Reached(n.now(), p.Addr, theirs.ID))
+			n.perform(n.engine.HandleReached(n.now(), p.Addr, theirs.ID))
 		})
 	}
 	if !theirs.Client && ours.MembersDiffer(theirs) {
@@ -147,10 +147,10 @@ func (h *handler) DialFailed(t transport.Target, why error) {
 		fact := fd.DialTimeout
 		switch {
 		case hasAnother(why, wire.Lists):
-			n.perform(n.engine.Reached(n.now(), t.Addr, algo.NodeID{}))
+			n.perform(n.engine.HandleReached(n.now(), t.Addr, algo.NodeID{}))
 			return
 		case kind == transport.Self:
-			n.perform(n.engine.Reached(n.now(), t.Addr, n.self.ID))
+			n.perform(n.engine.HandleReached(n.now(), t.Addr, n.self.ID))
 			return
 		case hasAnother(why, wire.Algorithm):
 			n.misfit(why)
@@ -163,7 +163,7 @@ func (h *handler) DialFailed(t transport.Target, why error) {
 			kind == transport.Unreachable && algo.NodeID(t.ID).IsZero(): // its name may not exist yet
 			fact = fd.DialReset
 		}
-		n.perform(n.engine.DialFailed(n.now(), engine.Target{ID: algo.NodeID(t.ID), Addr: t.Addr}, fact))
+		n.perform(n.engine.HandleDialFailure(n.now(), engine.Target{ID: algo.NodeID(t.ID), Addr: t.Addr}, fact))
 	})
 }
 

@@ -118,7 +118,7 @@ func (n *Node) perform(out *engine.Output) {
 	}
 	n.bound()
 	last := len(out.Leaders) - 1
-	if last >= 0 || out.ViewChanged || len(out.Save) > 0 || len(out.Called) > 0 {
+	if last >= 0 || out.ViewChanged || len(out.Save) > 0 || len(out.Elections) > 0 {
 		defer n.recent.Invalidate()
 	}
 	if last >= 0 && out.Leaders[last].ID != n.self.ID {
@@ -130,16 +130,16 @@ func (n *Node) perform(out *engine.Output) {
 			n.log.Error("save failed, stopping", "error", err)
 			return
 		}
-		n.engine.Saved(n.now())
+		n.engine.HandleSaved(n.now())
 		n.bound()
 	}
 	n.loseBy(out.Leaders)
-	for _, c := range out.Called {
+	for _, c := range out.Elections {
 		n.call, n.callAt = c, time.Now().Round(0)
 		why := strings.TrimSuffix(fmt.Sprintf("%s for %v", c.Why, c.Silence), " for 0s")
 		n.asked.Info("election", "by", n.title(c.By), "why", why, "left", n.title(c.Left), "epoch", c.Epoch)
 	}
-	for _, e := range out.Links {
+	for _, e := range out.BrokenLinks {
 		n.warn("", "link to the leader", "what", e.Describe(n.title))
 	}
 	if out.ViewChanged {
@@ -154,7 +154,7 @@ func (n *Node) perform(out *engine.Output) {
 	for _, e := range out.Send {
 		n.send(e)
 	}
-	for _, r := range out.Refuse {
+	for _, r := range out.Rejections {
 		n.logOf(r.Peer).Warn("connection closed", "peer", n.title(r.Peer), "id", r.Peer, "reason", r.Reason)
 		n.net.Disconnect(r.Peer, r.Reason)
 	}
@@ -168,7 +168,7 @@ func (n *Node) perform(out *engine.Output) {
 
 // bound has the leadership end when the engine says.
 func (n *Node) bound() {
-	if until := n.engine.Until(); until != n.until {
+	if until := n.engine.LeadershipEnd(); until != n.until {
 		n.until = until
 		n.board.until.Store(int64(until))
 		n.alarm(n.base + until)
@@ -202,7 +202,7 @@ func (n *Node) beatUntil(saved <-chan error) error {
 		case err := <-saved:
 			return err
 		case <-beat.C:
-			for _, e := range n.engine.Beats() {
+			for _, e := range n.engine.Heartbeats() {
 				n.send(e)
 			}
 		}
@@ -351,7 +351,7 @@ func (n *Node) expire() {
 func (n *Node) lapse() {
 	s, _, _ := n.board.read()
 	if l, _ := n.engine.Leader(); l.ID == n.self.ID && !s.Leads {
-		n.perform(n.engine.Lapse(n.now()))
+		n.perform(n.engine.ExpireLease(n.now()))
 	}
 }
 
@@ -359,7 +359,7 @@ func (n *Node) lapse() {
 func (n *Node) returned() {
 	if l, _ := n.engine.Leader(); n.working && l.ID != n.self.ID && n.board.idle() {
 		n.working = false
-		n.perform(n.engine.Returned(n.now()))
+		n.perform(n.engine.HandleWorkReturned(n.now()))
 	}
 }
 

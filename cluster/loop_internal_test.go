@@ -31,7 +31,7 @@ func TestWhatComesAMomentAfterAPauseComesBeforeTheTimers(t *testing.T) {
 		var order []string
 		n := &Node{inbox: make(chan func()), clock: runtimeClock(time.Now()), config: Config{Timing: timing}, board: newBoard()}
 		n.engine = engine.New(engine.Config{
-			Place: engine.Place{
+			MemberConfig: engine.MemberConfig{
 				Self: algo.Member{ID: algo.NodeID{15: 1}, Name: "n1", Addr: "n1:1", Eligible: true}, Cluster: algo.NodeID{15: 9}, List: []string{"n1:1"},
 			},
 			Spec:     spec,
@@ -119,14 +119,14 @@ func TestTheWorkIsToldBeforeASaveUnlessThisNodeLeadsOn(t *testing.T) {
 			var order []string
 			n := &Node{board: newBoard(), self: algo.Member{ID: self}, log: slog.New(slog.DiscardHandler), spec: test.spec, config: Config{Lease: lease.Off, Timing: algo.LAN()}, clock: runtimeClock{}}
 			n.peers = map[algo.NodeID]*peer{{15: 2}: {}}
-			n.engine = engine.New(engine.Config{Place: engine.Place{Self: n.self}, Spec: test.spec, Detector: fd.New(algo.Timing{})})
+			n.engine = engine.New(engine.Config{MemberConfig: engine.MemberConfig{Self: n.self}, Spec: test.spec, Detector: fd.New(algo.Timing{})})
 			n.records = newRecords(saving(func() { order = append(order, "saved") }), "")
 			n.board.post(leading(1))
 			w := n.board.serve(leading(1).Leader, func(cause error) {
 				order = append(order, "told")
 				require.ErrorIs(t, cause, test.cause)
 			})
-			test.out.Save = []algo.Message{engine.Kept{Epoch: 2}}
+			test.out.Save = []algo.Message{engine.SavedState{Epoch: 2}}
 			n.perform(test.out)
 			require.Equal(t, test.want, order)
 			require.Equal(t, test.cause == nil, Leadership{work: w}.Valid())
@@ -162,9 +162,9 @@ func TestASlowSaveIsAWarningWithItsNumbers(t *testing.T) {
 					}
 					return a
 				}}))
-				n.engine = engine.New(engine.Config{Place: engine.Place{Self: n.self}, Spec: spec, Detector: fd.New(algo.Timing{})})
+				n.engine = engine.New(engine.Config{MemberConfig: engine.MemberConfig{Self: n.self}, Spec: spec, Detector: fd.New(algo.Timing{})})
 				n.records = newRecords(saving(func() { testkit.Pass(test.takes) }), "")
-				n.perform(&engine.Output{Save: []algo.Message{engine.Kept{Epoch: 2}}})
+				n.perform(&engine.Output{Save: []algo.Message{engine.SavedState{Epoch: 2}}})
 				require.Equal(t, test.want, log.String())
 			})
 		})

@@ -272,7 +272,7 @@ func (n *Node) openStore(ctx context.Context) (Store, error) {
 func (n *Node) keepsPromise(ctx context.Context, saved []algo.Message) bool {
 	var promised time.Duration
 	for _, record := range saved {
-		if kept, ok := record.(engine.Kept); ok && n.config.Lease.IsOff() && strings.HasSuffix(kept.Algorithm, lease.Suffix) {
+		if kept, ok := record.(engine.SavedState); ok && n.config.Lease.IsOff() && strings.HasSuffix(kept.Algorithm, lease.Suffix) {
 			promised = lease.Promised(kept.Extra)
 		}
 	}
@@ -314,7 +314,7 @@ func (n *Node) prepare(who identity, addr string, saved []algo.Message) {
 	n.base, n.board.clock = n.clock.Now(), n.now
 	n.self = algo.Member{ID: who.ID, Name: c.Name, Addr: addr, Priority: c.Priority, Eligible: !c.Witness}
 	n.engine = engine.New(engine.Config{
-		Place: engine.Place{
+		MemberConfig: engine.MemberConfig{
 			Self: n.self, Cluster: newCluster(c, n.spec.Claims.NeedsQuorum, saved),
 			Join: c.Join, Bootstrap: c.Bootstrap, List: n.listed(c.Members), RemoveSuspectedAfter: c.RemoveSuspectedAfter,
 		},
@@ -350,7 +350,7 @@ func (n *Node) greeting(id algo.NodeID, addr string) wire.Hello {
 
 func (n *Node) connect(listener net.Listener) (*transport.Transport, error) {
 	n.names = newNames(n.config.Network.Lookup, n.config.Network.Dial, func(addr string, found []string) {
-		n.tell(func() { n.perform(n.engine.Resolved(n.now(), addr, found)) })
+		n.tell(func() { n.perform(n.engine.HandleResolved(n.now(), addr, found)) })
 	})
 	o := transport.Options{
 		Self: n.self.ID, Incarnation: n.hello.Load().Incarnation, Listener: listener, Dial: n.names.dial,

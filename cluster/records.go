@@ -120,7 +120,7 @@ func (r *records) save(saved ...algo.Message) error {
 // follows from the name. A node that ran without a quorum, and gets one, keeps it, so that its fencing tokens
 // stay comparable.
 func newCluster(c *Config, needsQuorum bool, saved []algo.Message) algo.NodeID {
-	hasRun := slices.ContainsFunc(saved, func(m algo.Message) bool { return m.Kind() == engine.Kept{}.Kind() })
+	hasRun := slices.ContainsFunc(saved, func(m algo.Message) bool { return m.Kind() == engine.SavedState{}.Kind() })
 	if needsQuorum && !hasRun {
 		return algo.NodeID(uuid.New())
 	}

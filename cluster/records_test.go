@@ -27,7 +27,7 @@ func TestAllThatANodeKeepsHasRoom(t *testing.T) {
 		config.Expired = append(config.Expired, algo.NodeID{0: 1, 1: byte(i)})
 	}
 	record := membership.Record{Config: config, Committed: true, WasMember: true, Before: config.Members}
-	kept := engine.Kept{Epoch: algo.MaxEpoch, Vote: algo.NodeID{15: 1}, Extra: strings.Repeat("x", algo.MaxExtra), Algorithm: strings.Repeat("a", 32)}
+	kept := engine.SavedState{Epoch: algo.MaxEpoch, Vote: algo.NodeID{15: 1}, Extra: strings.Repeat("x", algo.MaxExtra), Algorithm: strings.Repeat("a", 32)}
 	self := identity{ID: algo.NodeID{15: 1}, Cluster: strings.Repeat("c", 64), Starts: math.MaxUint32 - 1}
 
 	s, err := store.Open(t.TempDir())

@@ -61,7 +61,7 @@ func yes(Recovery) error { return nil }
 // The survivor is the only member of a committed config, newer than all in which it has taken part. Only the
 // record of the membership changes.
 func TestSurvivorBecomesTheOnlyMember(t *testing.T) {
-	kept := engine.Kept{Epoch: 1 << 20, Vote: algo.NodeID{15: 1}, Algorithm: "vote"}
+	kept := engine.SavedState{Epoch: 1 << 20, Vote: algo.NodeID{15: 1}, Algorithm: "vote"}
 	dir := folderOfMember(t, 1, five(), kept)
 	asked := 0
 	done, err := Recover(dir, "a", func(plan Recovery) error {
@@ -131,8 +131,8 @@ func TestWhatCannotBeRecoveredIsLeftAsItIs(t *testing.T) {
 		{"no folder", nowhere, "a", yes, os.ErrNotExist, nowhere + " is not the data folder of a node"},
 		{"empty", folderOf(t), "a", yes, nil, "the node was never a member, or its algorithm needs no quorum"},
 		{"never a member", folderOfMember(t, 1), "a", yes, nil, "the node was never a member, or its algorithm needs no quorum"},
-		{"without a quorum", folderOfMember(t, 1, engine.Kept{Epoch: 4, Algorithm: "bully"}), "a", yes, nil, "its members are those of the list in its settings"},
-		{"no epochs left", folderOfMember(t, 1, five(), engine.Kept{Epoch: algo.MaxEpoch - 1}), "a", yes, nil, "found a new cluster"},
+		{"without a quorum", folderOfMember(t, 1, engine.SavedState{Epoch: 4, Algorithm: "bully"}), "a", yes, nil, "its members are those of the list in its settings"},
+		{"no epochs left", folderOfMember(t, 1, five(), engine.SavedState{Epoch: algo.MaxEpoch - 1}), "a", yes, nil, "found a new cluster"},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			before, _ := os.ReadFile(filepath.Join(tc.dir, store.FileName))

@@ -212,7 +212,7 @@ func (n *Node) status() Status {
 	s.Learners, s.Pending = s.Learners[:min(len(s.Learners), maxPending)], s.Pending[:min(len(s.Pending), maxPending)]
 	missed, _ := n.missed()
 	s.Awaited = append(s.Awaited, missed...)
-	if lessee, ok := n.engine.Lessee(); ok {
+	if lessee, ok := n.engine.LeaseHolder(); ok {
 		s.Lease = n.lease(lessee)
 	}
 	s.Awaited = s.Awaited[:min(len(s.Awaited), maxMembers)]

@@ -144,7 +144,7 @@ func TestWhatTheGoneHaveSaidIsForgotten(t *testing.T) {
 	spec, err := bully.New(bully.Defaults(algo.LAN()))
 	require.NoError(t, err)
 	n := &Node{self: algo.Member{ID: id(1)}, peers: map[algo.NodeID]*peer{id(2): {}}, metas: map[algo.NodeID]string{id(1): "a=1", id(2): "a=2", id(3): "a=3"}}
-	n.engine = engine.New(engine.Config{Place: engine.Place{Self: n.self}, Spec: spec, Detector: fd.New(algo.Timing{})})
+	n.engine = engine.New(engine.Config{MemberConfig: engine.MemberConfig{Self: n.self}, Spec: spec, Detector: fd.New(algo.Timing{})})
 	n.forget()
 	require.Equal(t, map[algo.NodeID]string{id(1): "a=1", id(2): "a=2"}, n.metas)
 }

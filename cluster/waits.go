@@ -82,7 +82,7 @@ func answerOf(why error) string {
 // they have for one of them at most. It runs on the loop.
 func (n *Node) missed() (all []Awaited, most uint64) {
 	for m := range n.engine.View().All() {
-		if last := n.engine.Missed(m.ID); last.Number > 0 {
+		if last := n.engine.Unresponsive(m.ID); last.Number > 0 {
 			answer := fmt.Sprintf("%s (elections: %d)", last.Describe(n.title), last.Number)
 			all = append(all, Awaited{Addr: m.Addr, Answer: untrusted.Truncate(answer, maxAnswer)})
 			most = max(most, last.Number)

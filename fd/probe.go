@@ -7,20 +7,13 @@ import (
 	"github.com/elect-go/elect/algo"
 )
 
-// The indirect probe of SWIM (Das, Gupta and Motivala 2002): a link may be broken where its ends are well. So
-// before this node suspects the leader that it follows for its silence it asks others whether they hear it.
-// Who is asked asks the leader in turn, and answers when it hears it itself: a process that does not run answers
-// nobody, and nobody passes on what it was told. Each answer counts like a frame of the leader at that time.
-//
-// It is for the leader alone: others are watched for what they do on the link to them.
-
 // The indirect probe of SWIM (Das, Gupta and Motivala 2002) detects a broken link between two live nodes. Before this
 // node suspects its leader for silence, it asks other peers whether they hear the leader. A peer that is asked probes
 // the leader itself, and answers only after it has heard from it. So a leader that does not run gets no answers, and
 // no node passes on an answer of another one. Each answer counts like a frame of the leader at that time.
 //
 // Only the leader is probed. A node monitors its other peers because it needs the link to them.
-//
+
 // indirectProbes is the number of peers that are asked at once.
 const indirectProbes = 3
 

@@ -5,12 +5,9 @@ import (
 	"time"
 )
 
-// A process that is stopped, or that has no processor, says nothing and hears nothing. That of this node is
-// no silence of others, and that of a peer says nothing about how long its frames take.
-
 // A process that is stopped, or gets no processor, neither sends nor receives. A stall of this node must not look
 // like silence of its peers. A stall of a peer must not look like slow delivery of its frames.
-//
+
 // detectStall returns how late this node is, if that is so much that it did not run; otherwise 0. After a stall it
 // sends a heartbeat to each subscriber at once, even if the subscription has ended meanwhile: the cluster may have
 // elected another leader.

@@ -145,7 +145,7 @@ func (w *World) announced(n *node, l algo.Leader) {
 }
 
 // saved sees a record before it replaces the one of before.
-func (w *World) saved(n *node, k engine.Kept) {
+func (w *World) saved(n *node, k engine.SavedState) {
 	if k.Epoch < n.kept.Epoch {
 		w.violated(algo.EpochsGrow, "%s saves epoch %d over epoch %d", n.name, k.Epoch, n.kept.Epoch)
 	}

@@ -35,8 +35,8 @@ func TestViolationsAreSeen(t *testing.T) {
 			w.announced(n1, algo.Leader{Epoch: 6})
 		}},
 		{"saved over a newer one", algo.EpochsGrow, func(_ *World, n1, _ *node) {
-			n1.save([]algo.Message{engine.Kept{Epoch: 7}})
-			n1.save([]algo.Message{engine.Kept{Epoch: 6}})
+			n1.save([]algo.Message{engine.SavedState{Epoch: 7}})
+			n1.save([]algo.Message{engine.SavedState{Epoch: 6}})
 		}},
 		{"followed, and never led", algo.NoPhantom, func(w *World, n1, n2 *node) {
 			n1.kept.Epoch = 7
@@ -116,7 +116,7 @@ func TestViolationsAreSeen(t *testing.T) {
 			}
 			w.judge = New(w.config).judge
 			for _, n := range w.nodes {
-				n.kept, n.highest = engine.Kept{}, 0
+				n.kept, n.highest = engine.SavedState{}, 0
 			}
 			test.do(w, w.nodes[0], w.nodes[1])
 			var got []algo.Property

@@ -48,12 +48,12 @@ func (o *omniscient) see(e trace.Event) {
 			if !k.on {
 				o.leaderships++
 			}
-			k.on, k.owed, k.until = true, o.drains, n.engine.Until()
+			k.on, k.owed, k.until = true, o.drains, n.engine.LeadershipEnd()
 		case k.on && !k.owed && n.leader.ID != n.id:
 			k.on = false
 			o.ends++
 		case n.up && k.on:
-			k.until = n.engine.Until()
+			k.until = n.engine.LeadershipEnd()
 		}
 		if e.Kind == trace.Crash && e.Node == n.id || !n.up && k.on {
 			if k.on && !o.trusts {
@@ -87,7 +87,7 @@ func (o *omniscient) settle() {
 	for _, n := range o.w.nodes {
 		if k := o.who[n]; k != nil && k.owed && n.up && !n.paused && n.leader.ID != n.id && o.random.IntN(2) == 0 {
 			k.on, k.owed = false, false
-			n.perform(n.engine.Returned(n.now()))
+			n.perform(n.engine.HandleWorkReturned(n.now()))
 		}
 		if ppm := min(max(n.clock.ppm, 900_000), 1_100_000); ppm != n.clock.ppm {
 			_ = o.w.Do("clock %s %d", n.name, ppm)
@@ -126,7 +126,7 @@ func leaseStorm(t *testing.T, spec algo.Spec, timing algo.Timing, options lease.
 		for _, n := range w.nodes {
 			if k := see.who[n]; n.up && k != nil && k.owed && n.leader.ID != n.id {
 				k.on, k.owed = false, false
-				n.perform(n.engine.Returned(n.now()))
+				n.perform(n.engine.HandleWorkReturned(n.now()))
 			}
 		}
 		see.drains = false // from now on a lease runs out instead

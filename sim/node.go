@@ -42,7 +42,7 @@ type node struct {
 
 	// The disk.
 	slow   time.Duration // how long a save takes
-	kept   engine.Kept
+	kept   engine.SavedState
 	record algo.Message // what it has saved of the membership: see membersIn
 
 	highest algo.Epoch    // that it ever announced
@@ -94,7 +94,7 @@ func (n *node) start() {
 	clear(n.links)
 	n.isRelisted = false
 	config := engine.Config{
-		Place: engine.Place{
+		MemberConfig: engine.MemberConfig{
 			Self: n.member, Cluster: clusterID, List: addrs(n.list), Join: addrs(n.seeds), Unconnected: !w.network.connected,
 		},
 		Timing: w.config.Timing, Spec: w.config.Spec, Pick: w.pick,
@@ -112,7 +112,7 @@ func (n *node) start() {
 	if n.record != nil {
 		saved = append(saved, n.record)
 	}
-	if n.kept != (engine.Kept{}) {
+	if n.kept != (engine.SavedState{}) {
 		saved = append(saved, n.kept)
 	}
 	n.engine = engine.New(config, saved...)
@@ -144,7 +144,7 @@ func (n *node) perform(out *engine.Output) {
 	}
 	held := *out // the engine uses the slices again
 	held.Save, held.Dial, held.Send = slices.Clone(out.Save), slices.Clone(out.Dial), slices.Clone(out.Send)
-	held.Refuse, held.Leaders = slices.Clone(out.Refuse), slices.Clone(out.Leaders)
+	held.Rejections, held.Leaders = slices.Clone(out.Rejections), slices.Clone(out.Leaders)
 	n.unsaved, n.paused = &held, true
 	n.w.due.set(n, never)
 	after := func(t time.Duration, what action) {
@@ -161,7 +161,7 @@ func (n *node) perform(out *engine.Output) {
 func (n *node) saved() {
 	out := n.unsaved
 	n.unsaved, n.paused = nil, false
-	n.engine.Saved(n.now())
+	n.engine.HandleSaved(n.now())
 	if n.complete(out); n.up {
 		n.proceed()
 	}
@@ -199,7 +199,7 @@ func (f *fuse) burns() bool {
 // springs reports how many effects of out are performed if it is the one that the node
 // does not survive.
 func (n *node) springs(out *engine.Output) fuse {
-	asked := len(out.Dial) + len(out.Send) + len(out.Refuse) + len(out.Leaders) + min(len(out.Save), 1)
+	asked := len(out.Dial) + len(out.Send) + len(out.Rejections) + len(out.Leaders) + min(len(out.Save), 1)
 	if !n.trap.set || n.trap.save && len(out.Save) == 0 || asked == 0 || n.trap.after > asked {
 		return -1
 	}
@@ -233,7 +233,7 @@ func (n *node) effects(out *engine.Output, left *fuse) {
 			w.drop(n, peer, e.Message, "its sender crashed before it left")
 		}
 	}
-	for _, r := range out.Refuse {
+	for _, r := range out.Rejections {
 		if left.burns() {
 			w.refuse(n, r.Peer)
 		}
@@ -251,7 +251,7 @@ func (n *node) effects(out *engine.Output, left *fuse) {
 func (n *node) save(records []algo.Message) {
 	for _, record := range records {
 		switch record := record.(type) {
-		case engine.Kept:
+		case engine.SavedState:
 			n.w.saved(n, record)
 			n.kept = record
 		case membership.Record:
@@ -283,10 +283,10 @@ func (n *node) receive(from *node, e event) {
 func (n *node) dialFailed(d dial, met *node) {
 	n.dialed(d.target)
 	if d.fact == 0 {
-		n.perform(n.engine.Reached(n.now(), d.target.Addr, met.id))
+		n.perform(n.engine.HandleReached(n.now(), d.target.Addr, met.id))
 		return
 	}
-	n.perform(n.engine.DialFailed(n.now(), d.target, d.fact))
+	n.perform(n.engine.HandleDialFailure(n.now(), d.target, d.fact))
 }
 
 // dialed ends an attempt. What waited for it is dropped, unless it is connected now.

@@ -357,7 +357,7 @@ func (w *World) happensTo(n *node, e event) {
 			n.perform(n.engine.Wake(n.now()))
 		}
 	case beat:
-		for _, b := range n.engine.Beats() {
+		for _, b := range n.engine.Heartbeats() {
 			w.send(n, b.To, b.Message)
 		}
 	case saved:

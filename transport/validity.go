@@ -5,14 +5,10 @@ import (
 	"time"
 )
 
-// What a peer has proved may be valid for a time only, as a certificate is. Its connections end with it: TLS alone
-// looks at a certificate once, when a connection is made. A peer that has renewed its certificate meanwhile notices
-// nothing, because another connection carries its session on by then.
-
 // A proof, such as a certificate, may be valid only for a time. A connection ends with the validity of the proof,
 // because TLS checks a certificate only once. A peer that has renewed its certificate in time does not notice: by
 // then another connection carries its session.
-//
+
 // checkValid returns the reason why frames of the peer are no longer accepted, or nil.
 func (p Peer) checkValid(now time.Time) error {
 	if p.ValidUntil.IsZero() || !now.After(p.ValidUntil) {

@@ -8,18 +8,12 @@ import (
 	"path/filepath"
 )
 
-// The checks below follow OpenSSH (see StrictModes in sshd_config): a file belongs to root or to
-// the user of this process, and no other user can change it. They look at the open file and not at
-// its path, so a link cannot be replaced between the check and the read. They do not look at the
-// folders above: a user who can replace the file there puts a file of that user in its place, and
-// the check of the owner rejects it. On a system other than Unix they accept every file.
-
 // The checks below follow OpenSSH (see StrictModes in sshd_config): a file must belong to root or to the user of this
 // process, and no other user may be able to change it. They check the open file and not its path, so a link cannot be
 // replaced between the check and the read. They do not check the parent folders: if another user replaces the file
 // through one of them, the new file belongs to that user, and the check of the owner rejects it. On a system other
 // than Unix, the checks accept every file.
-//
+
 // AccessError reports that another user can read or change a file, and how to prevent that.
 type AccessError struct{ Found, Want, Remedy string }
 

@@ -11,7 +11,7 @@ import (
 )
 
 // "With neither seeds nor a stored view it founds a cluster of one."
-func TestBootstrapAFounder(t *testing.T) {
+func TestBootstrapCreatesCluster(t *testing.T) {
 	w := newWorld(t)
 	h := w.add(testMember(1), by(voteSpec())).start()
 	w.run(time.Second)
@@ -31,7 +31,7 @@ func TestBootstrapAFounder(t *testing.T) {
 
 // "A node that has seeds and no stored view starts no algorithm until a member has let
 // it in."
-func TestBootstrapAJoinerWaitsToBeLetIn(t *testing.T) {
+func TestJoinerWaitsUntilItIsMember(t *testing.T) {
 	w := newWorld(t)
 	h := w.add(testMember(2), by(voteSpec(), joins(addr(1), addr(3)))).start()
 	w.run(time.Minute)
@@ -51,7 +51,7 @@ func TestBootstrapAJoinerWaitsToBeLetIn(t *testing.T) {
 
 // Its messages come right behind its roster, also to members who have not heard of it,
 // and to those who joined elsewhere at the same time.
-func TestAJoinersFirstMessagesAreNotRefused(t *testing.T) {
+func TestFirstMessagesOfJoinerAreNotRejected(t *testing.T) {
 	for lag := time.Duration(0); lag < 12*hop; lag += hop / 2 {
 		w := newCluster(t, voteSpec(), 3)
 		w.add(testMember(10), by(voteSpec(), joins(addr(1)))).start()
@@ -68,7 +68,7 @@ func TestAJoinersFirstMessagesAreNotRefused(t *testing.T) {
 }
 
 // "A node that has a stored view" needs no seed, and founds nothing.
-func TestBootstrapAStoredViewWinsOverSeeds(t *testing.T) {
+func TestSavedConfigPrecedesSeeds(t *testing.T) {
 	w := newCluster(t, voteSpec(), 3)
 	two := w.nodes[1]
 	two.crash()
@@ -124,7 +124,7 @@ func TestListWithQuorumFoundsOnce(t *testing.T) {
 	}
 }
 
-func TestASeedThatIsThisNodeItself(t *testing.T) {
+func TestSeedMayBeOwnAddress(t *testing.T) {
 	w := newWorld(t)
 	w.add(testMember(1), by(voteSpec(), founds(addr(1)))).start() // as it calls itself
 	w.run(time.Second)
@@ -133,18 +133,18 @@ func TestASeedThatIsThisNodeItself(t *testing.T) {
 	// Under another name: the host finds out. It founds nothing for want of others.
 	e := solo(t, by(voteSpec(), joins("localhost:7400")))
 	e.Start(0)
-	if e.Reached(ms, "localhost:7400", id(1)); !e.Cluster().IsZero() {
+	if e.HandleReached(ms, "localhost:7400", id(1)); !e.Cluster().IsZero() {
 		t.Error("its only seed is itself, and it founds a cluster")
 	}
 	e = solo(t, by(voteSpec(), founds("localhost:7400", addr(2))))
 	e.Start(0)
-	if e.Reached(ms, "elsewhere:1", id(1)); !e.Cluster().IsZero() {
+	if e.HandleReached(ms, "elsewhere:1", id(1)); !e.Cluster().IsZero() {
 		t.Error("an address that is no seed makes it found a cluster")
 	}
-	if e.Reached(ms, "localhost:7400", id(1)); !e.Cluster().IsZero() {
+	if e.HandleReached(ms, "localhost:7400", id(1)); !e.Cluster().IsZero() {
 		t.Error("it founded a cluster although another seed may answer")
 	}
-	if e.DialFailed(ms, Target{Addr: addr(2)}, fd.DialRefused); e.Cluster().IsZero() {
+	if e.HandleDialFailure(ms, Target{Addr: addr(2)}, fd.DialRefused); e.Cluster().IsZero() {
 		t.Error("its seeds are itself and an address that refuses, and it founds no cluster")
 	}
 
@@ -156,7 +156,7 @@ func TestASeedThatIsThisNodeItself(t *testing.T) {
 	}
 }
 
-func TestANameThatIsTaken(t *testing.T) {
+func TestTakenNameIsRejected(t *testing.T) {
 	w := newCluster(t, voteSpec(), 3)
 	thief := testMember(4)
 	thief.Name = "n2"
@@ -170,7 +170,7 @@ func TestANameThatIsTaken(t *testing.T) {
 }
 
 // The reason always fits its frame.
-func TestTheLongestRejection(t *testing.T) {
+func TestLongestRejectionFits(t *testing.T) {
 	w := newCluster(t, voteSpec(), 1)
 	long := testMember(2)
 	long.Name, long.Addr = strings.Repeat(`"`, 64), strings.Repeat("a", 255)
@@ -186,7 +186,7 @@ func TestTheLongestRejection(t *testing.T) {
 }
 
 // A name is checked at a restart too.
-func TestARestartWithANameThatIsTaken(t *testing.T) {
+func TestRestartWithTakenNameEnds(t *testing.T) {
 	w := newCluster(t, voteSpec(), 3)
 	three := w.node(3)
 	three.crash()
@@ -210,7 +210,7 @@ func TestARestartWithANameThatIsTaken(t *testing.T) {
 	}
 }
 
-func TestTwoFoundersByMistake(t *testing.T) {
+func TestJoinerEntersOneOfTwoClusters(t *testing.T) {
 	w := newWorld(t)
 	w.add(testMember(1), by(voteSpec())).start()
 	w.add(testMember(2), by(voteSpec())).start()
@@ -227,7 +227,7 @@ func TestTwoFoundersByMistake(t *testing.T) {
 
 // Those who saw a node die take it for dead until it says hello. So it does when it is
 // back, also to those who its algorithm has nothing to say to.
-func TestARestartedNodeSaysHelloToAll(t *testing.T) {
+func TestRestartedNodeDialsAllMembers(t *testing.T) {
 	w := newCluster(t, bullySpec(), 4)
 	back := w.nodes[2]
 	back.crash()
@@ -244,30 +244,30 @@ func TestARestartedNodeSaysHelloToAll(t *testing.T) {
 }
 
 // What an old address says is no evidence about who moved.
-func TestARefusalAtAnOldAddressIsNoEvidence(t *testing.T) {
+func TestRefusalAtOldAddressIsNoEvidence(t *testing.T) {
 	w := newCluster(t, bullySpec(), 2)
 	one := w.nodes[0]
 	w.drop(one, w.nodes[1], true)
 	w.run(hop)
-	one.perform(one.engine.DialFailed(w.now, Target{ID: id(2), Addr: "elsewhere:1"}, fd.DialRefused))
+	one.perform(one.engine.HandleDialFailure(w.now, Target{ID: id(2), Addr: "elsewhere:1"}, fd.DialRefused))
 	w.wantLeader(2)
 	out := one.engine.Wake(w.now + detection().MinRedial)
 	if want := (Target{ID: id(2), Addr: addr(2)}); !slices.Contains(out.Dial, want) {
 		t.Errorf("dials %v, want n2 at its address", out.Dial)
 	}
-	one.perform(one.engine.DialFailed(w.now, Target{ID: id(2), Addr: addr(2)}, fd.DialRefused))
+	one.perform(one.engine.HandleDialFailure(w.now, Target{ID: id(2), Addr: addr(2)}, fd.DialRefused))
 	if one.leader.ID != id(1) {
 		t.Error("a refusal at its address is evidence")
 	}
 }
 
 // A dial to a member whose address this node has now is one that nobody answered.
-func TestAMemberWhoseAddressIsOurs(t *testing.T) {
+func TestDialOfOwnAddressCountsAsTimeout(t *testing.T) {
 	w := newCluster(t, bullySpec(), 2)
 	one := w.nodes[0]
 	w.drop(one, w.nodes[1], false)
 	w.run(hop) // it dials
-	one.perform(one.engine.Reached(w.now, addr(2), one.config.Self.ID))
+	one.perform(one.engine.HandleReached(w.now, addr(2), one.config.Self.ID))
 	w.wantLeader(2)
 	out := one.engine.Wake(w.now + detection().MinRedial)
 	if want := (Target{ID: id(2), Addr: addr(2)}); !slices.Contains(out.Dial, want) {
@@ -275,7 +275,7 @@ func TestAMemberWhoseAddressIsOurs(t *testing.T) {
 	}
 }
 
-func TestABroadcastThatWasLostHeals(t *testing.T) {
+func TestLostConfigIsSentAgain(t *testing.T) {
 	w := newCluster(t, voteSpec(), 4)
 	w.cut[[2]string{"n1", "n2"}] = true
 	w.add(testMember(5), by(voteSpec(), joins(addr(1)))).start()

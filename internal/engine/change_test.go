@@ -12,19 +12,19 @@ import (
 	"github.com/elect-go/elect/algo/vote"
 )
 
-func TestWhatAnotherAlgorithmKept(t *testing.T) {
+func TestStateOfOtherAlgorithmRaisesEpoch(t *testing.T) {
 	for _, tc := range []struct {
 		name  string
-		kept  Kept
+		kept  SavedState
 		start algo.Stable
 		save  bool
 	}{
 		{"its own is handed back",
-			Kept{Epoch: 5, Vote: id(2), Extra: "x", Algorithm: "probe"},
+			SavedState{Epoch: 5, Vote: id(2), Extra: "x", Algorithm: "probe"},
 			algo.Stable{Epoch: 5, Vote: id(2), Extra: "x"}, false},
 		{"of another one only the epoch counts, which does not go back",
-			Kept{Epoch: 5, Vote: id(2), Extra: "x", Algorithm: "vote"},
-			algo.Stable{Epoch: 5 + changeLead}, true},
+			SavedState{Epoch: 5, Vote: id(2), Extra: "x", Algorithm: "vote"},
+			algo.Stable{Epoch: 5 + algorithmChangeGap}, true},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			p := &probe{}
@@ -33,9 +33,9 @@ func TestWhatAnotherAlgorithmKept(t *testing.T) {
 			if p.stable != tc.start {
 				t.Errorf("it starts from %+v, want %+v", p.stable, tc.start)
 			}
-			var saved *Kept
+			var saved *SavedState
 			for _, m := range out.Save {
-				if k, ok := m.(Kept); ok {
+				if k, ok := m.(SavedState); ok {
 					saved = &k
 				}
 			}
@@ -44,7 +44,7 @@ func TestWhatAnotherAlgorithmKept(t *testing.T) {
 			}
 			// Durable before anything is said in it, and under its own name: the next start
 			// does not skip epochs again, nor does it find the vote.
-			if want := (Kept{Epoch: tc.start.Epoch, Algorithm: "probe"}); saved != nil && *saved != want {
+			if want := (SavedState{Epoch: tc.start.Epoch, Algorithm: "probe"}); saved != nil && *saved != want {
 				t.Errorf("it saves %+v, want %+v", *saved, want)
 			}
 		})
@@ -53,15 +53,15 @@ func TestWhatAnotherAlgorithmKept(t *testing.T) {
 
 // An algorithm that was configured by mistake and never ran has not spoilt what the right
 // one kept.
-func TestAnAlgorithmThatNeverRanReplacesNothing(t *testing.T) {
+func TestUnstartedAlgorithmKeepsSavedState(t *testing.T) {
 	p := &probe{}
 	out := solo(t, func(c *Config) {
 		c.Spec = p.spec()
 		c.Spec.Claims.NeedsQuorum = true
 		listed(3)(c)
-	}, Kept{Epoch: 5, Vote: id(2), Algorithm: "vote"}).Start(0)
+	}, SavedState{Epoch: 5, Vote: id(2), Algorithm: "vote"}).Start(0)
 	for _, m := range out.Save {
-		if k, ok := m.(Kept); ok {
+		if k, ok := m.(SavedState); ok {
 			t.Errorf("it saves %+v before it runs", k)
 		}
 	}
@@ -72,14 +72,14 @@ func TestAnAlgorithmThatNeverRanReplacesNothing(t *testing.T) {
 
 // A node that was down, or did not vote, when its config was written has kept an earlier epoch. It continues
 // from the config term: its vote in an earlier epoch would come too late.
-func TestARestartGoesOnFromTheConfigTerm(t *testing.T) {
+func TestRestartContinuesFromConfigTerm(t *testing.T) {
 	r := committed(3)
 	r.Config.ID.Term = 9
-	e := solo(t, by(voteSpec()), r, Kept{Epoch: 4, Algorithm: voteSpec().Name})
+	e := solo(t, by(voteSpec()), r, SavedState{Epoch: 4, Algorithm: voteSpec().Name})
 	var epochs []algo.Epoch
 	kept := func(out *Output) {
 		for _, m := range out.Save {
-			if k, ok := m.(Kept); ok {
+			if k, ok := m.(SavedState); ok {
 				epochs = append(epochs, k.Epoch)
 			}
 		}
@@ -94,7 +94,7 @@ func TestARestartGoesOnFromTheConfigTerm(t *testing.T) {
 }
 
 // The same three nodes run one algorithm after another, all stopped in between.
-func TestChangeOfTheAlgorithm(t *testing.T) {
+func TestAlgorithmChange(t *testing.T) {
 	timing := algo.Timing{RoundTrip: 20 * ms, Heartbeat: interval}
 	must := func(spec algo.Spec, err error) algo.Spec {
 		if err != nil {
@@ -135,8 +135,8 @@ func TestChangeOfTheAlgorithm(t *testing.T) {
 }
 
 // What an algorithm may keep fits its record.
-func TestTheLargestRecordOfAnAlgorithm(t *testing.T) {
-	if _, err := records.Append(nil, Kept{Extra: strings.Repeat("x", algo.MaxExtra)}); err != nil {
+func TestLargestSavedStateFits(t *testing.T) {
+	if _, err := records.Append(nil, SavedState{Extra: strings.Repeat("x", algo.MaxExtra)}); err != nil {
 		t.Error(err)
 	}
 }

@@ -10,10 +10,10 @@ import (
 	"github.com/elect-go/elect/fd"
 )
 
-// other is the kind of what is in no codec. It keeps the counters from growing.
+// other is the kind of messages that no codec knows. It limits the number of counters.
 const other = "other"
 
-// kinds are those that are counted: of a message of the detector, "beat", else its own.
+// kinds maps the kinds of messages to counted kinds: all messages of the detector count as "beat".
 func kinds(messages []algo.Message) map[string]string {
 	known := make(map[string]string)
 	for _, m := range slices.Concat(messages, Messages()) {
@@ -25,39 +25,40 @@ func kinds(messages []algo.Message) map[string]string {
 	return known
 }
 
-// Count adds to what is counted of messages of a kind: those "sent" or "received", or what its host counts.
-func (e *Engine) Count(what string, m algo.Message, many int) {
+// Count adds to the counter of an event, such as "sent" or "received", for the kind of a message.
+func (e *Engine) Count(event string, m algo.Message, amount int) {
 	kind, known := e.kinds[m.Kind()]
 	if _, repeat := algo.Open(m); repeat {
 		kind = "beat"
 	} else if !known {
 		kind = other
 	}
-	e.counted[what+"."+kind] += uint64(many)
+	e.counters[event+"."+kind] += uint64(amount)
 }
 
-// receiveFromNonMember drops a message, and counts it. It keeps a message that matters if the peer becomes a member.
-func (e *Engine) receiveFromNonMember(now time.Duration, from algo.NodeID, said algo.Message) {
+// handleNonMember counts and drops a message from a peer that is not a member. It holds a message that matters if the
+// peer becomes a member.
+func (e *Engine) handleNonMember(now time.Duration, from algo.NodeID, said algo.Message) {
 	kind, isKept := "beats", false
 	m, _ := algo.Open(said)
 	switch m := m.(type) {
 	case fd.Subscribe:
-		e.link(from).watch = m
+		e.connState(from).subscribe = m
 	case fd.Heartbeat, fd.Probe, fd.ProbeAck, Goodbye:
 	default:
 		kind, isKept = "elections", !e.running
 	}
-	e.counted["strangers."+kind]++
+	e.counters["strangers."+kind]++
 	if isKept {
-		e.keepEarly(now, from, said)
+		e.holdMessage(now, from, said)
 	} else {
 		e.ignore(now, from, said, errors.New("it is not a member"))
 	}
-	e.hear(now, from, m)
+	e.handleDigest(now, from, m)
 }
 
-// Counters are what this node sent and received since it started, by kind, such as "sent.elect" and
-// "received.elect". "beat" is all that detectors say, and messages that only repeat what was said (see
-// algo.Repeat). "strangers" are the messages of who is no member, which were dropped: of "beats"
-// and of "elections". "refused" are those that no node sends, for which the connection was closed. "elections" and "suspicions" are those of this node, by cause.
-func (e *Engine) Counters() map[string]uint64 { return maps.Clone(e.counted) }
+// Counters returns the counters since the start of this node. Messages are counted by event and kind, such as
+// "received.elect". The kind "beat" counts all messages of the detector, and messages that an algorithm repeats (see
+// algo.Repeat). "strangers" counts dropped messages of non-members: "beats" and "elections". "refused" counts invalid
+// messages, for which the connection was closed. "elections" and "suspicions" count those of this node, by cause.
+func (e *Engine) Counters() map[string]uint64 { return maps.Clone(e.counters) }

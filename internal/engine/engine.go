@@ -23,143 +23,143 @@ type Engine struct {
 	machine  *driver.Machine
 	detector Detector
 	members  machine
-	dynamic  *membership.Dynamic // members, if it is one
-	static   *membership.Static  // members, if it is one
-	now      time.Duration       // of the call that is on
+	dynamic  *membership.Dynamic // equal to members, if the algorithm needs a quorum
+	static   *membership.Static  // equal to members, if the algorithm needs no quorum
+	now      time.Duration       // of the current call
 
-	running bool // the algorithm was started
-	kept    Kept // as it is saved
-	missed  map[algo.NodeID]trace.Event
-	timers  []timer
-	until   time.Duration
-	made    uint64 // timers made so far
-	before  uint64 // timers made before this call
+	running       bool       // the algorithm has been started
+	savedState    SavedState // last saved
+	unresponsive  map[algo.NodeID]trace.Event
+	timers        []timer
+	leadershipEnd time.Duration
+	timersMade    uint64 // number of timers made so far
+	timersBefore  uint64 // number of timers made before the current call
 
-	vacantSince time.Duration // when this node began to know no leader; never if it knows one
-	leadsSince  time.Duration // when this node became the leader last
+	vacantSince time.Duration // start of the time without a known leader; never while a leader is known
+	leadsSince  time.Duration // start of this node's last leadership
 
-	monitored []algo.NodeID // by the algorithm
-	watched   []algo.NodeID // by it, or for the membership
-	news      []fd.Change   // of those monitored, yet to be handed to the algorithm
-	links     map[algo.NodeID]*link
-	view      algo.View // what algorithm and detector know
-	digest    uint64    // what the detector shows
-	saved     uint64    // the digest before this call: a crash does not take it back
+	monitored      []algo.NodeID // by the algorithm
+	monitorSet     []algo.NodeID // by the algorithm, or for the membership
+	pendingChanges []fd.Change   // of monitored peers, for the algorithm
+	conns          map[algo.NodeID]*connState
+	view           algo.View // known to the algorithm and the detector
+	digest         uint64    // in the detector's messages
+	savedDigest    uint64    // the digest before the current call: a crash does not undo it
 
-	kinds   map[string]string
-	counted map[string]uint64
-	out     Output
-	control []driver.Envelope // sent after what the algorithm sends
+	kinds         map[string]string
+	counters      map[string]uint64
+	out           Output
+	detectorSends []driver.Envelope // sent after the messages of the algorithm
 }
 
-// link is a connection.
-type link struct {
+// connState is the state of a connection.
+type connState struct {
 	incarnation uint64
-	watch       fd.Subscribe // of a peer that is no member yet
-	early       algo.Message // the last message for the algorithm before that has started
+	subscribe   fd.Subscribe // from a peer that is not a member yet
+	heldMessage algo.Message // the last message for the algorithm before its start
 }
 
-// link is the connection to a peer. Of who is not connected nothing is kept.
-func (e *Engine) link(peer algo.NodeID) *link { return cmp.Or(e.links[peer], &link{}) }
+// connState returns the state of peer's connection, or a temporary value if peer is not connected.
+func (e *Engine) connState(peer algo.NodeID) *connState { return cmp.Or(e.conns[peer], &connState{}) }
 
-// New returns an engine that goes on from the records that were saved, if any.
+// New returns an engine that continues from the saved records, if there are any.
 func New(config Config, saved ...algo.Message) *Engine {
 	e := &Engine{
-		config:   config,
-		machine:  driver.NewMachine(&config.Spec, config.Self.ID),
-		detector: config.Detector,
-		links:    make(map[algo.NodeID]*link),
-		missed:   make(map[algo.NodeID]trace.Event),
-		kinds:    kinds(config.Spec.Messages),
-		kept:     recall(saved, config.Spec.Name),
-		counted:  map[string]uint64{"sent.beat": 0, "received.beat": 0, "refused": 0},
+		config:       config,
+		machine:      driver.NewMachine(&config.Spec, config.Self.ID),
+		detector:     config.Detector,
+		conns:        make(map[algo.NodeID]*connState),
+		unresponsive: make(map[algo.NodeID]trace.Event),
+		kinds:        kinds(config.Spec.Messages),
+		savedState:   findSaved(saved, config.Spec.Name),
+		counters:     map[string]uint64{"sent.beat": 0, "received.beat": 0, "refused": 0},
 	}
 	e.makeMembers(saved)
 	return e
 }
 
-// Start is the first call.
+// Start starts the node. The driver must call it first.
 func (e *Engine) Start(now time.Duration) *Output {
-	e.begin(now)
+	e.startCall(now)
 	e.vacantSince = now
 	e.members.Start(now)
-	return e.finish(now)
+	return e.finishCall(now)
 }
 
-// Receive takes a message from the peer at the other end of a connection.
+// Receive handles a message from a connected peer.
 func (e *Engine) Receive(now time.Duration, from algo.NodeID, m algo.Message) *Output {
-	e.begin(now)
+	e.startCall(now)
 	e.receive(now, from, m)
-	return e.finish(now)
+	return e.finishCall(now)
 }
 
 func (e *Engine) receive(now time.Duration, from algo.NodeID, said algo.Message) {
 	m, _ := algo.Open(said)
 	if from.IsZero() || from == e.config.Self.ID {
-		e.refuse(now, from, m, errors.New("its sender is this node itself, or nobody"))
+		e.rejectMessage(now, from, m, errors.New("its sender is this node itself, or nobody"))
 		return
 	}
 	e.Count("received", said, 1)
 	if e.View().Contains(from) {
 		e.detector.HandleFrame(now, from)
-		e.settle(now) // trust first: an algorithm does not believe whom it suspects
+		e.deliverSuspicions(now) // trust first: an algorithm does not believe a peer that it suspects
 	}
 	switch {
 	case e.members.Receive(now, from, m):
 		return
 	case !e.View().Contains(from):
-		e.receiveFromNonMember(now, from, said)
+		e.handleNonMember(now, from, said)
 		return
 	}
 	switch m := m.(type) {
 	case fd.Heartbeat, fd.Subscribe, fd.Probe, fd.ProbeAck:
 		view, why := e.detector.Receive(now, from, m)
 		if why != nil {
-			e.refuse(now, from, m, why)
+			e.rejectMessage(now, from, m, why)
 			return
 		}
 		e.members.HandleDigest(now, from, view)
 		if _, beats := m.(fd.Heartbeat); beats && e.running && !slices.Contains(e.monitored, from) {
-			e.step(now, driver.Event{Kind: driver.EventTrust, Peer: from})
+			e.stepAlgorithm(now, driver.Event{Kind: driver.EventTrust, Peer: from})
 		}
 	case Goodbye:
 		e.detector.HandleGoodbye(now, from)
 	default:
 		if !e.running {
-			e.keepEarly(now, from, said)
+			e.holdMessage(now, from, said)
 			return
 		}
-		e.hear(now, from, m)
+		e.handleDigest(now, from, m)
 		e.trace(trace.Event{At: now, Kind: trace.Deliver, Peer: from, Message: said})
-		e.step(now, driver.Event{Kind: driver.EventReceive, Peer: from, Message: m})
+		e.stepAlgorithm(now, driver.Event{Kind: driver.EventReceive, Peer: from, Message: m})
 	}
 }
 
-// Wake does what is due. The host calls it when Deadline has come, after it has
-// delivered what was waiting: at equal times deliveries come before timers.
+// Wake performs what is due. The driver calls it at Deadline, after it has delivered all waiting messages: at equal
+// times, messages precede timers.
 func (e *Engine) Wake(now time.Duration) *Output {
-	e.begin(now)
+	e.startCall(now)
 	e.detector.Wake(now)
-	e.settle(now) // suspicions first: they may stop a timer that is due as well
+	e.deliverSuspicions(now) // suspicions first: they may stop a timer that is due as well
 	e.members.Wake(now)
-	e.proceed(now)
-	made := e.made // later ones wait for the next Wake: an algorithm that arms one for at once lets messages come in between
-	e.elapse(now, func(t timer) bool { return t.made <= made })
-	return e.finish(now)
+	e.advance(now)
+	made := e.timersMade // later timers wait for the next Wake: messages come before a timer without a delay
+	e.fireTimers(now, func(t timer) bool { return t.seq <= made })
+	return e.finishCall(now)
 }
 
-// Lapse ends the lease of this node, which the host has found to be over.
-func (e *Engine) Lapse(now time.Duration) *Output {
+// ExpireLease ends the lease of this node. The driver calls it when the lease has expired.
+func (e *Engine) ExpireLease(now time.Duration) *Output {
 	for i := range e.timers {
-		if e.timers[i].deadline {
+		if e.timers[i].isDeadline {
 			e.timers[i].at = now
 		}
 	}
-	e.begin(now)
-	return e.finish(now)
+	e.startCall(now)
+	return e.finishCall(now)
 }
 
-// Deadline is when Wake is due; false when nothing is.
+// Deadline returns the time at which Wake is due; false if nothing is.
 func (e *Engine) Deadline() (time.Duration, bool) {
 	next := min(e.detector.Deadline(), e.members.Deadline())
 	for _, t := range e.timers {
@@ -170,59 +170,58 @@ func (e *Engine) Deadline() (time.Duration, bool) {
 
 // Up handles a new connection.
 func (e *Engine) Up(now time.Duration, p Peer) *Output {
-	e.begin(now)
+	e.startCall(now)
 	if p.ID.IsZero() || p.ID == e.config.Self.ID {
-		return e.finish(now)
+		return e.finishCall(now)
 	}
-	e.links[p.ID] = &link{incarnation: p.Incarnation}
+	e.conns[p.ID] = &connState{incarnation: p.Incarnation}
 	if e.View().Contains(p.ID) {
 		e.detector.Up(now, p.ID, p.Incarnation)
 	}
 	e.members.Up(now, p)
-	return e.finish(now)
+	return e.finishCall(now)
 }
 
-// Down says that the connection to a peer ended; politely means that the other
-// side, or this one, had said so.
-func (e *Engine) Down(now time.Duration, peer algo.NodeID, politely bool) *Output {
-	e.begin(now)
-	delete(e.links, peer)
+// Down handles the end of a connection. It is graceful if one of the two sides has announced it.
+func (e *Engine) Down(now time.Duration, peer algo.NodeID, graceful bool) *Output {
+	e.startCall(now)
+	delete(e.conns, peer)
 	if e.View().Contains(peer) {
-		e.detector.Down(now, peer, politely)
+		e.detector.Down(now, peer, graceful)
 	}
 	e.members.Down(now, peer)
-	return e.finish(now)
+	return e.finishCall(now)
 }
 
-// DialFailed says how a dial ended that brought no connection.
-func (e *Engine) DialFailed(now time.Duration, target Target, fact fd.DialResult) *Output {
-	e.begin(now)
+// HandleDialFailure handles a dial that has failed.
+func (e *Engine) HandleDialFailure(now time.Duration, target Target, result fd.DialResult) *Output {
+	e.startCall(now)
 	if m, ok := e.View().Member(target.ID); ok {
-		about := fact
+		evidence := result
 		if m.Addr != target.Addr {
-			about = fd.DialTimeout // it moved meanwhile: who is at its old address says nothing
+			evidence = fd.DialTimeout // the member has moved: its old address proves nothing
 		}
-		e.detector.HandleDialFailure(now, target.ID, about)
+		e.detector.HandleDialFailure(now, target.ID, evidence)
 	}
 	states := map[fd.DialResult]membership.SeedState{fd.DialTimeout: membership.SeedSilent, fd.DialRefused: membership.SeedRefused, fd.DialReset: membership.SeedPending}
-	e.members.DialFailed(now, target.Addr, states[fact])
-	return e.finish(now)
+	e.members.DialFailed(now, target.Addr, states[result])
+	return e.finishCall(now)
 }
 
-// Resolved says which addresses are behind a name of the configuration. Where there are several
-// each is dialled.
-func (e *Engine) Resolved(now time.Duration, name string, addrs []string) *Output {
-	e.begin(now)
+// HandleResolved records the addresses behind a name of the settings. If there are several, each is dialed.
+func (e *Engine) HandleResolved(now time.Duration, name string, addrs []string) *Output {
+	e.startCall(now)
 	e.members.HandleResolved(now, name, addrs)
-	return e.finish(now)
+	return e.finishCall(now)
 }
 
-// Reached says who is at an address that was dialled, also if the two were connected before:
-// this node itself, under another name; or nobody whom it can be with, one of another list of
-// members, if the ID is zero. A member that was dialled at an address of this node's own has
-// moved, and may move back.
-func (e *Engine) Reached(now time.Duration, addr string, peer algo.NodeID) *Output {
-	e.begin(now)
+// HandleReached records the node at a dialed address, even if the two nodes were connected before. It may be this
+// node itself, under another name. A zero ID stands for a node that has another list of members, and rejects this
+// one.
+//
+// If a member was dialed at an address that now leads to this node, it has moved, and may move back.
+func (e *Engine) HandleReached(now time.Duration, addr string, peer algo.NodeID) *Output {
+	e.startCall(now)
 	if peer.IsZero() {
 		e.members.DialFailed(now, addr, membership.SeedRejected)
 	} else {
@@ -233,67 +232,66 @@ func (e *Engine) Reached(now time.Duration, addr string, peer algo.NodeID) *Outp
 			e.detector.HandleDialFailure(now, m.ID, fd.DialTimeout)
 		}
 	}
-	return e.finish(now)
+	return e.finishCall(now)
 }
 
-// Campaign calls for an election. Any process can. A node that has not been let in
-// yet has nobody to elect; it does nothing.
+// Campaign starts an election. It does nothing before the algorithm runs: such a node is not a member yet.
 func (e *Engine) Campaign(now time.Duration) *Output {
-	e.begin(now)
+	e.startCall(now)
 	if e.running {
-		e.step(now, driver.Event{Kind: driver.EventCampaign})
+		e.stepAlgorithm(now, driver.Event{Kind: driver.EventCampaign})
 	}
-	return e.finish(now)
+	return e.finishCall(now)
 }
 
-// Returned says that the work of the application has ended, after a leadership of this node has.
-func (e *Engine) Returned(now time.Duration) *Output {
-	e.begin(now)
-	e.step(now, driver.Event{Kind: driver.EventReturned})
-	return e.finish(now)
+// HandleWorkReturned records that the Lead callbacks have returned, after the leadership of this node has ended.
+func (e *Engine) HandleWorkReturned(now time.Duration) *Output {
+	e.startCall(now)
+	e.stepAlgorithm(now, driver.Event{Kind: driver.EventReturned})
+	return e.finishCall(now)
 }
 
-// Stop says goodbye to whoever is connected.
+// Stop sends a goodbye to each connected member.
 func (e *Engine) Stop(now time.Duration) *Output {
-	e.begin(now)
+	e.startCall(now)
 	for id := range e.View().Others(e.config.Self.ID) {
-		if _, connected := e.links[id]; connected {
+		if _, connected := e.conns[id]; connected {
 			e.send(now, id, Goodbye{})
 		}
 	}
-	return e.finish(now)
+	return e.finishCall(now)
 }
 
-// Beats returns a heartbeat for each peer that watches this node. The host sends them after each heartbeat interval
-// for which a save lasts, up to Timing.MaxTimeout: a slow disk is no crash. They show nothing that is not saved yet.
-func (e *Engine) Beats() (beats []driver.Envelope) {
+// Heartbeats returns a heartbeat for each subscriber. During a long save, the driver sends them after each heartbeat
+// interval, until Timing.MaxTimeout: a slow disk is not a crash. They contain only what is saved already.
+func (e *Engine) Heartbeats() (beats []driver.Envelope) {
 	for _, peer := range e.detector.Subscribers() {
-		beat := fd.Heartbeat{Digest: e.saved}
+		beat := fd.Heartbeat{Digest: e.savedDigest}
 		e.Count("sent", beat, 1)
 		beats = append(beats, driver.Envelope{To: peer, Message: beat})
 	}
 	return beats
 }
 
-// Member is one member as this node sees it.
+// Member is a member as this node sees it.
 type Member struct {
 	algo.Member
-	Standby bool          // ineligible for a while because it resigned
+	Standby bool          // ineligible for a while, because it resigned
 	State   fd.State      // Alive for this node itself
-	Since   time.Duration // when the state began
-	Timeout time.Duration // of its silence, while it is watched
+	Since   time.Duration // start of State
+	Timeout time.Duration // silence after which it is suspected, if it is monitored
 }
 
-// Until is when the leadership of this node ends, whatever its host does; 0 for never.
-func (e *Engine) Until() time.Duration { return e.until }
+// LeadershipEnd returns the time at which the leadership of this node ends, whatever the driver does; 0 for never.
+func (e *Engine) LeadershipEnd() time.Duration { return e.leadershipEnd }
 
-// Lessee is the algorithm, if it has a lease.
-func (e *Engine) Lessee() (algo.Lessee, bool) {
+// LeaseHolder returns the algorithm, if it has a lease.
+func (e *Engine) LeaseHolder() (algo.Lessee, bool) {
 	lessee, ok := e.machine.Algorithm().(algo.Lessee)
 	return lessee, ok
 }
 
-// Members returns the membership in the order of IDs.
+// Members returns the members, ordered by ID.
 func (e *Engine) Members() []Member {
 	var members []Member
 	for m := range e.View().All() {
@@ -306,31 +304,32 @@ func (e *Engine) Members() []Member {
 	return members
 }
 
-// Leader is what was announced last; false before the algorithm was started.
+// Leader returns the leader that was announced last; false before the algorithm was started.
 func (e *Engine) Leader() (algo.Leader, bool) { return e.machine.Leader(), e.running }
 
-// Missed is the last note that an election misses somebody, since there is no leader; its Number is how often.
-func (e *Engine) Missed(id algo.NodeID) trace.Event { return e.missed[id] }
+// Unresponsive returns the last note that a member did not respond in an election, since there was a leader. Its
+// Number counts these notes.
+func (e *Engine) Unresponsive(id algo.NodeID) trace.Event { return e.unresponsive[id] }
 
-func (e *Engine) begin(now time.Duration) {
+func (e *Engine) startCall(now time.Duration) {
 	o := &e.out
 	*o = Output{
-		Save: o.Save[:0], Dial: o.Dial[:0], Send: o.Send[:0], Refuse: o.Refuse[:0], Leaders: o.Leaders[:0], Called: o.Called[:0], Links: o.Links[:0],
+		Save: o.Save[:0], Dial: o.Dial[:0], Send: o.Send[:0], Rejections: o.Rejections[:0], Leaders: o.Leaders[:0], Elections: o.Elections[:0], BrokenLinks: o.BrokenLinks[:0],
 	}
-	e.control = e.control[:0]
-	e.now, e.saved, e.before = now, e.digest, e.made
-	e.elapse(now, func(t timer) bool { return t.deadline })
+	e.detectorSends = e.detectorSends[:0]
+	e.now, e.savedDigest, e.timersBefore = now, e.digest, e.timersMade
+	e.fireTimers(now, func(t timer) bool { return t.isDeadline })
 }
 
-func (e *Engine) finish(now time.Duration) *Output {
-	e.settle(now)
-	e.proceed(now)
+func (e *Engine) finishCall(now time.Duration) *Output {
+	e.deliverSuspicions(now)
+	e.advance(now)
 	e.save(now)
-	e.out.Send = append(e.out.Send, e.control...)
+	e.out.Send = append(e.out.Send, e.detectorSends...)
 	e.out.End = e.members.End()
 	e.noteVacancy(now)
-	for _, c := range e.out.Called {
-		e.counted["elections."+c.Why]++
+	for _, c := range e.out.Elections {
+		e.counters["elections."+c.Why]++
 	}
 	return &e.out
 }
@@ -338,7 +337,7 @@ func (e *Engine) finish(now time.Duration) *Output {
 func (e *Engine) send(now time.Duration, to algo.NodeID, m algo.Message) {
 	e.trace(trace.Event{At: now, Kind: trace.Send, Peer: to, Message: m})
 	e.Count("sent", m, 1)
-	if _, beats := m.(fd.Heartbeat); !beats { // one that shows a digest replaces none: those of the detector come on their ticks
+	if _, beats := m.(fd.Heartbeat); !beats { // such a heartbeat replaces none: the detector keeps its ticks
 		e.detector.RecordSend(now, to)
 	}
 	e.out.Send = append(e.out.Send, driver.Envelope{To: to, Message: m})
@@ -349,23 +348,23 @@ func (e *Engine) ignore(now time.Duration, from algo.NodeID, m algo.Message, why
 	e.trace(trace.Event{At: now, Kind: trace.Drop, Peer: from, Message: m, Format: "%v", Args: []any{why}})
 }
 
-// refuse drops a message and has the connection of its sender closed.
-func (e *Engine) refuse(now time.Duration, from algo.NodeID, m algo.Message, why error) {
+// rejectMessage drops a message, and requests that the driver closes the connection of its sender.
+func (e *Engine) rejectMessage(now time.Duration, from algo.NodeID, m algo.Message, why error) {
 	e.ignore(now, from, m, why)
-	e.counted["refused"]++
-	e.out.Refuse = append(e.out.Refuse, Refusal{Peer: from, Reason: fmt.Errorf("engine: refused %s: %w", m.Kind(), why)})
+	e.counters["refused"]++
+	e.out.Rejections = append(e.out.Rejections, Rejection{Peer: from, Reason: fmt.Errorf("engine: refused %s: %w", m.Kind(), why)})
 }
 
-// save puts all records that changed into one transaction.
+// save collects all records that have changed in one transaction.
 func (e *Engine) save(now time.Duration) {
 	stable := e.machine.Stable()
-	if k := (Kept{Epoch: stable.Epoch, Vote: stable.Vote, Extra: stable.Extra, Algorithm: e.config.Spec.Name}); e.running && k != e.kept {
-		e.kept = k
+	if k := (SavedState{Epoch: stable.Epoch, Vote: stable.Vote, Extra: stable.Extra, Algorithm: e.config.Spec.Name}); e.running && k != e.savedState {
+		e.savedState = k
 		e.out.Save = append(e.out.Save, k)
 	}
 	e.out.Save = append(e.out.Save, e.members.Unsaved()...)
 	if len(e.out.Save) > 0 {
-		e.trace(trace.Event{At: now, Kind: trace.Save, Epoch: e.kept.Epoch})
+		e.trace(trace.Event{At: now, Kind: trace.Save, Epoch: e.savedState.Epoch})
 	}
 }
 

@@ -15,7 +15,7 @@ import (
 )
 
 // "When a process is killed its kernel closes its sockets … refused → suspected now."
-func TestAKilledLeaderIsReplacedWithinAMessageDelay(t *testing.T) {
+func TestKilledLeaderIsReplacedWithinMessageDelay(t *testing.T) {
 	w := newCluster(t, bullySpec(), 5)
 	w.wantLeader(5)
 	killed := w.now
@@ -40,7 +40,7 @@ func TestAKilledLeaderIsReplacedWithinAMessageDelay(t *testing.T) {
 	}
 }
 
-func TestAStoppedLeaderIsReplacedAfterItsTimeout(t *testing.T) {
+func TestStalledLeaderIsReplacedAfterTimeout(t *testing.T) {
 	w := newCluster(t, bullySpec(), 3)
 	w.nodes[2].paused = true
 	w.run(timeout + 4*interval)
@@ -57,7 +57,7 @@ func TestAStoppedLeaderIsReplacedAfterItsTimeout(t *testing.T) {
 }
 
 // "A node that itself did not run suspects nobody for it."
-func TestAFollowerThatDidNotRunSuspectsNobody(t *testing.T) {
+func TestStalledFollowerSuspectsNoPeer(t *testing.T) {
 	for _, pause := range []time.Duration{timeout, time.Second, time.Minute} {
 		w := newCluster(t, bullySpec(), 3)
 		epoch := w.nodes[0].leader.Epoch
@@ -72,7 +72,7 @@ func TestAFollowerThatDidNotRunSuspectsNobody(t *testing.T) {
 	}
 }
 
-func TestAGoodbyeIsFollowedByAnElectionAtOnce(t *testing.T) {
+func TestGoodbyeStartsElectionAtOnce(t *testing.T) {
 	w := newCluster(t, bullySpec(), 3)
 	w.nodes[2].stop()
 	w.run(2 * hop)
@@ -92,7 +92,7 @@ func TestAGoodbyeIsFollowedByAnElectionAtOnce(t *testing.T) {
 	w.wantLeader(3)
 }
 
-func TestAPartitionHeals(t *testing.T) {
+func TestPartitionHeals(t *testing.T) {
 	w := newCluster(t, bullySpec(), 4)
 	for _, a := range []string{"n1", "n2"} {
 		for _, b := range []string{"n3", "n4"} {
@@ -141,7 +141,7 @@ func TestResignAndReenter(t *testing.T) {
 	w.wantLeader(2)
 }
 
-func TestAWitnessNeverLeads(t *testing.T) {
+func TestWitnessNeverLeads(t *testing.T) {
 	w := newWorld(t)
 	w.add(testMember(1), listed(3)).start()
 	w.add(testMember(2), listed(3)).start()
@@ -162,7 +162,7 @@ type odd string
 
 func (o odd) Kind() string { return string(o) }
 
-func TestCountersCountBeatsApart(t *testing.T) {
+func TestHeartbeatsAreCountedSeparately(t *testing.T) {
 	w := newCluster(t, bullySpec(), 3)
 	before := w.nodes[2].engine.Counters()
 	w.run(time.Minute)
@@ -183,7 +183,7 @@ func TestCountersCountBeatsApart(t *testing.T) {
 }
 
 // "An engine's Output holds at most one save: all changed records in one transaction."
-func TestOneSaveWithAllThatChanged(t *testing.T) {
+func TestChangedRecordsAreSavedTogether(t *testing.T) {
 	p := &probe{}
 	p.does = func(_ algo.Env, what string) {
 		if what == "start 0" {
@@ -205,7 +205,7 @@ func TestOneSaveWithAllThatChanged(t *testing.T) {
 }
 
 // Whoever crashes after a save has told nobody; and comes back with what it saved.
-func TestACrashBetweenSaveAndSend(t *testing.T) {
+func TestCrashBetweenSaveAndSend(t *testing.T) {
 	for lives := range 4 {
 		w := newCluster(t, bullySpec(), 3)
 		two := w.nodes[1]
@@ -217,7 +217,7 @@ func TestACrashBetweenSaveAndSend(t *testing.T) {
 			if two.up {
 				t.Fatal("n2 saved nothing")
 			}
-			saved := two.disk["stable"].(Kept).Epoch
+			saved := two.disk["stable"].(SavedState).Epoch
 			if saved <= before.Epoch {
 				t.Errorf("n2 saved epoch %d after %d", saved, before.Epoch)
 			}
@@ -246,7 +246,7 @@ func TestACrashBetweenSaveAndSend(t *testing.T) {
 }
 
 // "The view may change while an election is on."
-func TestAViewChangesInARunningElection(t *testing.T) {
+func TestViewChangesDuringElection(t *testing.T) {
 	for wait := time.Duration(0); wait < 8*hop; wait += hop / 4 {
 		w := newCluster(t, bullySpec(), 4)
 		w.nodes[3].crash()
@@ -326,7 +326,7 @@ func TestIdleNodesAreRarelyWoken(t *testing.T) {
 	}
 }
 
-func TestTheTraceTellsEverything(t *testing.T) {
+func TestTraceContainsEveryEvent(t *testing.T) {
 	var events []trace.Event
 	w := newWorld(t)
 	w.add(testMember(1), by(bullySpec(), listed(2), traced(&events))).start()
@@ -354,7 +354,7 @@ func TestTheTraceTellsEverything(t *testing.T) {
 }
 
 // A node that asks for heartbeats may become a member only after that. It gets them.
-func TestAWatchBeforeTheSelfCounts(t *testing.T) {
+func TestSubscribeBeforeSelfCounts(t *testing.T) {
 	e := solo(t, listed(2))
 	e.Start(0)
 	e.Up(0, Peer{ID: id(2), Name: testMember(2).Name, Incarnation: 7, Digest: e.Digest(), Addr: addr(2)})
@@ -378,13 +378,13 @@ func TestAWatchBeforeTheSelfCounts(t *testing.T) {
 }
 
 // An interval that no node has is refused and counted. Nothing changes.
-func TestImpossibleIntervalIsRefused(t *testing.T) {
+func TestInvalidIntervalIsRejected(t *testing.T) {
 	e, _ := met(t, 2, nil)
 	digest, stable, leader := e.Digest(), e.machine.Stable(), e.machine.Leader()
 	for count := range 3 { // to repeat it does not help
 		out := e.Receive(ms, id(2), fd.Subscribe{Interval: 1, TTL: time.Second})
-		if len(out.Refuse) != 1 || out.Refuse[0].Peer != id(2) || !strings.HasPrefix(out.Refuse[0].Reason.Error(), "engine: refused ") {
-			t.Errorf("refused %v, want one refusal of n2", out.Refuse)
+		if len(out.Rejections) != 1 || out.Rejections[0].Peer != id(2) || !strings.HasPrefix(out.Rejections[0].Reason.Error(), "engine: refused ") {
+			t.Errorf("refused %v, want one refusal of n2", out.Rejections)
 		}
 		if got := e.Counters()["refused"]; got != uint64(count+1) {
 			t.Errorf("counted %d, want %d", got, count+1)
@@ -397,22 +397,22 @@ func TestImpossibleIntervalIsRefused(t *testing.T) {
 }
 
 // Members are trusted: an epoch far ahead is accepted at once.
-func TestAnEpochFarAheadIsAccepted(t *testing.T) {
+func TestDistantEpochIsAccepted(t *testing.T) {
 	e, _ := met(t, 3, nil)
 	for _, epoch := range []algo.Epoch{1 << 33, 1 << 34} {
-		if out := e.Receive(0, id(3), bully.Answer{Epoch: epoch}); len(out.Refuse) != 0 || e.machine.Stable().Epoch < epoch {
-			t.Errorf("epoch %d: refused %v, and it is in epoch %d", epoch, out.Refuse, e.machine.Stable().Epoch)
+		if out := e.Receive(0, id(3), bully.Answer{Epoch: epoch}); len(out.Rejections) != 0 || e.machine.Stable().Epoch < epoch {
+			t.Errorf("epoch %d: refused %v, and it is in epoch %d", epoch, out.Rejections, e.machine.Stable().Epoch)
 		}
 	}
 }
 
 // The messages of a peer that is no member change nothing. They are counted.
-func TestStrangersChangeNothing(t *testing.T) {
+func TestNonMembersChangeNothing(t *testing.T) {
 	e, _ := met(t, 2, nil)
 	digest := e.Digest()
 	for _, m := range []algo.Message{bullySpec().Messages[0], fd.Heartbeat{}, fd.Subscribe{}, Goodbye{}, membership.Self{Member: membership.MemberOf(testMember(9))}, membership.Update{}} {
 		out := e.Receive(0, id(9), m)
-		if len(out.Refuse)+len(out.Save)+len(out.Leaders)+len(out.Send) > 0 || out.ViewChanged || e.Digest() != digest || e.View().Len() != 2 {
+		if len(out.Rejections)+len(out.Save)+len(out.Leaders)+len(out.Send) > 0 || out.ViewChanged || e.Digest() != digest || e.View().Len() != 2 {
 			t.Errorf("%s: %+v", m.Kind(), out)
 		}
 	}
@@ -424,12 +424,12 @@ func TestStrangersChangeNothing(t *testing.T) {
 	for _, from := range []algo.NodeID{{}, id(1)} {
 		e.Up(0, Peer{ID: from, Incarnation: 1, Digest: 1})
 		for _, m := range append(Messages(), bullySpec().Messages...) {
-			if out := e.Receive(0, from, m); len(out.Refuse) != 1 || len(out.Send) != 0 {
+			if out := e.Receive(0, from, m); len(out.Rejections) != 1 || len(out.Send) != 0 {
 				t.Errorf("%s from %v: %+v", m.Kind(), from, out)
 			}
 		}
 	}
-	if len(e.links) != 1 {
+	if len(e.conns) != 1 {
 		t.Error("it is connected with itself")
 	}
 	// A connection of a stranger leaves nothing behind.
@@ -437,8 +437,8 @@ func TestStrangersChangeNothing(t *testing.T) {
 		e.Up(0, Peer{ID: id(i + 9), Name: testMember(i + 9).Name, Incarnation: 1, Digest: 77})
 		e.Down(0, id(i+9), false)
 	}
-	if len(e.links) != 1 {
-		t.Errorf("%d connections are kept of strangers that are gone", len(e.links)-1)
+	if len(e.conns) != 1 {
+		t.Errorf("%d connections are kept of strangers that are gone", len(e.conns)-1)
 	}
 }
 
@@ -456,7 +456,7 @@ func TestCountersDoNotGrow(t *testing.T) {
 
 // A leader that says goodbye and stays is believed until its next frame: without that its cluster elects
 // for ever.
-func TestAGoodbyeThatIsNone(t *testing.T) {
+func TestFrameAfterGoodbyeRestoresTrust(t *testing.T) {
 	w := newCluster(t, bullySpec(), 3)
 	w.wantLeader(3)
 	for _, h := range w.nodes[:2] {

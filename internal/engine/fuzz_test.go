@@ -166,14 +166,14 @@ func bounded(t *testing.T, a speech, e *Engine, input func() *Output) {
 	if e.machine.Leader().Epoch < leader.Epoch {
 		t.Fatalf("the leadership went from %v to %v", leader, e.machine.Leader())
 	}
-	most := 4*max(e.View().Len(), len(e.links)) + 8 // also to peers that are no members
+	most := 4*max(e.View().Len(), len(e.conns)) + 8 // also to peers that are no members
 	refused := make(map[algo.NodeID]bool)           // each once: what several have said too early is taken in one step
-	for _, r := range out.Refuse {
+	for _, r := range out.Rejections {
 		refused[r.Peer] = true
 	}
-	if len(out.Send) > most || len(out.Dial) > most || len(out.Refuse) > len(refused) || len(out.Save) > 3 || len(out.Leaders) > 4 {
+	if len(out.Send) > most || len(out.Dial) > most || len(out.Rejections) > len(refused) || len(out.Save) > 3 || len(out.Leaders) > 4 {
 		t.Fatalf("one input brings about %d sends, %d dials, %d refusals, %d records and %d leaders",
-			len(out.Send), len(out.Dial), len(out.Refuse), len(out.Save), len(out.Leaders))
+			len(out.Send), len(out.Dial), len(out.Rejections), len(out.Save), len(out.Leaders))
 	}
 	for _, s := range out.Send {
 		if s.To == e.config.Self.ID || s.To.IsZero() {

@@ -24,13 +24,13 @@ func withMute(t *testing.T, spec algo.Spec, liar int) *world {
 
 // A member that answers elections and never leads is missed by those who wait for it. Without a quorum an
 // operator can remove it from the lists.
-func TestWhoNeverLeadsIsMissed(t *testing.T) {
+func TestFaultyMemberIsReportedUnresponsive(t *testing.T) {
 	w := withMute(t, bullySpec(), 5)
 	w.run(2 * time.Second)
 	for i := 1; i <= 4; i++ {
 		e := w.node(i).engine
 		since, vacant, alone := e.Vacancy()
-		missed := e.Missed(id(5))
+		missed := e.Unresponsive(id(5))
 		if since > 100*ms || !vacant || alone || missed.Number < 3 || missed.Text() != "misses "+id(5).String()+", which answered and does not lead" {
 			t.Errorf("n%d: vacant %v since %v, alone %v, %q %d times", i, vacant, since, alone, missed.Text(), missed.Number)
 		}
@@ -43,7 +43,7 @@ func TestWhoNeverLeadsIsMissed(t *testing.T) {
 	w.wantView(1, 2, 3, 4)
 	w.wantLeader(4)
 	for i := 1; i <= 4; i++ {
-		if got := w.node(i).engine.Missed(id(5)).Number; got != 0 {
+		if got := w.node(i).engine.Unresponsive(id(5)).Number; got != 0 {
 			t.Errorf("n%d follows a leader, and misses another %d times", i, got)
 		}
 	}
@@ -51,7 +51,7 @@ func TestWhoNeverLeadsIsMissed(t *testing.T) {
 
 // Where a majority is needed it is passed over: it takes itself for the leader, and claims nothing when the
 // others ask for the next round.
-func TestWhoNeverLeadsIsPassedOver(t *testing.T) {
+func TestFaultyMemberIsPassedOver(t *testing.T) {
 	w := withMute(t, voteSpec(), 1)
 	w.run(3 * detection().Bound())
 	leader := w.node(2).leader.ID

@@ -171,7 +171,7 @@ func TestLeave(t *testing.T) {
 }
 
 // Without anybody to tell, a node has not left. It stays if it thinks better of it.
-func TestLeaveWithdrawn(t *testing.T) {
+func TestLeaveIsCancelled(t *testing.T) {
 	w := newCluster(t, voteSpec(), 3)
 	w.cutOff(3)
 	w.run(3 * time.Second)
@@ -196,7 +196,7 @@ func TestLeaveWithdrawn(t *testing.T) {
 }
 
 // Where only the leader strikes members, somebody must be left who may lead.
-func TestTheOnlyOneWhoMayLeadStays(t *testing.T) {
+func TestOnlyEligibleMemberStays(t *testing.T) {
 	w := newWorld(t)
 	w.add(testMember(1), by(voteSpec())).start()
 	for i := 2; i <= 3; i++ {
@@ -219,7 +219,7 @@ func TestTheOnlyOneWhoMayLeadStays(t *testing.T) {
 }
 
 // A witness that founded a cluster could let nobody in, and nobody would know why.
-func TestAWitnessFoundsNothing(t *testing.T) {
+func TestWitnessDoesNotBootstrap(t *testing.T) {
 	witness := func(c *Config) { c.Self.Eligible = false }
 	for name, start := range map[string]func() (*Engine, *Output){
 		"no seed": func() (*Engine, *Output) {
@@ -229,7 +229,7 @@ func TestAWitnessFoundsNothing(t *testing.T) {
 		"no seed but itself": func() (*Engine, *Output) {
 			e := solo(t, by(voteSpec(), witness, founds("localhost:7400")))
 			e.Start(0)
-			return e, e.Reached(0, "localhost:7400", id(1))
+			return e, e.HandleReached(0, "localhost:7400", id(1))
 		},
 	} {
 		if e, out := start(); out.End == nil || !strings.Contains(out.End.Error(), "witness") || len(out.Save) != 0 || !e.Cluster().IsZero() {
@@ -246,7 +246,7 @@ func TestAWitnessFoundsNothing(t *testing.T) {
 }
 
 // Attributes are changed by the leader too: for a follower, and for itself.
-func TestAttributesThroughTheLeader(t *testing.T) {
+func TestAttributesChangeThroughLeader(t *testing.T) {
 	w := newCluster(t, voteSpec(), 3)
 	three := w.node(3)
 	three.perform(three.engine.SetPriority(w.now, 5))
@@ -328,7 +328,7 @@ func TestAttributesOfARestart(t *testing.T) {
 }
 
 // Without a majority nothing changes. What was asked for is done when there is one.
-func TestWithoutAMajorityNothingChanges(t *testing.T) {
+func TestConfigStaysWithoutQuorum(t *testing.T) {
 	w := newCluster(t, voteSpec(), 2)
 	w.node(2).crash()
 	w.run(3 * time.Second)
@@ -356,7 +356,7 @@ func TestWithoutAMajorityNothingChanges(t *testing.T) {
 
 // A change after which no majority would be there is not made: of three of whom one is
 // dead the other one that lives stays. The dead one may go.
-func TestTheLeaderKeepsAMajority(t *testing.T) {
+func TestLeaderKeepsQuorum(t *testing.T) {
 	w := newCluster(t, voteSpec(), 3)
 	w.node(3).crash()
 	w.run(3 * time.Second)
@@ -425,7 +425,7 @@ func (w *world) led() map[algo.Epoch]map[string]bool {
 // n1 knows, {2, 4} of those whom n2 knows, and they share nobody. What keeps them from
 // both being elected in one round is that n2 may remove nobody before a majority of all
 // four hold the roster with its epoch.
-func TestDisjointMajorities(t *testing.T) {
+func TestDisjointQuorums(t *testing.T) {
 	w := newWorld(t)
 	for i := 1; i <= 4; i++ {
 		w.add(testMember(i), by(voteSpec(), listed(4))).start()
@@ -555,7 +555,7 @@ func TestLeaderInLaterEpochWritesNothing(t *testing.T) {
 
 // A new leader finishes what the one before began and what reached it. What did not
 // reach it is undone.
-func TestAChangeThatWasNotFinished(t *testing.T) {
+func TestNewLeaderResolvesUnfinishedChange(t *testing.T) {
 	for name, reached := range map[string]bool{"it reached the next leader": true, "it reached nobody": false} {
 		t.Run(name, func(t *testing.T) {
 			w := newCluster(t, voteSpec(), 4)
@@ -663,9 +663,9 @@ func TestLearnerWithoutLeaderWaits(t *testing.T) {
 	}
 }
 
-// TestMalformedConfigIsRefused: a malformed config changes nothing, and its connection is closed. So does one of
+// TestMalformedConfigIsRejected: a malformed config changes nothing, and its connection is closed. So does one of
 // another cluster. A request of a node that is no member is refused, and a follower carries out no request.
-func TestMalformedConfigIsRefused(t *testing.T) {
+func TestMalformedConfigIsRejected(t *testing.T) {
 	for name, change := range map[string]func(c *membership.Config){
 		"no cluster":            func(c *membership.Config) { c.Cluster = algo.NodeID{} },
 		"another cluster":       func(c *membership.Config) { c.Cluster = id(5) },
@@ -688,8 +688,8 @@ func TestMalformedConfigIsRefused(t *testing.T) {
 		change(&c)
 		for time := range 3 { // to repeat it does not help
 			out := e.Receive(w.now, id(2), membership.Update{Config: c, Committed: true})
-			if len(out.Refuse) != 1 || out.Refuse[0].Peer != id(2) || len(out.Save) != 0 || out.End != nil || e.Counters()["refused"] != uint64(time+1) {
-				t.Errorf("%s: refused %v, counted %d, saved %v, ends with %v", name, out.Refuse, e.Counters()["refused"], out.Save, out.End)
+			if len(out.Rejections) != 1 || out.Rejections[0].Peer != id(2) || len(out.Save) != 0 || out.End != nil || e.Counters()["refused"] != uint64(time+1) {
+				t.Errorf("%s: refused %v, counted %d, saved %v, ends with %v", name, out.Rejections, e.Counters()["refused"], out.Save, out.End)
 			}
 		}
 		if e.Digest() != digest || e.machine.Stable() != stable {
@@ -700,8 +700,8 @@ func TestMalformedConfigIsRefused(t *testing.T) {
 	leader, held := w.node(1).engine, w.node(1).engine.dynamic.Config()
 	stranger := membership.RemoveRequest{ID: id(3)}
 	for from, m := range map[int]algo.Message{9: stranger, 2: membership.Self{Member: membership.MemberOf(testMember(3)), Holds: held.ID}} {
-		if out := leader.Receive(w.now, id(from), m); len(out.Refuse) != 1 || leader.dynamic.Config().ID != held.ID {
-			t.Errorf("%+v from n%d: refused %+v", m, from, out.Refuse)
+		if out := leader.Receive(w.now, id(from), m); len(out.Rejections) != 1 || leader.dynamic.Config().ID != held.ID {
+			t.Errorf("%+v from n%d: refused %+v", m, from, out.Rejections)
 		}
 	}
 	two := w.node(2).engine
@@ -869,14 +869,14 @@ func TestRemoveSuspectedAfter(t *testing.T) {
 				env.Monitor(id(2))
 			}
 		})
-		e.watched = []algo.NodeID{id(2)}
-		e.detector.Monitor(0, e.watched)
+		e.monitorSet = []algo.NodeID{id(2)}
+		e.detector.Monitor(0, e.monitorSet)
 		e.detector.HandleGoodbye(0, id(2))
 		e.detector.TakeOutput()
 		p.said = nil
-		e.begin(ms)
-		e.step(ms, driver.Event{Kind: driver.EventCampaign})
-		e.settle(ms)
+		e.startCall(ms)
+		e.stepAlgorithm(ms, driver.Event{Kind: driver.EventCampaign})
+		e.deliverSuspicions(ms)
 		p.want(t, "n2 is dead already", "campaign", "suspect n2")
 	})
 }

@@ -87,11 +87,11 @@ func TestListedNodeWaitsForFirstContact(t *testing.T) {
 	t.Run("just starting", func(t *testing.T) {
 		e := solo(t, func(c *Config) { listed(2)(c); c.Timing.FirstContact = time.Second })
 		e.Start(0)
-		e.DialFailed(ms, Target{Addr: addr(2)}, fd.DialReset)
+		e.HandleDialFailure(ms, Target{Addr: addr(2)}, fd.DialReset)
 		if _, running := e.Leader(); running {
 			t.Error("it runs although a node is there")
 		}
-		e.DialFailed(ms, Target{Addr: addr(2)}, fd.DialRefused)
+		e.HandleDialFailure(ms, Target{Addr: addr(2)}, fd.DialRefused)
 		if _, running := e.Leader(); !running {
 			t.Error("it does not run although no node is there")
 		}
@@ -101,7 +101,7 @@ func TestListedNodeWaitsForFirstContact(t *testing.T) {
 			e.Up(0, Peer{ID: id(2), Name: testMember(2).Name, Incarnation: 7, Digest: 5, Addr: addr(2)})
 			e.Receive(0, id(2), membership.Reject{Reason: "not listed"})
 		},
-		"rejected by a hello": func(e *Engine) { e.Reached(0, addr(2), algo.NodeID{}) },
+		"rejected by a hello": func(e *Engine) { e.HandleReached(0, addr(2), algo.NodeID{}) },
 	} {
 		t.Run(name, func(t *testing.T) {
 			e := solo(t, func(c *Config) { listed(2)(c); c.Timing.FirstContact = time.Second })
@@ -130,7 +130,7 @@ func TestListedNodeWaitsForFirstContact(t *testing.T) {
 
 // Without a list a node has no members, and stops.
 func TestNodeWithoutListStops(t *testing.T) {
-	e := New(Config{Place: Place{Self: testMember(1)}, Timing: detection(), Spec: bullySpec(), Detector: fd.New(detection())})
+	e := New(Config{MemberConfig: MemberConfig{Self: testMember(1)}, Timing: detection(), Spec: bullySpec(), Detector: fd.New(detection())})
 	if _, isRejected := errors.AsType[*membership.RejectedError](e.Start(0).End); !isRejected {
 		t.Errorf("it ends with %v", e.members.End())
 	}
@@ -170,7 +170,7 @@ func TestColdStartOfAList(t *testing.T) {
 		}
 		w.wantQuiet()
 		for _, h := range w.nodes {
-			if kinds := slices.Sorted(maps.Keys(h.disk)); !slices.Equal(kinds, []string{Kept{}.Kind()}) {
+			if kinds := slices.Sorted(maps.Keys(h.disk)); !slices.Equal(kinds, []string{SavedState{}.Kind()}) {
 				t.Errorf("N=%d: %s has saved %v, want the record of its algorithm", size, h.config.Self.Name, kinds)
 			}
 		}
@@ -313,7 +313,7 @@ func TestOtherNamesOfListedNodes(t *testing.T) {
 func TestListedNodeDoesNotWaitForItself(t *testing.T) {
 	e := solo(t, func(c *Config) { c.List, c.Timing.FirstContact = []string{addr(1), "localhost:7400"}, time.Second })
 	e.Start(0)
-	e.Reached(ms, "localhost:7400", id(1))
+	e.HandleReached(ms, "localhost:7400", id(1))
 	if _, running := e.Leader(); !running {
 		t.Error("it waits for itself")
 	}
@@ -329,7 +329,7 @@ func TestOneNameForAllListedNodes(t *testing.T) {
 		w.add(testMember(i), withList("all:7400")).start()
 	}
 	for _, h := range w.nodes {
-		h.perform(h.engine.Resolved(w.now, "all:7400", addrs(3)))
+		h.perform(h.engine.HandleResolved(w.now, "all:7400", addrs(3)))
 	}
 	w.run(3 * time.Second)
 	w.wantView(1, 2, 3)

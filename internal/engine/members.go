@@ -9,7 +9,7 @@ import (
 	"github.com/elect-go/elect/trace"
 )
 
-// machine is what an engine needs of the membership. [membership.Dynamic] is one, and [membership.Static].
+// machine is the membership that an engine needs. [membership.Dynamic] and [membership.Static] implement it.
 type machine interface {
 	Start(now time.Duration)
 	Up(now time.Duration, p Peer)
@@ -41,7 +41,8 @@ type machine interface {
 // Peer describes a new connection.
 type Peer = membership.Peer
 
-// makeMembers makes the machine for the algorithm: a register if it needs a quorum, or else a list.
+// makeMembers creates the membership for the algorithm: dynamic if the algorithm needs a quorum, and otherwise
+// static.
 func (e *Engine) makeMembers(saved []algo.Message) {
 	c, env := &e.config, (*memberEnv)(e)
 	if c.Spec.Claims.NeedsQuorum {
@@ -73,13 +74,13 @@ func (e *Engine) View() algo.View { return e.members.View() }
 // Cluster returns the ID of the cluster, zero until this node is in one.
 func (e *Engine) Cluster() algo.NodeID { return e.members.Cluster() }
 
-// Digest returns a hash of what this node knows of the members.
+// Digest returns a hash of the config that this node holds.
 func (e *Engine) Digest() uint64 { return e.members.Digest() }
 
 // Committed reports whether the config is known to be committed.
 func (e *Engine) Committed() bool { return e.members.Committed() }
 
-// Undiscovered returns the addresses of the settings at which a node is still looked for.
+// Undiscovered returns the addresses of the settings at which no node has been found yet.
 func (e *Engine) Undiscovered() []membership.Seed { return e.members.Undiscovered() }
 
 // Learners returns the connected nodes that want to join, by ID.
@@ -90,7 +91,7 @@ func (e *Engine) Learners() []membership.Member {
 	return e.dynamic.Learners()
 }
 
-// Pending returns the changes of the members that this node knows to be under way.
+// Pending returns the changes of the config that this node knows to be under way.
 func (e *Engine) Pending() []membership.Change {
 	if e.dynamic == nil {
 		return nil
@@ -98,7 +99,7 @@ func (e *Engine) Pending() []membership.Change {
 	return e.dynamic.Pending()
 }
 
-// RemovalObstacle returns what the removal of a present member waits for, or nil if that is not known.
+// RemovalObstacle returns what the removal of a present member waits for, or nil if that is unknown.
 func (e *Engine) RemovalObstacle(id algo.NodeID) error {
 	if e.dynamic == nil {
 		return nil
@@ -106,7 +107,8 @@ func (e *Engine) RemovalObstacle(id algo.NodeID) error {
 	return e.dynamic.Removal(id).Reason
 }
 
-// CheckRemoval returns why a member cannot be removed, or nil. Without a quorum it is [membership.ErrNoQuorum].
+// CheckRemoval returns the reason why a member cannot be removed, or nil. Without a quorum it is
+// [membership.ErrNoQuorum].
 func (e *Engine) CheckRemoval(id algo.NodeID) error {
 	if e.dynamic == nil {
 		return membership.ErrNoQuorum
@@ -114,8 +116,8 @@ func (e *Engine) CheckRemoval(id algo.NodeID) error {
 	return e.dynamic.CheckRemoval(id)
 }
 
-// Vacancy returns since when this node knows no leader, and whether that is so. It is isolated if its
-// algorithm does not run yet, or if it is connected to no other member.
+// Vacancy reports whether this node knows no leader, and since when. The node is isolated if its algorithm does not
+// run yet, or if it is connected to no other member.
 func (e *Engine) Vacancy() (since time.Duration, vacant, isolated bool) {
 	return e.vacantSince, e.vacantSince != never, !e.running || e.members.Isolated()
 }
@@ -129,7 +131,7 @@ func (e *Engine) noteVacancy(now time.Duration) {
 	}
 }
 
-// memberEnv is the engine as its membership sees it.
+// memberEnv is the engine as the environment of its membership.
 type memberEnv Engine
 
 func (v *memberEnv) Send(to algo.NodeID, m algo.Message) { (*Engine)(v).send(v.now, to, m) }
@@ -148,32 +150,32 @@ func (v *memberEnv) Leader() (leader algo.Leader, taken algo.Epoch) {
 	return v.machine.Leader(), (*Engine)(v).taken()
 }
 
-// Suspected returns since when a member is suspected. Time before this node became the leader does not count: in
-// it there may have been no quorum.
+// Suspected returns the start of the suspicion of a member. The time before this node's leadership does not count:
+// then there may have been no quorum.
 func (v *memberEnv) Suspected(id algo.NodeID) (bool, time.Duration) {
 	state, since, _ := v.detector.State(id)
 	return state == fd.Suspected, max(since, v.leadsSince)
 }
 
 func (v *memberEnv) HoldsLease() bool {
-	lessee, ok := (*Engine)(v).Lessee()
+	lessee, ok := (*Engine)(v).LeaseHolder()
 	return !ok || lessee.Backed()
 }
 
 // taken returns the highest epoch in which this node has taken part.
 func (e *Engine) taken() algo.Epoch {
-	return max(e.kept.stable(e.config.Spec.Name).Epoch, e.machine.Stable().Epoch)
+	return max(e.savedState.hardState(e.config.Spec.Name).Epoch, e.machine.Stable().Epoch)
 }
 
-// reject closes the connection to a peer.
+// reject requests that the driver closes the connection to a peer.
 func (e *Engine) reject(peer algo.NodeID, reason error) {
-	e.counted["refused"]++
+	e.counters["refused"]++
 	e.trace(trace.Event{At: e.now, Kind: trace.Note, Format: "rejects %s: %v", Args: []any{peer, reason}})
-	e.out.Refuse = append(e.out.Refuse, Refusal{Peer: peer, Reason: reason})
+	e.out.Rejections = append(e.out.Rejections, Rejection{Peer: peer, Reason: reason})
 }
 
-// hear takes what any message from a peer shows about the members.
-func (e *Engine) hear(now time.Duration, from algo.NodeID, m algo.Message) {
+// handleDigest passes the digest in a message of the detector to the membership.
+func (e *Engine) handleDigest(now time.Duration, from algo.NodeID, m algo.Message) {
 	switch m := m.(type) {
 	case fd.Heartbeat:
 		e.members.HandleDigest(now, from, m.Digest)

@@ -11,59 +11,59 @@ import (
 	"github.com/elect-go/elect/internal/membership"
 )
 
-// Goodbye says that the sender stops of its own will. It stays a member.
+// Goodbye says that the sender stops gracefully. It stays a member.
 type Goodbye struct{}
 
 // Kind is "goodbye".
 func (Goodbye) Kind() string { return "goodbye" }
 
-// Kept is the record of what an algorithm must not forget.
-type Kept struct {
+// SavedState is the record of an algorithm's hard state.
+type SavedState struct {
 	Epoch     algo.Epoch
 	Vote      algo.NodeID
 	Extra     string `wire:"max=4096"` // algo.MaxExtra
-	Algorithm string `wire:"max=32"`   // whose it is
+	Algorithm string `wire:"max=32"`   // that saved the record
 }
 
 // Kind is "stable".
-func (Kept) Kind() string { return "stable" }
+func (SavedState) Kind() string { return "stable" }
 
-// changeLead is how many epochs a change of the algorithm skips. One leader in an epoch is
-// the promise of one algorithm, and kept among those who run it: of the last epochs of the
-// one before, this node may not have heard. It is far more than a node that nobody hears
-// gets through, and far less than there are.
-const changeLead = 1 << 20
+// algorithmChangeGap is the number of epochs that a change of the algorithm skips. An algorithm guarantees one leader
+// in an epoch only among nodes that run the same algorithm, and this node may not know the last epochs of the
+// previous algorithm. The gap is far larger than the number of epochs that an isolated node goes through, and far
+// smaller than the number of all epochs.
+const algorithmChangeGap = 1 << 20
 
-// stable is what an algorithm goes on from. Of what another one kept, only the epoch means
-// something to it: a vote of that one would not be one of its own.
-func (k Kept) stable(algorithm string) algo.Stable {
+// hardState returns the state from which an algorithm continues. From the record of another algorithm it takes only
+// the epoch: a vote has a meaning only within one algorithm.
+func (k SavedState) hardState(algorithm string) algo.Stable {
 	if k.Algorithm != algorithm {
-		return algo.Stable{Epoch: k.Epoch + changeLead}
+		return algo.Stable{Epoch: k.Epoch + algorithmChangeGap}
 	}
 	return algo.Stable{Epoch: k.Epoch, Vote: k.Vote, Extra: k.Extra}
 }
 
-// recall finds the record of the algorithm; without one there is nothing that it has kept.
-func recall(saved []algo.Message, algorithm string) Kept {
+// findSaved returns the record of the algorithm, or an empty one.
+func findSaved(saved []algo.Message, algorithm string) SavedState {
 	for _, record := range saved {
-		if k, ok := record.(Kept); ok {
+		if k, ok := record.(SavedState); ok {
 			return k
 		}
 	}
-	return Kept{Algorithm: algorithm}
+	return SavedState{Algorithm: algorithm}
 }
 
-// Recovery is how one survivor continues after a quorum was lost for good.
+// Recovery describes how one survivor continues after the permanent loss of a quorum.
 type Recovery struct {
 	Survivor algo.Member   // the only member from now on
-	Removed  []algo.Member // members that are none any more
-	Epoch    algo.Epoch    // where the epochs continue
-	// Records are to be saved. There are none if the survivor is the only member already.
+	Removed  []algo.Member // former members
+	Epoch    algo.Epoch    // at which the epochs continue
+	// Records must be saved. There are none if the survivor already is the only member.
 	Records []algo.Message
 }
 
-// Recover works out, from the records of a node that does not run, how it becomes the only member: see
-// [membership.Recover]. The record of the algorithm does not change: the algorithm takes the epoch from the config.
+// Recover returns how a node becomes the only member, given its records: see [membership.Recover]. The node must not
+// run. The record of the algorithm does not change: the algorithm takes the epoch from the config.
 func Recover(self algo.NodeID, survivor string, saved []algo.Message) (r Recovery, err error) {
 	i := slices.IndexFunc(saved, func(record algo.Message) bool { return record.Kind() == membership.Record{}.Kind() })
 	if i < 0 {
@@ -75,7 +75,7 @@ func Recover(self algo.NodeID, survivor string, saved []algo.Message) (r Recover
 	if survivor != mine.Name && survivor != self.String() {
 		return r, fmt.Errorf("the survivor is the node of this folder (%s), and the others join it with empty folders", cmp.Or(mine.Name, self.String()))
 	}
-	next, err := membership.Recover(self, record, recall(saved, "").Epoch)
+	next, err := membership.Recover(self, record, findSaved(saved, "").Epoch)
 	if err != nil {
 		return r, err
 	}
@@ -94,14 +94,13 @@ func Recover(self algo.NodeID, survivor string, saved []algo.Message) (r Recover
 	return r, nil
 }
 
-// Messages returns a zero value of each message that the engine, its detector and its
-// membership send, for the codec of frames.
+// Messages returns a zero value of each message that the engine, its detector and its membership send, for the codec
+// of frames.
 func Messages() []algo.Message {
 	return slices.Concat(fd.Messages(), membership.Messages(), []algo.Message{Goodbye{}})
 }
 
-// Records returns a zero value of each record that the engine has saved, for the
-// codec of the store.
+// Records returns a zero value of each record that the engine saves, for the codec of the store.
 func Records() []algo.Message {
-	return append(membership.Records(), Kept{})
+	return append(membership.Records(), SavedState{})
 }

@@ -44,7 +44,7 @@ func TestAllMembersMove(t *testing.T) {
 
 // A founder goes on alone at whatever moment its first guest dies, and lets it in when it comes again: until
 // the guest is in a committed config. Of two members it needs both.
-func TestAFirstGuestDiesAtAnyMoment(t *testing.T) {
+func TestFirstJoinerCrashesAtAnyMoment(t *testing.T) {
 	outcomes := map[bool]int{}
 	for after := time.Duration(0); after < 30*ms; after += ms {
 		w := newCluster(t, voteSpec(), 1)
@@ -80,7 +80,7 @@ func TestAFirstGuestDiesAtAnyMoment(t *testing.T) {
 
 // Of five, two die, a third is to be removed just then, and the leader starts again, or hears of an
 // election of the others, before it has taken that back. It does all the same: three of five live.
-func TestAChangeIsTakenBackByWhoMadeIt(t *testing.T) {
+func TestAuthorRollsBackChange(t *testing.T) {
 	for name, then := range map[string]func(w *world){
 		"it starts again": func(w *world) {
 			w.node(1).crash()
@@ -117,7 +117,7 @@ func TestAChangeIsTakenBackByWhoMadeIt(t *testing.T) {
 
 // Known to be a limit: the one who could take the change back does not come back, and of seven four
 // live. Those who have died may be the majority of six, and have gone on by themselves.
-func TestAChangeThatNobodyCanTakeBack(t *testing.T) {
+func TestUncommittedChangeWithoutAuthorBlocks(t *testing.T) {
 	w := newCluster(t, voteSpec(), 7)
 	w.wantLeader(1)
 	w.node(5).crash()

@@ -93,7 +93,7 @@ func TestTimersExpireInOrderAndOnce(t *testing.T) {
 	}
 }
 
-func TestTimersOfEqualTimesExpireInTheOrderOfTheirMaking(t *testing.T) {
+func TestTimersOfEqualTimeExpireInOrder(t *testing.T) {
 	e, p := probed(t, func(env algo.Env, what string) {
 		if what == "campaign" {
 			for _, name := range []algo.Timer{"c", "a", "b"} {
@@ -111,7 +111,7 @@ func TestTimersOfEqualTimesExpireInTheOrderOfTheirMaking(t *testing.T) {
 	p.want(t, "late", "campaign", "expire a", "expire b", "expire c")
 }
 
-func TestTheHostPicksWithinTheRange(t *testing.T) {
+func TestDriverPicksWithinRange(t *testing.T) {
 	e, p := probed(t, func(env algo.Env, what string) {
 		if what == "campaign" {
 			env.SetTimer("t", 10*ms, 20*ms)
@@ -131,7 +131,7 @@ func TestTheHostPicksWithinTheRange(t *testing.T) {
 }
 
 // A timer for at once does not keep the engine in a wake for ever: frames come between.
-func TestATimerForAtOnce(t *testing.T) {
+func TestTimerWithoutDelayWaitsForMessages(t *testing.T) {
 	wakes := 0
 	e, p := probed(t, func(env algo.Env, what string) {
 		if wakes++; wakes > 100 {
@@ -150,7 +150,7 @@ func TestATimerForAtOnce(t *testing.T) {
 
 // "Trust is reported before a frame of a suspected peer is delivered": an algorithm
 // does not believe whom it suspects.
-func TestTrustComesBeforeTheFrame(t *testing.T) {
+func TestTrustPrecedesFrame(t *testing.T) {
 	e, p := probed(t, func(env algo.Env, what string) {
 		if what == "campaign" {
 			env.Monitor(id(2))
@@ -163,7 +163,7 @@ func TestTrustComesBeforeTheFrame(t *testing.T) {
 }
 
 // "Suspicions first: they may stop a timer that is due as well."
-func TestSuspicionsComeBeforeTimers(t *testing.T) {
+func TestSuspicionsPrecedeTimers(t *testing.T) {
 	e, p := probed(t, func(env algo.Env, what string) {
 		switch what {
 		case "campaign":
@@ -178,7 +178,7 @@ func TestSuspicionsComeBeforeTimers(t *testing.T) {
 	p.want(t, "both at once", "campaign", "suspect n2")
 }
 
-func TestWhoIsKnownToBeDeadIsSuspectedAtOnce(t *testing.T) {
+func TestDeadPeerIsSuspectedOnceMonitored(t *testing.T) {
 	e, p := probed(t, func(env algo.Env, what string) {
 		switch what {
 		case "campaign":
@@ -196,7 +196,7 @@ func TestWhoIsKnownToBeDeadIsSuspectedAtOnce(t *testing.T) {
 
 // What was found out about a peer that is watched no more, and then again, is old: the
 // detector would not take it back.
-func TestASuspicionOfBeforeIsForgotten(t *testing.T) {
+func TestSuspicionEndsWithMonitoring(t *testing.T) {
 	e, p := probed(t, func(env algo.Env, what string) {
 		switch what {
 		case "campaign":
@@ -224,8 +224,8 @@ func TestMessageBeforeStartIsKept(t *testing.T) {
 	e.Start(0)
 	e.meet(0, 2)
 	out := e.Receive(0, id(2), bullySpec().Messages[0])
-	if len(out.Refuse) != 0 || e.Counters()["refused"] != 0 {
-		t.Errorf("a member was refused: %v", out.Refuse)
+	if len(out.Rejections) != 0 || e.Counters()["refused"] != 0 {
+		t.Errorf("a member was refused: %v", out.Rejections)
 	}
 	p.want(t, "before its start")
 	wakes(e, time.Second)

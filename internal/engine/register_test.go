@@ -230,7 +230,7 @@ func TestPeerThatIsNoMemberReceivesConfig(t *testing.T) {
 				if len(out.Send) != test.configs[i] {
 					t.Errorf("%v: it sends %d configs, want %d", now, len(out.Send), test.configs[i])
 				}
-				if len(out.Save)+len(out.Leaders)+len(out.Refuse)+len(out.Called) > 0 || out.ViewChanged || out.End != nil || e.Digest() != digest {
+				if len(out.Save)+len(out.Leaders)+len(out.Rejections)+len(out.Elections) > 0 || out.ViewChanged || out.End != nil || e.Digest() != digest {
 					t.Errorf("%v: it changes something: %+v", now, out)
 				}
 			}
@@ -385,8 +385,8 @@ func TestOneOfSeveralBootstraps(t *testing.T) {
 	}
 }
 
-// TestBeatsShowWhatIsSaved has a leader write a config. While the save lasts, its heartbeats show the config of before.
-func TestBeatsShowWhatIsSaved(t *testing.T) {
+// TestHeartbeatsShowSavedDigest has a leader write a config. While the save lasts, its heartbeats show the config of before.
+func TestHeartbeatsShowSavedDigest(t *testing.T) {
 	w := newCluster(t, voteSpec(), 3)
 	w.wantLeader(1)
 	leader := w.node(1)
@@ -395,7 +395,7 @@ func TestBeatsShowWhatIsSaved(t *testing.T) {
 	if len(out.Save) == 0 || leader.engine.Digest() == before {
 		t.Fatal("no new config is to be saved")
 	}
-	beats := leader.engine.Beats()
+	beats := leader.engine.Heartbeats()
 	if len(beats) != 2 {
 		t.Errorf("%d heartbeats, want one for each follower", len(beats))
 	}
@@ -406,29 +406,29 @@ func TestBeatsShowWhatIsSaved(t *testing.T) {
 	}
 	leader.perform(out)
 	leader.perform(leader.engine.Wake(w.now))
-	for _, b := range leader.engine.Beats() {
+	for _, b := range leader.engine.Heartbeats() {
 		if b.Message != (fd.Heartbeat{Digest: leader.engine.Digest()}) {
 			t.Errorf("%v after the save, want the digest %d", b.Message, leader.engine.Digest())
 		}
 	}
 }
 
-// TestTimersRunFromTheEndOfASave has a save take a second: the deadline of the lease moves with the timers.
-func TestTimersRunFromTheEndOfASave(t *testing.T) {
-	e := New(Config{Place: Place{Self: testMember(1)}, Spec: voteSpec(), Detector: fd.New(detection()), Timing: detection()})
-	e.begin(0)
+// TestTimersRunFromEndOfSave has a save take a second: the deadline of the lease moves with the timers.
+func TestTimersRunFromEndOfSave(t *testing.T) {
+	e := New(Config{MemberConfig: MemberConfig{Self: testMember(1)}, Spec: voteSpec(), Detector: fd.New(detection()), Timing: detection()})
+	e.startCall(0)
 	e.setTimer(0, driver.TimerChange{Timer: "before", Min: time.Second, Max: time.Second})
-	e.begin(time.Second / 2)
+	e.startCall(time.Second / 2)
 	e.setTimer(e.now, driver.TimerChange{Timer: "lease", Min: time.Second, Max: time.Second, Deadline: true})
 	e.setTimer(e.now, driver.TimerChange{Timer: "after", Min: time.Second, Max: time.Second})
-	e.timers[1].bound, e.until = true, e.timers[1].at
-	e.Saved(3 * time.Second / 2)
+	e.timers[1].endsLeadership, e.leadershipEnd = true, e.timers[1].at
+	e.HandleSaved(3 * time.Second / 2)
 	for i, want := range []time.Duration{time.Second, 5 * time.Second / 2, 5 * time.Second / 2} {
 		if got := e.timers[i].at; got != want {
 			t.Errorf("timer %s ends at %v, want %v", e.timers[i].name, got, want)
 		}
 	}
-	if e.Until() != 5*time.Second/2 {
-		t.Errorf("the leadership ends at %v, want 2.5s", e.Until())
+	if e.LeadershipEnd() != 5*time.Second/2 {
+		t.Errorf("the leadership ends at %v, want 2.5s", e.LeadershipEnd())
 	}
 }

@@ -152,7 +152,7 @@ func (c *Config) complete() {
 // add makes a node that is not started.
 func (w *world) add(m algo.Member, change func(*Config)) *host {
 	h := &host{w: w, disk: map[string]algo.Message{}}
-	h.config = Config{Place: Place{Self: m, Cluster: algo.NodeID{0: 99, 15: m.ID[15]}}, Timing: detection(), Spec: bullySpec()}
+	h.config = Config{MemberConfig: MemberConfig{Self: m, Cluster: algo.NodeID{0: 99, 15: m.ID[15]}}, Timing: detection(), Spec: bullySpec()}
 	if change != nil {
 		change(&h.config)
 	}
@@ -228,7 +228,7 @@ func (h *host) copy(c *wire.Codec, m algo.Message) algo.Message {
 // perform does what an output asks for, in order, and checks what every output must be.
 func (h *host) perform(out *Output) {
 	h.w.record(h, out)
-	h.out = append(h.out, Output{Save: slices.Clone(out.Save), Send: slices.Clone(out.Send), Refuse: slices.Clone(out.Refuse),
+	h.out = append(h.out, Output{Save: slices.Clone(out.Save), Send: slices.Clone(out.Send), Rejections: slices.Clone(out.Rejections),
 		Leaders: slices.Clone(out.Leaders), ViewChanged: out.ViewChanged, End: out.End})
 	if len(out.Save) > 0 {
 		h.saves++
@@ -257,7 +257,7 @@ func (h *host) perform(out *Output) {
 	for _, e := range out.Send {
 		h.send(e.To, e.Message)
 	}
-	for _, r := range out.Refuse {
+	for _, r := range out.Rejections {
 		h.disconnect(r.Peer)
 	}
 	for _, l := range out.Leaders {
@@ -290,7 +290,7 @@ func (w *world) record(h *host, out *Output) {
 	}
 	if w.log != nil {
 		fmt.Fprintf(w.log, "%v %s %x ", w.now, h.config.Self.Name, line)
-		fmt.Fprintln(w.log, out.Dial, out.Refuse, out.Leaders, out.ViewChanged, out.End)
+		fmt.Fprintln(w.log, out.Dial, out.Rejections, out.Leaders, out.ViewChanged, out.End)
 	}
 }
 
@@ -339,7 +339,7 @@ func (h *host) dial(target Target) {
 		h.tell(me, func() {
 			delete(h.dialing, target)
 			delete(h.queued, target.ID)
-			h.perform(h.engine.DialFailed(h.w.now, target, fact))
+			h.perform(h.engine.HandleDialFailure(h.w.now, target, fact))
 		})
 	}
 	h.w.after(hop, func() {
@@ -353,7 +353,7 @@ func (h *host) dial(target Target) {
 			h.w.after(hop, func() {
 				h.tell(me, func() {
 					delete(h.dialing, target)
-					h.perform(h.engine.Reached(h.w.now, target.Addr, h.config.Self.ID))
+					h.perform(h.engine.HandleReached(h.w.now, target.Addr, h.config.Self.ID))
 				})
 			})
 		case !h.engine.Cluster().IsZero() && !peer.engine.Cluster().IsZero() && h.engine.Cluster() != peer.engine.Cluster(),
@@ -362,7 +362,7 @@ func (h *host) dial(target Target) {
 		default:
 			if target.ID.IsZero() { // as in the live cluster, also where a connection stands
 				h.w.after(hop, func() {
-					h.tell(me, func() { h.perform(h.engine.Reached(h.w.now, target.Addr, peer.config.Self.ID)) })
+					h.tell(me, func() { h.perform(h.engine.HandleReached(h.w.now, target.Addr, peer.config.Self.ID)) })
 				})
 			}
 			h.w.connect(h, peer, target.Addr)
@@ -660,7 +660,7 @@ func (w *world) remove(at, i int) error {
 // solo is an engine without a host, to be stepped by hand.
 func solo(t testing.TB, change func(*Config), saved ...algo.Message) *Engine {
 	c := Config{
-		Place: Place{Self: testMember(1), Cluster: algo.NodeID{0: 99}}, Timing: detection(), Spec: bullySpec(), Detector: fd.New(detection()),
+		MemberConfig: MemberConfig{Self: testMember(1), Cluster: algo.NodeID{0: 99}}, Timing: detection(), Spec: bullySpec(), Detector: fd.New(detection()),
 		Pick: func(least, _ time.Duration) time.Duration { return least },
 	}
 	c.Timing.FirstContact = 0

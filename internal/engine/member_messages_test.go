@@ -55,7 +55,7 @@ func (s stranger) fill(v reflect.Value, epoch algo.Epoch) {
 
 // Whatever a member says, no engine panics, forgets its epoch, or does without bound; also
 // between suspicions, restarts of the connection and elections of its own.
-func TestWhateverAMemberSays(t *testing.T) {
+func TestAnyMessageOfMemberIsSafe(t *testing.T) {
 	for _, a := range speeches(t) {
 		for seed := range uint64(20) {
 			s := stranger{rand.New(rand.NewPCG(seed, 1))}
@@ -80,7 +80,7 @@ func TestWhateverAMemberSays(t *testing.T) {
 					case 0:
 						return e.Down(now, from, false)
 					case 1:
-						return e.DialFailed(now, Target{ID: from, Addr: e.addrOf(from)}, fd.DialRefused)
+						return e.HandleDialFailure(now, Target{ID: from, Addr: e.addrOf(from)}, fd.DialRefused)
 					case 2:
 						return e.Up(now, Peer{ID: from, Name: "n2", Incarnation: s.Uint64N(3), Digest: e.Digest()})
 					case 3:

@@ -11,7 +11,7 @@ import (
 )
 
 // How an election began is known: who called it, and why, and whom it led away from.
-func TestHowAnElectionBegan(t *testing.T) {
+func TestElectionCauseIsReported(t *testing.T) {
 	call := func(by int, why string) algo.Call { return algo.Call{By: id(by), Why: why, Left: id(3), Epoch: 7} }
 	silence := call(1, fd.ReasonSilence)
 	silence.Silence = detection().Timeout
@@ -21,7 +21,7 @@ func TestHowAnElectionBegan(t *testing.T) {
 	}{
 		"its address refuses": {func(e *Engine) *Output {
 			e.Down(ms, id(3), false)
-			return e.DialFailed(2*ms, Target{ID: id(3), Addr: testMember(3).Addr}, fd.DialRefused)
+			return e.HandleDialFailure(2*ms, Target{ID: id(3), Addr: testMember(3).Addr}, fd.DialRefused)
 		}, []algo.Call{call(1, fd.ReasonRefused)}},
 		"it says goodbye": {func(e *Engine) *Output { return e.Receive(ms, id(3), Goodbye{}) }, []algo.Call{call(1, fd.ReasonGoodbye)}},
 		"it is another process": {func(e *Engine) *Output {
@@ -35,7 +35,7 @@ func TestHowAnElectionBegan(t *testing.T) {
 		"nothing is heard": {func(e *Engine) *Output {
 			for {
 				at, _ := e.Deadline()
-				if out := e.Wake(at); len(out.Called) > 0 || at > time.Minute {
+				if out := e.Wake(at); len(out.Elections) > 0 || at > time.Minute {
 					return out
 				}
 			}
@@ -43,13 +43,13 @@ func TestHowAnElectionBegan(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			e, out := met(t, 3, nil)
-			if got := out.Called; !slices.Equal(got, []algo.Call{{By: id(1), Why: "start"}}) {
+			if got := out.Elections; !slices.Equal(got, []algo.Call{{By: id(1), Why: "start"}}) {
 				t.Errorf("at its start it knows of %v", got)
 			}
-			if got := e.Receive(0, id(3), bully.Coordinator{Epoch: 7, Leader: id(3)}).Called; len(got) > 0 {
+			if got := e.Receive(0, id(3), bully.Coordinator{Epoch: 7, Leader: id(3)}).Elections; len(got) > 0 {
 				t.Errorf("%v is the end of one, not another", got)
 			}
-			if got := test.happens(e).Called; !slices.Equal(got, test.want) {
+			if got := test.happens(e).Elections; !slices.Equal(got, test.want) {
 				t.Errorf("it knows of %v, want %v", got, test.want)
 			}
 			counted := e.Counters()

@@ -12,7 +12,7 @@ import (
 
 // A leader that another member hears is followed on, and the link is named. It is believed as long as that one
 // says so, who may lie: a leader of which nobody hears anything is followed until the liar is gone.
-func TestALiarKeepsASilentLeader(t *testing.T) {
+func TestFalseProbeAckKeepsSilentLeader(t *testing.T) {
 	var traced int
 	e, _ := met(t, 3, func(c *Config) {
 		c.Trace = func(event trace.Event) {
@@ -26,14 +26,14 @@ func TestALiarKeepsASilentLeader(t *testing.T) {
 	var called []algo.Call
 	lies := true
 	take := func(out *Output) {
-		links, called = append(links, out.Links...), append(called, out.Called...)
+		links, called = append(links, out.BrokenLinks...), append(called, out.Elections...)
 		doubts := false
 		for _, s := range out.Send {
 			doubts = doubts || s.To == id(2) && s.Message == algo.Message(fd.Probe{Peer: id(3), Digest: e.Digest()})
 		}
 		if doubts && lies {
 			now += ms
-			links = append(links, e.Receive(now, id(2), fd.ProbeAck{Peer: id(3), Digest: e.Digest()}).Links...)
+			links = append(links, e.Receive(now, id(2), fd.ProbeAck{Peer: id(3), Digest: e.Digest()}).BrokenLinks...)
 		}
 	}
 	take(e.Receive(0, id(3), bully.Coordinator{Epoch: 7, Leader: id(3)}))
@@ -65,7 +65,7 @@ func TestALiarKeepsASilentLeader(t *testing.T) {
 }
 
 // The word of who is no member counts for nothing.
-func TestTheWordOfAStrangerCountsForNothing(t *testing.T) {
+func TestProbeAckOfNonMemberIsIgnored(t *testing.T) {
 	e, _ := met(t, 3, nil)
 	e.Up(0, Peer{ID: id(9), Name: testMember(9).Name, Incarnation: 7, Digest: 0})
 	for _, m := range []algo.Message{fd.Probe{Peer: id(3)}, fd.Probe{}, fd.ProbeAck{Peer: id(3)}} {

@@ -25,7 +25,7 @@ func TestSetPriority(t *testing.T) {
 }
 
 // It lasts until the node is started again: then its configuration counts.
-func TestAPrioritySetEndsWithTheProcess(t *testing.T) {
+func TestSetPriorityEndsWithProcess(t *testing.T) {
 	w := newCluster(t, bullySpec(), 3)
 	one := w.nodes[0]
 	again := func(configured int) {
