@@ -204,7 +204,7 @@ func (e *Engine) HandleDialFailure(now time.Duration, target Target, result fd.D
 		e.detector.HandleDialFailure(now, target.ID, evidence)
 	}
 	states := map[fd.DialResult]membership.SeedState{fd.DialTimeout: membership.SeedSilent, fd.DialRefused: membership.SeedRefused, fd.DialReset: membership.SeedPending}
-	e.members.DialFailed(now, target.Addr, states[result])
+	e.members.HandleDialFailure(now, target.Addr, states[result])
 	return e.finishCall(now)
 }
 
@@ -223,7 +223,7 @@ func (e *Engine) HandleResolved(now time.Duration, name string, addrs []string) 
 func (e *Engine) HandleReached(now time.Duration, addr string, peer algo.NodeID) *Output {
 	e.startCall(now)
 	if peer.IsZero() {
-		e.members.DialFailed(now, addr, membership.SeedRejected)
+		e.members.HandleDialFailure(now, addr, membership.SeedRejected)
 	} else {
 		e.members.HandleReached(now, addr, peer)
 	}

@@ -16,7 +16,7 @@ type machine interface {
 	Down(now time.Duration, peer algo.NodeID)
 	Receive(now time.Duration, from algo.NodeID, m algo.Message) bool
 	HandleDigest(now time.Duration, peer algo.NodeID, digest uint64)
-	DialFailed(now time.Duration, addr string, state membership.SeedState)
+	HandleDialFailure(now time.Duration, addr string, state membership.SeedState)
 	HandleReached(now time.Duration, addr string, peer algo.NodeID)
 	HandleResolved(now time.Duration, name string, addrs []string)
 	Wake(now time.Duration)

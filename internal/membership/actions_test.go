@@ -227,8 +227,8 @@ func (w *world) next(yield func(action, *world)) {
 		if s.anyRollsBack {
 			w.foreignRollBacks(i, n, do)
 		}
-		if n.m.standby.until > 0 {
-			do(action{kind: 'e', a: i}, func(c *world) { c.step(i, 0, func(m *Dynamic) { m.standby.until = 0 }) })
+		if n.m.standby.endsAt > 0 {
+			do(action{kind: 'e', a: i}, func(c *world) { c.step(i, 0, func(m *Dynamic) { m.standby.endsAt = 0 }) })
 		}
 	}
 	for k, o := range s.orders {
@@ -550,7 +550,7 @@ func (w *world) delivery(i int, n *node, f fact, do func(action, func(*world))) 
 			})
 		}
 	case factFoundingRequest:
-		isNewer := w.nodes[f.part(0)].life > n.m.founding.askerIncarnation
+		isNewer := w.nodes[f.part(0)].life > n.m.founding.repliedToIncarnation
 		isUnanswered := !w.hasFact(newFact(factFoundingReply, i, f.part(0)))
 		if f.part(0) != i && n.m.isBlank() && !n.deaf.has(f.part(0)) && (isNewer || isUnanswered) {
 			receive('q', f.part(0), 0, FoundingRequest{})

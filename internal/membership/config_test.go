@@ -62,7 +62,7 @@ func TestDigestTellsConfigsApart(t *testing.T) {
 	require.Zero(t, Config{}.digest(false))
 }
 
-func TestMemberKeepsWhatTheAlgorithmNeeds(t *testing.T) {
+func TestMemberConvertsToAlgorithmMember(t *testing.T) {
 	m := algo.Member{ID: testID(1), Name: "b", Addr: "B", Priority: 4}
 	require.Equal(t, Member{ID: testID(1), Name: "b", Addr: "B", Priority: 4, Witness: true}, MemberOf(m))
 }

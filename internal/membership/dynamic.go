@@ -11,14 +11,14 @@ import (
 
 const never = time.Duration(math.MaxInt64)
 
-// Env performs what a machine asks for, in order, after the records of Unsaved are saved.
+// Env performs the requests of a machine, in order, after the records of Unsaved are saved.
 type Env interface {
 	// Send sends m to a connected peer. It may be lost.
 	Send(to algo.NodeID, m algo.Message)
 	// Dial makes one attempt to connect. A zero ID stands for any node at the address. If the address is a
 	// name, HandleResolved comes before the result. If it has several addresses, it is not dialed itself.
 	Dial(id algo.NodeID, addr string)
-	// Reject closes the connection to a peer, and tells it the reason.
+	// Reject closes the connection to a peer, and sends it the reason.
 	Reject(peer algo.NodeID, reason error)
 	// Leader returns the leader that the algorithm follows, zero before it runs, and the highest
 	// epoch in which this node has taken part.
@@ -33,7 +33,7 @@ type Env interface {
 // Options are the settings of a [Dynamic]. At most one of Join, with or without Bootstrap, and List is
 // used.
 type Options struct {
-	// Self is this node as its entry should be.
+	// Self is this node's entry in the config, as its settings describe it.
 	Self Member
 	// Cluster is the ID of the cluster that this node may found: drawn at random, or the one that it had with
 	// a static list.
@@ -71,7 +71,7 @@ type Dynamic struct {
 	standby standby
 
 	acks     []algo.NodeID // members that hold the config of this leader, sorted
-	removals []algo.NodeID // requested of this node and not done yet; its own ID: it wants to leave
+	removals []algo.NodeID // requested from this node and not done yet; its own ID: it leaves
 	founding founding
 
 	retryAt   time.Duration // when to repeat what is pending
@@ -101,7 +101,7 @@ func (m *Dynamic) restore(r Record) {
 	m.config, m.committed, m.wasMember, m.before = r.Config, r.Committed, r.WasMember, r.Before
 }
 
-// Start is the first call.
+// Start starts the machine. The driver must call it first.
 func (m *Dynamic) Start(now time.Duration) {
 	if m.wasMember && !m.isVoter() {
 		m.end = m.removalReason()
@@ -129,7 +129,7 @@ func (m *Dynamic) checkSettings() error {
 	return nil
 }
 
-// checkOwnEntry returns the reason why the entry of this node cannot become what its settings say.
+// checkOwnEntry returns the reason why the entry of this node cannot match its settings.
 func (m *Dynamic) checkOwnEntry() error {
 	if e, found := m.namesake(m.options.Self); found && m.isVoter() {
 		return &RejectedError{nameTaken(e)}
@@ -203,7 +203,7 @@ func (m *Dynamic) HandleDigest(now time.Duration, peer algo.NodeID, digest uint6
 	}
 }
 
-// Wake does what is due.
+// Wake performs what is due.
 func (m *Dynamic) Wake(now time.Duration) {
 	m.dialSeeds(now)
 	ownEnded, anyEnded := m.standby.expire(now)
@@ -214,8 +214,8 @@ func (m *Dynamic) Wake(now time.Duration) {
 	m.Advance(now)
 }
 
-// Advance does what follows from the leader, the lease and the suspicions. The driver calls it after
-// each step, until View changes no more.
+// Advance performs what follows from the leader, the lease and the suspicions. The driver must call it after each
+// step, until View does not change any more.
 func (m *Dynamic) Advance(now time.Duration) {
 	if m.end != nil {
 		return
@@ -270,10 +270,10 @@ func (m *Dynamic) scheduleRetry(now time.Duration) {
 	}
 }
 
-// requestFromLeader asks the leader for what this voter wants.
+// requestFromLeader sends the leader the requests of this voter.
 func (m *Dynamic) requestFromLeader(now time.Duration) {
 	if e, _ := m.config.Find(m.self()); e.Addr != m.options.Self.Addr {
-		m.dialMembers() // they dial this node where it is no more (R21)
+		m.dialMembers() // they dial the former address of this node (R21)
 	}
 	if m.wantsChange() {
 		m.sendSelfToAll(now)
@@ -292,13 +292,13 @@ func (m *Dynamic) wantsChange() bool {
 	return !found || e != m.options.Self
 }
 
-// SetSelf changes what the entry of this node should be.
+// SetSelf changes the settings that the entry of this node must match.
 func (m *Dynamic) SetSelf(now time.Duration, self Member) {
 	m.options.Self = self
 	m.requestPending(now)
 }
 
-// SelfCommitted reports whether a committed config has this node as SetSelf described it last.
+// SelfCommitted reports whether a committed config has this node with the settings of the last SetSelf.
 func (m *Dynamic) SelfCommitted() bool { return m.committed && !m.wantsChange() }
 
 // View returns the config as an algorithm sees it: standby members are ineligible. It is the same
@@ -333,7 +333,7 @@ func (m *Dynamic) Cluster() algo.NodeID { return m.config.Cluster }
 // Committed reports whether the config is known to be committed.
 func (m *Dynamic) Committed() bool { return m.committed }
 
-// Digest returns a hash of what this node knows of the config; 0 if it is in no cluster.
+// Digest returns a hash of the config and of whether it is known to be committed; 0 if this node is in no cluster.
 func (m *Dynamic) Digest() uint64 { return m.config.digest(m.committed) }
 
 // Ready reports whether the algorithm may run.
@@ -341,7 +341,7 @@ func (m *Dynamic) Ready(time.Duration) bool { return m.isReady() }
 
 func (m *Dynamic) isReady() bool { return m.isVoter() && m.end == nil && !m.mayBeCopy() }
 
-// formerAddrs returns the address at which this node was before, if it has moved while it was the only member.
+// formerAddrs returns the former address of this node, if it has moved while it was the only member.
 func (m *Dynamic) formerAddrs() []string {
 	e, isVoter := m.config.Find(m.self())
 	if !isVoter || e.Addr == m.options.Self.Addr || len(m.config.Members) > 1 {
@@ -350,9 +350,9 @@ func (m *Dynamic) formerAddrs() []string {
 	return []string{e.Addr}
 }
 
-// mayBeCopy reports whether this node is the only member and has another address than before, and no dial of that
-// one has ended yet. If the directory of this node is a copy, its original is there. With other members, a quorum
-// of them tells.
+// mayBeCopy reports whether this node is the only member, has moved, and has not finished a dial of its former
+// address yet. If the directory of this node is a copy, its original runs there. With other members, their quorum
+// decides.
 func (m *Dynamic) mayBeCopy() bool {
 	former := m.formerAddrs()
 	return slices.ContainsFunc(m.seeds, func(s seed) bool { return slices.Contains(former, s.Addr) && s.State == SeedPending })
@@ -390,7 +390,7 @@ func (m *Dynamic) MonitorSet() (ids []algo.NodeID) {
 		if !l.isLearner || !m.isLeader() {
 			continue
 		}
-		if old, found := m.predecessor(l.about); found && old.ID != m.self() && !slices.Contains(ids, old.ID) {
+		if old, found := m.predecessor(l.self); found && old.ID != m.self() && !slices.Contains(ids, old.ID) {
 			ids = append(ids, old.ID)
 		}
 	}

@@ -33,7 +33,7 @@ func listOfThree(t *testing.T) (*network, []*netNode) {
 	return n, nodes
 }
 
-func TestListFoundsOnceAllHaveAnswered(t *testing.T) {
+func TestListFoundsOnceAllHaveReplied(t *testing.T) {
 	n := newNetwork()
 	list := []string{"A", "B", "C"}
 	a := n.add(0, "a", "A", Options{List: list}).start()
@@ -150,7 +150,7 @@ func emptiedFounder(without rule) string {
 
 func TestEmptiedFounderReplacesItself(t *testing.T) { require.Empty(t, emptiedFounder(0)) }
 
-func TestLearnerTellsWhatItWaitsFor(t *testing.T) {
+func TestLearnerReportsAwaitedSeeds(t *testing.T) {
 	n, nodes := listOfThree(t)
 	for _, p := range nodes {
 		p.stop()
@@ -289,7 +289,7 @@ func TestTwoMembersLeaveAtOnce(t *testing.T) {
 	n.run(5 * time.Second)
 	require.NotEqual(t, b.up, c.up, "one leaves, the last stays")
 	last := n.find(func(*netNode) bool { return true })
-	require.Equal(t, Removal{RemovalRefused, ErrLastMember}, last.dynamic.Removal(last.self.ID))
+	require.Equal(t, Removal{RemovalRejected, ErrLastMember}, last.dynamic.Removal(last.self.ID))
 }
 
 func TestResignedLeaderIsStandby(t *testing.T) {
@@ -406,7 +406,7 @@ func TestMemberThatMissedChangesTrustsNewMember(t *testing.T) {
 	require.NotNil(t, n.leader())
 }
 
-func TestRemovalIsRefused(t *testing.T) {
+func TestImpossibleRemovalIsRejected(t *testing.T) {
 	n := newNetwork()
 	a := n.add(0, "a", "A", Options{Bootstrap: true}).start()
 	n.run(time.Second)
@@ -576,20 +576,20 @@ func move(n *network, nodes []*netNode, p *netNode) {
 	}
 }
 
-// TestRefusalBeforeAConnectionIsNoProof has a node wait with its bootstrap: the node that refused a connection has
+// TestRefusalBeforeConnectionIsNoProof has a node wait with its bootstrap: the node that refused a connection has
 // started since, connected, and may have founded a cluster when its connection breaks.
-func TestRefusalBeforeAConnectionIsNoProof(t *testing.T) {
+func TestRefusalBeforeConnectionIsNoProof(t *testing.T) {
 	s := &script{}
 	s.m = NewDynamic(Options{Self: entryOf(1), Cluster: testID(91), Retry: testRetry, Bootstrap: true, Join: []string{"A"}}, s)
 	s.m.Start(0)
 	first := Peer{ID: testID(0), Name: entryOf(0).Name, Incarnation: 1, Addr: "A"}
 	s.m.Up(0, first)
-	s.m.DialFailed(0, "A", SeedRefused) // the dial before: it is told late
+	s.m.HandleDialFailure(0, "A", SeedRefused) // the dial before: it is told late
 	s.m.Receive(0, first.ID, Self{Member: entryOf(0), Bootstraps: true})
 	s.m.Down(0, first.ID)
 	s.advance()
 	require.True(t, s.m.isBlank(), s.holds())
-	s.m.DialFailed(0, "A", SeedRefused)
+	s.m.HandleDialFailure(0, "A", SeedRefused)
 	s.advance()
 	require.False(t, s.m.isBlank(), "it is down, and has no cluster as far as this node can know")
 }

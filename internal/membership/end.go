@@ -14,12 +14,12 @@ var (
 	ErrNotListed = errors.New("membership: the lists of the other members do not name this node")
 )
 
-// RejectedError tells why a node cannot become a member with its present settings.
+// RejectedError is the reason why a node cannot become a member with its present settings.
 type RejectedError struct{ Reason string }
 
 func (e *RejectedError) Error() string { return "membership: cannot join: " + e.Reason }
 
-// Reasons for closing the connection to a peer, as Env.Reject receives them.
+// Reasons for which a request to change the members is rejected.
 var (
 	ErrOtherCluster = errors.New("membership: the peer is in another cluster")
 	ErrUnlisted     = errors.New("membership: the list of members does not name the peer")

@@ -13,8 +13,8 @@ import (
 type founding struct {
 	replies []foundingReply // to this node, if it is the first; sorted by ID
 	// asker is the newest incarnation of the first node that this node has replied to (F3).
-	asker            algo.NodeID
-	askerIncarnation uint64
+	repliedTo            algo.NodeID
+	repliedToIncarnation uint64
 }
 
 type foundingReply struct {
@@ -55,8 +55,8 @@ func (m *Dynamic) handleFoundingRequest(now time.Duration, from algo.NodeID) {
 	if l == nil {
 		return
 	}
-	if f := &m.founding; l.incarnation >= f.askerIncarnation {
-		f.asker, f.askerIncarnation = from, l.incarnation
+	if f := &m.founding; l.incarnation >= f.repliedToIncarnation {
+		f.repliedTo, f.repliedToIncarnation = from, l.incarnation
 	}
 	m.env.Send(from, FoundingReply{m.options.Self})
 }
@@ -174,7 +174,7 @@ func (m *Dynamic) bootstrap(now time.Duration) {
 // comesFirst reports whether a peer may bootstrap before this node: it is in no cluster, may bootstrap, and has
 // a smaller ID. A peer that has not told about itself yet may do so.
 func (m *Dynamic) comesFirst(l link) bool {
-	return !l.hasTold() || l.isBlank() && l.bootstraps && l.peer.Compare(m.self()) < 0
+	return !l.hasSelf() || l.isBlank() && l.bootstraps && l.peer.Compare(m.self()) < 0
 }
 
 // isKnownBlank reports whether no node at a seed can be in a cluster.
@@ -201,7 +201,7 @@ func (m *Dynamic) mayAdoptFounding(from algo.NodeID, c Config) bool {
 		return false // F2: the node would be bound to a cluster that may never elect
 	}
 	l := m.links.find(from)
-	isOutdated := c.Author == from && from != m.founding.asker && l != nil && l.incarnation < m.founding.askerIncarnation
+	isOutdated := c.Author == from && from != m.founding.repliedTo && l != nil && l.incarnation < m.founding.repliedToIncarnation
 	// F3: this node has replied to a newer first, which counts on it. From another holder the config is
 	// taken, because then the cluster of the earlier first may have a leader.
 	return !isOutdated || !m.keeps(f3)

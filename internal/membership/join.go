@@ -10,7 +10,7 @@ import (
 
 // sendSelf tells a peer what this node is.
 func (m *Dynamic) sendSelf(now time.Duration, peer algo.NodeID) {
-	m.env.Send(peer, Self{m.options.Self, m.config.ID, m.standby.left(now), m.options.Bootstrap})
+	m.env.Send(peer, Self{m.options.Self, m.config.ID, m.standby.remaining(now), m.options.Bootstrap})
 }
 
 func (m *Dynamic) sendSelfToAll(now time.Duration) {
@@ -46,7 +46,7 @@ func (m *Dynamic) handleSelf(now time.Duration, from algo.NodeID, s Self) {
 		m.env.Reject(from, err)
 		return
 	}
-	l.about, l.holds, l.bootstraps = s.Member, s.Holds, s.Bootstraps
+	l.self, l.holds, l.bootstraps = s.Member, s.Holds, s.Bootstraps
 	l.isLearner = m.isLearner(from)
 	m.handleStandby(now, from, s.Standby)
 	isCurrent := s.Holds == m.config.ID || !m.keeps(r9) && m.isLeader()
@@ -68,11 +68,11 @@ func (m *Dynamic) admitLearners(now time.Duration) {
 		return
 	}
 	for _, l := range m.links {
-		if !l.isLearner || l.holds != m.config.ID && m.keeps(r9) || m.rejectReason(l.about) != "" {
+		if !l.isLearner || l.holds != m.config.ID && m.keeps(r9) || m.rejectReason(l.self) != "" {
 			continue
 		}
-		if _, replaces := m.predecessor(l.about); !replaces {
-			m.addOrUpdate(now, l.about)
+		if _, replaces := m.predecessor(l.self); !replaces {
+			m.addOrUpdate(now, l.self)
 		} else if m.needsRewrite() {
 			m.rewrite(now)
 		}

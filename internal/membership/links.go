@@ -22,28 +22,28 @@ type Peer struct {
 	Dialed      string // address that this node dialed; empty if the peer dialed
 }
 
-// link is a connection, with what both sides have said over it.
+// link is a connection, with the messages of both sides that matter later.
 type link struct {
 	peer        algo.NodeID
 	name        string
 	incarnation uint64
-	digest      uint64    // the last one that the peer has shown
+	digest      uint64    // last digest of the peer's config
 	sent        sentState // the last config that was sent to the peer; of a Static, its last Self that was acknowledged
 	sentAt      time.Duration
-	wasTold     bool     // a Static has sent a Self to the peer
-	about       Member   // what the peer said last about itself
-	isLearner   bool     // the peer wants to join
-	holds       ConfigID // config of the peer at that time
+	selfSent    bool     // entry of the peer in its last Self
+	self        Member   // what the peer said last about itself
+	isLearner   bool     // the peer requests to join
+	holds       ConfigID // config of the peer at the time of self
 	bootstraps  bool     // the peer may found a cluster itself
 }
 
-// isBlank reports whether the peer was in no cluster when it showed its digest, and when it told about itself.
+// isBlank reports whether the peer was in no cluster when it sent its last digest, and its last Self.
 func (l link) isBlank() bool { return l.digest == 0 && l.holds == ConfigID{} }
 
 // hasTold reports whether a Self of the peer has arrived.
-func (l link) hasTold() bool { return !l.about.ID.IsZero() }
+func (l link) hasSelf() bool { return !l.self.ID.IsZero() }
 
-// checkSelf returns what is wrong with what the peer says about itself, or nil.
+// checkSelf checks the entry in a Self of the peer.
 func (l link) checkSelf(e Member) error {
 	if e.ID != l.peer || e.Name != l.name {
 		return fmt.Errorf("membership: the peer %s, named %q, says that it is %s, named %q", l.peer, l.name, e.ID, e.Name)

@@ -22,8 +22,8 @@ type Ack struct{ Config ConfigID }
 // Kind is "config-ack".
 func (Ack) Kind() string { return "config-ack" }
 
-// Self is what a node says about itself. From a learner it is a request to join. From a voter it is a
-// request to change its entry, if that differs.
+// Self describes its sender. From a learner, it is a request to join. From a voter, it is a request to change the
+// voter's entry, if that differs.
 type Self struct {
 	Member  Member
 	Holds   ConfigID      // config of the sender; without a quorum, the version of this message

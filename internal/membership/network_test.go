@@ -19,7 +19,7 @@ type machine interface {
 	Down(now time.Duration, peer algo.NodeID)
 	Receive(now time.Duration, from algo.NodeID, m algo.Message) bool
 	HandleDigest(now time.Duration, peer algo.NodeID, digest uint64)
-	DialFailed(now time.Duration, addr string, state SeedState)
+	HandleDialFailure(now time.Duration, addr string, state SeedState)
 	HandleReached(now time.Duration, addr string, peer algo.NodeID)
 	HandleResolved(now time.Duration, name string, addrs []string)
 	Wake(now time.Duration)
@@ -194,9 +194,9 @@ func (p *netNode) Dial(_ algo.NodeID, addr string) {
 		q := n.find(func(q *netNode) bool { return q.self.Addr == addr })
 		switch {
 		case q == nil:
-			p.m.DialFailed(n.now, addr, SeedRefused)
+			p.m.HandleDialFailure(n.now, addr, SeedRefused)
 		case n.cut(p, q):
-			p.m.DialFailed(n.now, addr, SeedSilent)
+			p.m.HandleDialFailure(n.now, addr, SeedSilent)
 		case q == p || n.isConnected(p, q):
 			p.m.HandleReached(n.now, addr, q.self.ID)
 		default:

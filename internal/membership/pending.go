@@ -4,11 +4,11 @@ import "errors"
 
 // What people are shown about changes that are not done.
 
-// Learners returns the connected nodes that want to join, by ID. The config does not list them.
+// Learners returns the connected nodes that request to join, by ID. The config does not list them.
 func (m *Dynamic) Learners() (learners []Member) {
 	for _, l := range m.links {
 		if l.isLearner {
-			learners = append(learners, l.about)
+			learners = append(learners, l.self)
 		}
 	}
 	return learners

@@ -32,7 +32,7 @@ func TestLearnersAndPendingChanges(t *testing.T) {
 }
 
 // The author of a config knows what it changes until the config is committed.
-func TestAuthorKnowsWhatIsNotCommitted(t *testing.T) {
+func TestAuthorReportsUncommittedChanges(t *testing.T) {
 	n, nodes := listOfThree(t)
 	leader := n.leader()
 	d := n.add(3, "d", "D", Options{Join: []string{leader.self.Addr}}).start()

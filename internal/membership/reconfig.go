@@ -114,7 +114,7 @@ func (m *Dynamic) recommit(now time.Duration) {
 func (m *Dynamic) hold(c Config) {
 	m.config, m.committed, m.acks = c, false, nil
 	for i, l := range m.links {
-		m.links[i].isLearner = l.hasTold() && m.isLearner(l.peer)
+		m.links[i].isLearner = l.hasSelf() && m.isLearner(l.peer)
 	}
 	m.unsaved, m.viewStale = true, true
 }

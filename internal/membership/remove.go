@@ -56,26 +56,26 @@ func (m *Dynamic) CancelRemove(id algo.NodeID) {
 	m.removals = slices.DeleteFunc(m.removals, func(r algo.NodeID) bool { return r == id || id.IsZero() })
 }
 
-// RemovalState tells how far the removal of a member is.
+// RemovalState is the progress of a removal.
 type RemovalState uint8
 
 // The states of a removal.
 const (
-	RemovalPending RemovalState = iota // no config shows it; Reason tells what it waits for
-	RemovalWritten                     // a config that is not committed shows it; it may be rolled back
-	RemovalDone                        // a committed config shows it
-	RemovalRefused                     // it cannot happen with the present members, for Reason
+	RemovalPending  RemovalState = iota // no config shows it; Reason is the obstacle
+	RemovalWritten                      // a config that is not committed shows it; it may be rolled back
+	RemovalDone                         // a committed config shows it
+	RemovalRejected                     // it cannot happen with the present members, for Reason
 )
 
-// Removal is what a driver can truly say about an admin request that removes a member. It is done, or
-// refused with a reason. Or it was not done in time: then the driver tells what it waits for, and that it may
-// still happen, also after CancelRemove.
+// Removal is what a driver can truly report about an admin request to remove a member. The removal is done, or
+// rejected with a reason. If it was not done in time, the driver reports the obstacle, and that the removal may still
+// happen, even after CancelRemove.
 type Removal struct {
 	State  RemovalState
 	Reason error // nil for RemovalDone
 }
 
-// Removal returns how far the removal of a former or present member is, as this node knows.
+// Removal returns the progress of the removal of a former or present member, as far as this node knows.
 func (m *Dynamic) Removal(id algo.NodeID) Removal {
 	isListed := m.config.Has(id)
 	switch {
@@ -85,7 +85,7 @@ func (m *Dynamic) Removal(id algo.NodeID) Removal {
 		return Removal{State: RemovalWritten, Reason: ErrUncommitted}
 	}
 	if err := m.CheckRemoval(id); err != nil {
-		return Removal{RemovalRefused, err}
+		return Removal{RemovalRejected, err}
 	}
 	return Removal{RemovalPending, m.removalObstacle(id)}
 }

@@ -308,7 +308,7 @@ func TestRequestGoesToLeader(t *testing.T) {
 	require.Empty(t, s.done, "the request is done")
 }
 
-func TestRemovalTellsWhatItWaitsFor(t *testing.T) {
+func TestRemovalReportsObstacle(t *testing.T) {
 	for _, test := range []struct {
 		name string
 		do   func(s *script)
@@ -341,7 +341,7 @@ func TestCanceledRemovalIsNotRepeated(t *testing.T) {
 	require.Empty(t, s.done)
 }
 
-func TestLearnerAsksSenderAndAuthorFirst(t *testing.T) {
+func TestLearnerRequestsFromSenderAndAuthorFirst(t *testing.T) {
 	s := newScript(Options{Self: entryOf(10), Join: []string{"A"}})
 	s.leader, s.taken = algo.Leader{}, 0
 	selfs := func() (sent []string) {
@@ -411,7 +411,7 @@ func TestNodeInNoClusterRepliesToFirst(t *testing.T) {
 	s.receive(4, Update{Config: founding})
 	require.Zero(t, s.m.Cluster(), "F2: it is not listed")
 	founding.Members = []Member{entryOf(1), entryOf(3)}
-	s.m.founding.askerIncarnation = 2 // a later first has asked
+	s.m.founding.repliedToIncarnation = 2 // a later first has asked
 	s.receive(4, Update{Config: founding})
 	require.Zero(t, s.m.Cluster(), "F3: from the earlier first itself")
 	s.receive(5, Update{Config: founding})
@@ -439,9 +439,9 @@ func TestQuorumsOverlap(t *testing.T) {
 	}
 }
 
-// TestLoneMemberAsksAtItsFormerAddress: the directory of a lone member may be a copy, whose original runs at the
+// TestLoneMemberDialsItsFormerAddress: the directory of a lone member may be a copy, whose original runs at the
 // address in its config.
-func TestLoneMemberAsksAtItsFormerAddress(t *testing.T) {
+func TestLoneMemberDialsItsFormerAddress(t *testing.T) {
 	self := Member{ID: testID(0), Name: "a", Addr: "B:1"}
 	former := self
 	former.Addr = "A:1"
@@ -453,7 +453,7 @@ func TestLoneMemberAsksAtItsFormerAddress(t *testing.T) {
 		m.Wake(0)
 		require.False(t, m.Ready(0))
 		require.Contains(t, env.done, "dial A:1")
-		m.DialFailed(0, "A:1", state)
+		m.HandleDialFailure(0, "A:1", state)
 		require.Equal(t, isReady, m.Ready(0))
 	}
 }

@@ -79,8 +79,9 @@ func (ss seeds) recordFailure(addr string, state SeedState) {
 	}
 }
 
-// recheck makes seeds due because a connection has begun or ended: the one at addr, where the peer listens as it says,
-// if no dial has reached it yet, and each that has refused. The refusal may be older than the process of the peer.
+// recheck makes seeds due because a connection has begun or ended. These are the seed at addr, where the peer
+// listens, if no dial has reached it yet, and each seed that has refused: the refusal may be older than the process
+// of the peer.
 func (ss seeds) recheck(now time.Duration, addr string) {
 	for i := range ss {
 		switch s := &ss[i]; {
@@ -201,14 +202,14 @@ func (m *Dynamic) HandleReached(now time.Duration, addr string, peer algo.NodeID
 }
 
 // DialFailed records how a dial without a connection has ended.
-func (m *Dynamic) DialFailed(now time.Duration, addr string, state SeedState) {
+func (m *Dynamic) HandleDialFailure(now time.Duration, addr string, state SeedState) {
 	m.seeds.recordFailure(addr, state)
 }
 
 // Undiscovered returns the seeds for which this node waits, with what is known of each. The first node of a
 // list waits for a reply from all others. A node that is no voter waits for any seed to lead to a leader. A
 // voter waits only if it is connected to no other member, or its cluster has had no leader yet.
-func (m *Dynamic) Undiscovered() (awaited []Seed) {
+func (m *Dynamic) Undiscovered() (undiscovered []Seed) {
 	for _, s := range m.seeds {
 		l := m.links.find(s.Peer)
 		var isAwaited bool
@@ -223,10 +224,10 @@ func (m *Dynamic) Undiscovered() (awaited []Seed) {
 		}
 		if isAwaited {
 			s.InCluster = l != nil && l.digest != 0
-			awaited = append(awaited, s.Seed)
+			undiscovered = append(undiscovered, s.Seed)
 		}
 	}
-	return awaited
+	return undiscovered
 }
 
 // isIsolated reports whether this node is one of several members and is connected to none.

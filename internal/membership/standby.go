@@ -13,14 +13,14 @@ import (
 
 // standby knows which members are ineligible for a while because they resigned.
 type standby struct {
-	until time.Duration // when this node becomes eligible again; 0 if it is eligible
-	peers []standbyPeer // sorted by ID
+	endsAt time.Duration // when this node becomes eligible again; 0 if it is eligible
+	peers  []standbyPeer // sorted by ID
 }
 
 type standbyPeer struct {
 	id          algo.NodeID
 	incarnation uint64
-	until       time.Duration
+	endsAt      time.Duration
 }
 
 func (s *standby) search(id algo.NodeID) (int, bool) {
@@ -33,13 +33,13 @@ func (s *standby) has(id algo.NodeID) bool {
 	return found
 }
 
-// begin makes this node standby for a period.
-func (s *standby) begin(now, period time.Duration) { s.until = after(now, period) }
+// start makes this node standby for a period.
+func (s *standby) start(now, period time.Duration) { s.endsAt = after(now, period) }
 
-// left returns how long this node stays standby.
-func (s *standby) left(now time.Duration) time.Duration { return max(s.until-now, 0) }
+// remaining returns how long this node stays standby.
+func (s *standby) remaining(now time.Duration) time.Duration { return max(s.endsAt-now, 0) }
 
-// handle records how long a peer says it stays standby, and reports whether that changes anything.
+// handle records how long a peer stays standby, and reports whether that changes anything.
 func (s *standby) handle(now time.Duration, from algo.NodeID, incarnation uint64, period time.Duration) (changed bool) {
 	i, found := s.search(from)
 	p := standbyPeer{from, incarnation, after(now, period)}
@@ -67,21 +67,21 @@ func (s *standby) connect(peer algo.NodeID, incarnation uint64) {
 // expire ends each standby that is due. It reports whether this node's own has ended, and whether any has.
 func (s *standby) expire(now time.Duration) (own, anyEnded bool) {
 	before := len(s.peers)
-	s.peers = slices.DeleteFunc(s.peers, func(p standbyPeer) bool { return p.until <= now })
-	own = s.until > 0 && s.until <= now
+	s.peers = slices.DeleteFunc(s.peers, func(p standbyPeer) bool { return p.endsAt <= now })
+	own = s.endsAt > 0 && s.endsAt <= now
 	if own {
-		s.until = 0
+		s.endsAt = 0
 	}
 	return own, own || len(s.peers) < before
 }
 
 func (s *standby) deadline() time.Duration {
 	next := never
-	if s.until > 0 {
-		next = s.until
+	if s.endsAt > 0 {
+		next = s.endsAt
 	}
 	for _, p := range s.peers {
-		next = min(next, p.until)
+		next = min(next, p.endsAt)
 	}
 	return next
 }
@@ -91,7 +91,7 @@ func after(now, period time.Duration) time.Duration { return now + min(max(perio
 
 // Resign makes this node ineligible for a period. It stays a member and votes.
 func (m *Dynamic) Resign(now, period time.Duration) {
-	m.standby.begin(now, period)
+	m.standby.start(now, period)
 	m.viewStale = true
 	m.sendSelfToAll(now)
 }
@@ -108,5 +108,5 @@ func (m *Dynamic) isEligible(e Member) bool {
 
 // IsStandby reports whether a member is ineligible for a while because it resigned.
 func (m *Dynamic) IsStandby(id algo.NodeID) bool {
-	return m.standby.has(id) || id == m.self() && m.standby.until > 0
+	return m.standby.has(id) || id == m.self() && m.standby.endsAt > 0
 }

@@ -31,14 +31,14 @@ type Static struct {
 	seeds   seeds    // the addresses of the list, with the node that was reached at each
 	links   links
 	standby standby
-	known   []Member // what nodes have said about themselves, sorted by ID
+	known   []Member // entries from the last Self of each node, sorted by ID
 
-	selfVersion uint64        // of what this node says about itself
-	retryAt     time.Duration // when to say it again to the peers that have not acknowledged it
+	selfVersion uint64        // of this node's Self
+	retryAt     time.Duration // time to send Self again to the peers that have not acknowledged it
 
-	startAt    time.Duration // when the wait for members that do not answer ends; never if it has ended
-	started    bool
-	waitIsOver bool
+	startAt   time.Duration // end of the wait for members that do not answer; never once it has ended
+	started   bool
+	waitEnded bool
 
 	version   uint64 // of the view
 	view      algo.View
@@ -172,14 +172,14 @@ func (m *Static) redialFree(now time.Duration) {
 	m.seeds.dial(now, m.env, m.dialDelay)
 }
 
-// welcome tells each peer at an address of the list what this node is, and again until the peer has acknowledged
-// it. It rejects the other peers, when no dial is pending that may still lead to them.
+// welcome sends Self to each peer at an address of the list, until the peer has acknowledged it. It rejects the other
+// peers, unless a pending dial may still lead to them.
 func (m *Static) welcome(now time.Duration) {
 	isPending := func(s seed) bool { return m.isFree(s) && s.State == SeedPending }
 	mayBeListed := slices.ContainsFunc(m.seeds, isPending)
 	for _, peer := range m.links.peers() {
 		switch l := m.links.find(peer); {
-		case m.isListed(peer) && !l.wasTold:
+		case m.isListed(peer) && !l.selfSent:
 			m.sendSelf(now, peer)
 		case !m.isListed(peer) && !mayBeListed:
 			m.env.Send(peer, Reject{Reason: ErrUnlisted.Error(), Holds: ConfigID{Version: m.selfVersion}})
@@ -220,7 +220,7 @@ func (m *Static) HandleReached(now time.Duration, addr string, peer algo.NodeID)
 }
 
 // DialFailed records how a dial without a connection has ended.
-func (m *Static) DialFailed(now time.Duration, addr string, state SeedState) {
+func (m *Static) HandleDialFailure(now time.Duration, addr string, state SeedState) {
 	isKept := func(s seed) bool { return s.Addr == addr && s.State == SeedRejected && len(m.known) == 0 }
 	if !slices.ContainsFunc(m.seeds, isKept) { // a rejection stands while no member has accepted this node
 		m.seeds.recordFailure(addr, state)
@@ -304,7 +304,8 @@ func (m *Static) Receive(now time.Duration, from algo.NodeID, message algo.Messa
 	return true
 }
 
-// handleSelf records what a peer says about itself, and acknowledges the newest. With it the peer accepts this node.
+// handleSelf records the entry of a peer, unless it is older than the last one, and acknowledges the newest. With a
+// Self, the peer accepts this node.
 func (m *Static) handleSelf(now time.Duration, from algo.NodeID, s Self) {
 	l := m.links.find(from)
 	if l == nil {
@@ -337,14 +338,14 @@ func (m *Static) handleAck(from algo.NodeID, a Ack) {
 	}
 }
 
-// sendSelf tells a peer what this node is, and again until the peer has acknowledged it.
+// sendSelf sends this node's Self to a peer, and schedules its repetition.
 func (m *Static) sendSelf(now time.Duration, peer algo.NodeID) {
-	m.links.find(peer).wasTold = true
-	m.env.Send(peer, Self{Member: m.options.Self, Holds: ConfigID{Version: m.selfVersion}, Standby: m.standby.left(now)})
+	m.links.find(peer).selfSent = true
+	m.env.Send(peer, Self{Member: m.options.Self, Holds: ConfigID{Version: m.selfVersion}, Standby: m.standby.remaining(now)})
 	m.retryAt = min(m.retryAt, now+m.options.Retry)
 }
 
-// sendNewSelf tells all peers that what this node is has changed.
+// sendNewSelf sends a changed Self to all peers.
 func (m *Static) sendNewSelf(now time.Duration) {
 	m.selfVersion++
 	for _, peer := range m.links.peers() {
@@ -363,7 +364,7 @@ func (m *Static) sendUnacknowledged(now time.Duration) {
 	}
 }
 
-// SetSelf changes what this node says about itself.
+// SetSelf changes the entry of this node.
 func (m *Static) SetSelf(now time.Duration, self Member) {
 	m.options.Self = self
 	m.viewStale = true
@@ -372,7 +373,7 @@ func (m *Static) SetSelf(now time.Duration, self Member) {
 
 // Resign makes this node ineligible for a period.
 func (m *Static) Resign(now, period time.Duration) {
-	m.standby.begin(now, period)
+	m.standby.start(now, period)
 	m.viewStale = true
 	m.sendNewSelf(now)
 }
@@ -406,24 +407,24 @@ func (m *Static) dialDelay(s seed) time.Duration {
 	return rareDialDelay
 }
 
-// Advance starts the algorithm when that is due. The driver calls it after each step.
+// Advance starts the algorithm when that is due. The driver must call it after each step.
 func (m *Static) Advance(now time.Duration) {
 	if m.startAt <= now {
 		m.startAt = never
-		m.waitIsOver = true
+		m.waitEnded = true
 	}
 	if !m.started {
 		m.started = m.mayStart()
 	}
 }
 
-// mayStart reports whether the algorithm may start. Without a quorum it would lead at once. So it waits until
-// each member has told about itself or refuses the connection, and while a member rejects this node.
+// mayStart reports whether the algorithm may start. Without a quorum it would lead at once. So it waits until each
+// member has sent its Self or refuses the connection, and while a member rejects this node.
 func (m *Static) mayStart() bool {
 	for _, s := range m.seeds {
 		isConnected := m.links.has(s.Peer) && s.Peer != m.self()
 		isKnown := s.expanded || s.Peer == m.self() || isConnected && Config{Members: m.known}.Has(s.Peer)
-		isLate := !isKnown && s.State != SeedRefused && !m.waitIsOver
+		isLate := !isKnown && s.State != SeedRefused && !m.waitEnded
 		if s.State == SeedRejected || isLate {
 			return false
 		}
@@ -440,9 +441,9 @@ func (m *Static) Deadline() time.Duration {
 	return next
 }
 
-// View returns the listed members with a known ID, and this node. It is the same value until something in
-// it changes. A node that was never met does not count. It does not change any more after
-// End: a node that all have removed must not lead alone for a moment.
+// View returns the listed members with a known ID, and this node. It is the same value until something in it changes.
+// A node that was never found is not in it. The view does not change after End: a node that all others have removed
+// must not lead alone for a moment.
 func (m *Static) View() algo.View {
 	if !m.viewStale || m.isPreset || m.end != nil {
 		return m.view
@@ -459,7 +460,7 @@ func (m *Static) View() algo.View {
 
 // IsStandby reports whether a member is ineligible for a while because it resigned.
 func (m *Static) IsStandby(id algo.NodeID) bool {
-	return m.standby.has(id) || id == m.self() && m.standby.until > 0
+	return m.standby.has(id) || id == m.self() && m.standby.endsAt > 0
 }
 
 // members returns the entries of View, sorted by ID. The address of a member is that of the list.
@@ -477,13 +478,13 @@ func (m *Static) members() []Member {
 
 // Undiscovered returns the addresses of the list without a connected member, with the result of the last
 // attempt.
-func (m *Static) Undiscovered() (needed []Seed) {
+func (m *Static) Undiscovered() (undiscovered []Seed) {
 	for _, s := range m.seeds {
 		if m.isFree(s) || s.State == SeedRejected {
-			needed = append(needed, s.Seed)
+			undiscovered = append(undiscovered, s.Seed)
 		}
 	}
-	return needed
+	return undiscovered
 }
 
 // Cluster returns the ID that the settings name.

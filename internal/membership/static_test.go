@@ -100,9 +100,9 @@ func TestStaticLostMessageIsRepeated(t *testing.T) {
 	}
 }
 
-// TestStaticOvertakenRejectionDoesNotCount: a member sends a rejection, then gets a list with the rejected node, and
+// TestStaticOlderRejectionIsIgnored: a member sends a rejection, then gets a list with the rejected node, and
 // accepts that over another connection. The rejection arrives last.
-func TestStaticOvertakenRejectionDoesNotCount(t *testing.T) {
+func TestStaticOlderRejectionIsIgnored(t *testing.T) {
 	n := newNetwork()
 	a, b := n.addStatic(0, "a", "A", "A", "B").start(), n.addStatic(1, "b", "B", "A", "B").start()
 	n.run(2 * time.Second)
@@ -136,8 +136,8 @@ func TestStaticRemovedNodeStopsAfterPartition(t *testing.T) {
 	require.Equal(t, ErrNotListed, c.m.End())
 }
 
-// TestStaticRejectionStands: a removed node that was rejected does not lead when the other members go away.
-func TestStaticRejectionStands(t *testing.T) {
+// TestStaticRejectionPersists: a removed node that was rejected does not lead when the other members go away.
+func TestStaticRejectionPersists(t *testing.T) {
 	n, nodes := staticThree(t)
 	a, b, c := nodes[0], nodes[1], nodes[2]
 	c.stop()
@@ -239,7 +239,7 @@ func TestStaticNameMayStandForSeveralAddresses(t *testing.T) {
 	requireViews(t, "abc", a, b, c)
 }
 
-func TestStaticMemberTellsAboutItself(t *testing.T) {
+func TestStaticMemberSendsSelf(t *testing.T) {
 	n, nodes := staticThree(t)
 	a, b := nodes[0], nodes[1]
 	before := a.m.View()

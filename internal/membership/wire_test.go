@@ -48,7 +48,7 @@ func TestLargestConfigFitsInFrame(t *testing.T) {
 	require.True(t, fits(many.Members[1:]))
 }
 
-func TestMessagesSurviveTheCodec(t *testing.T) {
+func TestMessagesSurviveCodec(t *testing.T) {
 	codec, err := wire.NewCodec(Messages()...)
 	require.NoError(t, err)
 	e := Member{ID: testID(1), Name: "b", Addr: "b:7400", Priority: -3, Witness: true}

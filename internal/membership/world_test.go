@@ -346,7 +346,7 @@ func (n *node) encode() []byte {
 	b = binary.BigEndian.AppendUint16(b, uint16(configTable.number(m.config)))
 	var flags uint32
 	for i, f := range []bool{m.committed, m.wasMember, m.end == ErrRemoved, m.end == ErrLeft, m.end == ErrExpired, m.end != nil,
-		m.standby.until > 0, n.decided, n.stands, n.leads, n.up, n.gone, n.unborn, m.options.Self.Priority > 0, m.retryAt != never} {
+		m.standby.endsAt > 0, n.decided, n.stands, n.leads, n.up, n.gone, n.unborn, m.options.Self.Priority > 0, m.retryAt != never} {
 		if f {
 			flags |= 1 << i
 		}
@@ -364,7 +364,7 @@ func (n *node) encode() []byte {
 	}
 	b = append(b, byte(votersOf(m.before)), byte(acks), byte(removals), byte(n.term), byte(n.vote+1), byte(n.granted), byte(n.claims))
 	if len(m.options.List) > 0 {
-		b = append(b, byte(n.deaf), byte(replies), m.founding.asker[15], byte(m.founding.askerIncarnation))
+		b = append(b, byte(n.deaf), byte(replies), m.founding.repliedTo[15], byte(m.founding.repliedToIncarnation))
 		for _, s := range m.seeds {
 			b = append(b, s.Peer[15])
 		}
