@@ -162,7 +162,7 @@ func TestAClosedCluster(t *testing.T) {
 			require.Len(t, m.Members(), 3)
 		}
 		require.NotEmpty(t, plain.log.Lines("waiting", "this cluster is closed"))
-		require.NotEmpty(t, plain.log.Lines("refused by the peer", "--secret-file FILE"), "it is told what it needs")
+		require.NotEmpty(t, plain.log.Lines("connection rejected by peer", "--secret-file FILE"), "it is told what it needs")
 		require.NotEmpty(t, other.log.Lines("refused by the other side", "it has not proved a secret that is believed here"))
 		for _, m := range f.live {
 			require.NotEmpty(t, m.log.Lines("connection closed", "plain text instead of TLS"))

@@ -259,13 +259,13 @@ func TestFailedRenewalKeepsPreviousCertificate(t *testing.T) {
 			require.NoError(t, dialled.err)
 			require.NoError(t, accepted.err)
 		}
-		require.Len(t, said.Lines("not renewed"), 1, said.Lines())
+		require.Len(t, said.Lines("not reloaded"), 1, said.Lines())
 		require.NotEmpty(t, said.Lines(c.TLS.Cert))
 
 		a.issue(member("n1"), 100*24*time.Hour)
 		testkit.Pass(recheckInterval)
 		e.files.current()
-		require.Len(t, said.Lines("read anew"), 1)
+		require.Len(t, said.Lines("credentials reloaded"), 1)
 	})
 }
 
@@ -288,7 +288,7 @@ func TestRenewalOfTwoFilesLogsNoError(t *testing.T) {
 		write(t, c.TLS.Key, string(fresh))
 		testkit.Pass(recheckInterval)
 		require.NotEqual(t, before, e.files.current().own.Leaf.SerialNumber)
-		require.Empty(t, said.Lines("not renewed"))
+		require.Empty(t, said.Lines("not reloaded"))
 	})
 }
 
@@ -335,7 +335,7 @@ func TestHandshakeDoesNotWaitForBlockedFile(t *testing.T) {
 		close(release)
 		synctest.Wait()
 		require.Equal(t, fresh, e.files.current().secrets[0].text())
-		require.Len(t, log.Lines("read anew"), 1)
+		require.Len(t, log.Lines("credentials reloaded"), 1)
 		dialled, _ := meet(t, e, holder(t, fresh))
 		require.NoError(t, dialled.err)
 	})

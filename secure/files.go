@@ -128,13 +128,13 @@ func (f *files) reload() (fresh keys, changed bool) {
 	switch {
 	case err == nil:
 		f.attempts = 0
-		f.Log.Info("secret or certificate read anew", "files", f.paths())
+		f.Log.Info("credentials reloaded", "files", f.paths())
 		return read, true
 	case f.attempts == 1:
 		f.attempts = 2
 	case f.attempts == 2:
 		f.attempts = 3
-		f.Log.Error("secret or certificate not renewed: what was read before counts", "error", err)
+		f.Log.Error("credentials not reloaded, keeping the previous ones", "error", err)
 	}
 	return keys{}, false
 }

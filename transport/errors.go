@@ -135,12 +135,12 @@ const withheldReason = "its reason is not repeated, because it has not proved th
 func rejectedByPeer(reason string) error {
 	prefix, _, _ := strings.Cut(reason, ": ")
 	kind := Kind(max(int(RejectedByPeer), slices.Index(kindNames[:Replaced+1], prefix)))
-	return &closeError{kind: kind, text: "refused by the peer: " + reason, err: errors.New(reason)}
+	return &closeError{kind: kind, text: "rejected by the peer: " + reason, err: errors.New(reason)}
 }
 
 // rejected returns the error for a peer that this node rejects.
 func rejected(label string, err error) error {
-	return &closeError{kind: Rejected, text: "peer refused: " + err.Error(), peerReason: err.Error(), counter: label, err: err}
+	return &closeError{kind: Rejected, text: "peer rejected: " + err.Error(), peerReason: err.Error(), counter: label, err: err}
 }
 
 // protocolError returns the error for a peer that violates the protocol.

@@ -39,7 +39,7 @@ func TestCause(t *testing.T) {
 		{"closed by the peer", errClosedByPeer, Graceful, ClosedBeforeHello},
 		{"idle", errIdle, Graceful, ClosedBeforeHello},
 		{"closed here", errClosed, Graceful, ClosedBeforeHello},
-		{"refused by the peer", fmt.Errorf("x: %w", rejectedByPeer("no")), RejectedByPeer, Rejected},
+		{"rejected by the peer", fmt.Errorf("x: %w", rejectedByPeer("no")), RejectedByPeer, Rejected},
 		{"refused here", rejected("handshake", errors.New("no")), Rejected, Rejected},
 		{"self", errSelf, Self, Self},
 		{"self, seen by the accepting end", rejectedByPeer(errSelf.Error()), RejectedByPeer, Self},
@@ -91,12 +91,12 @@ func TestDialErrorDoesNotRepeatItself(t *testing.T) {
 	target := Target{Addr: "n1:7400"}
 	nobody := &net.OpError{Op: "dial", Net: "tcp", Addr: &net.TCPAddr{Port: 7400}, Err: os.NewSyscallError("connect", syscall.ECONNREFUSED)}
 	for want, err := range map[string]error{
-		"transport: dial n1:7400: connection refused":                          nobody,
-		"transport: dial n1:7400: unreachable: lookup n1: no such host":        &net.OpError{Op: "dial", Net: "tcp", Err: &net.DNSError{Name: "n1", Err: "no such host"}},
-		"transport: dial n1:7400: timeout: hello not done within 1s":           timeoutError("hello", time.Second),
-		"transport: dial n1:7400: closed before hello: EOF":                    io.EOF,
-		"transport: dial n1:7400: something else":                              errors.New("something else"),
-		"transport: dial n1:7400: rejected: refused by the peer: not a member": rejectedByPeer("not a member"),
+		"transport: dial n1:7400: connection refused":                   nobody,
+		"transport: dial n1:7400: unreachable: lookup n1: no such host": &net.OpError{Op: "dial", Net: "tcp", Err: &net.DNSError{Name: "n1", Err: "no such host"}},
+		"transport: dial n1:7400: timeout: hello not done within 1s":    timeoutError("hello", time.Second),
+		"transport: dial n1:7400: closed before hello: EOF":             io.EOF,
+		"transport: dial n1:7400: something else":                       errors.New("something else"),
+		"transport: dial n1:7400: rejected by the peer: not a member":   rejectedByPeer("not a member"),
 	} {
 		require.EqualError(t, newDialError(target, err), want)
 	}

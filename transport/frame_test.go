@@ -76,10 +76,10 @@ func TestCloseFrame(t *testing.T) {
 		name, text, want string
 	}{
 		{"polite", "", errClosedByPeer.Error()},
-		{"reason", "wrong cluster", "transport: refused by the peer: wrong cluster"},
-		{"cut at a rune", strings.Repeat("é", 300), "transport: refused by the peer: " + strings.Repeat("é", 256)},
-		{"orders to a terminal", "\x1b[2Jgone\n", "transport: refused by the peer: \ufffd[2Jgone\ufffd"},
-		{"not text", "\xff", "transport: refused by the peer: \ufffd"},
+		{"reason", "wrong cluster", "transport: rejected by the peer: wrong cluster"},
+		{"cut at a rune", strings.Repeat("é", 300), "transport: rejected by the peer: " + strings.Repeat("é", 256)},
+		{"orders to a terminal", "\x1b[2Jgone\n", "transport: rejected by the peer: \ufffd[2Jgone\ufffd"},
+		{"not text", "\xff", "transport: rejected by the peer: \ufffd"},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			frame := appendControl(nil, controlClose, test.text)

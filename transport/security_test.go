@@ -281,7 +281,7 @@ func TestHelloIsCheckedAgainstPrincipal(t *testing.T) {
 		a.Dial(Target{ID: b.id, Addr: b.addr})
 		testkit.Pass(time.Second)
 		require.Equal(t, []string{"failed 2 rejected"}, a.all())
-		require.ErrorContains(t, a.lastWhy(), "refused by the peer: it has proved to be a, and says c")
+		require.ErrorContains(t, a.lastWhy(), "rejected by the peer: it has proved to be a, and says c")
 		require.Empty(t, b.all())
 	})
 }

@@ -162,7 +162,7 @@ func (t *Transport) logClose(c *conn, event string, cause error) {
 	end := closeErrorOf(cause)
 	switch {
 	case end != nil && end.kind >= RejectedByPeer && end.kind <= Replaced:
-		t.log(slog.LevelWarn, &t.alertLog, "refused by the peer", c, "says", end.err)
+		t.log(slog.LevelWarn, &t.alertLog, "connection rejected by peer", c, "says", end.err)
 		return
 	case end == nil || end.counter == "":
 		t.log(slog.LevelDebug, nil, event, c, "error", cause)

@@ -103,7 +103,7 @@ func TestDialFailures(t *testing.T) {
 			text: "dialled 00000000-0000-0000-0000-000000000009, found 00000000-0000-0000-0000-000000000002"},
 		{name: "closed before hello", target: Target{Addr: "n5"}, peer: func(r raw) { r.Close() }, want: ClosedBeforeHello},
 		{name: "polite before hello", target: Target{Addr: "n5"}, peer: func(r raw) { r.say(controlClose) }, want: ClosedBeforeHello},
-		{name: "refused by the peer", target: Target{Addr: "n5"}, peer: func(r raw) { r.next(); r.say(controlClose, 'n', 'o') }, want: Rejected, text: "refused by the peer: no"},
+		{name: "rejected by the peer", target: Target{Addr: "n5"}, peer: func(r raw) { r.next(); r.say(controlClose, 'n', 'o') }, want: Rejected, text: "rejected by the peer: no"},
 		{name: "refused here", target: Target{Addr: "n5"}, peer: func(r raw) { r.next(); r.say(0x91); r.ends() }, want: Rejected, text: "hello of 1 bytes"},
 		{name: "silence", target: Target{Addr: "n5"}, peer: func(r raw) { r.ends() }, want: Timeout, text: "hello not done within 5s"},
 		{name: "nonsense", target: Target{Addr: "n5"}, peer: func(r raw) { r.next(); r.say(0xc0); r.ends() }, want: Protocol},
@@ -179,7 +179,7 @@ func TestHandshakeErrorReachesPeer(t *testing.T) {
 		a.Dial(Target{ID: b.id, Addr: b.addr})
 		testkit.Pass(time.Second)
 		require.Equal(t, []string{"failed 2 rejected"}, a.all())
-		require.ErrorContains(t, a.lastWhy(), `refused by the peer: cluster is "blue", want "green"`)
+		require.ErrorContains(t, a.lastWhy(), `rejected by the peer: cluster is "blue", want "green"`)
 		require.Empty(t, b.all())
 		require.Len(t, a.log.Lines(), 1)
 		require.Len(t, b.log.Lines(), 1, "both sides say it")
@@ -214,7 +214,7 @@ func TestDisconnectSendsReason(t *testing.T) {
 		synctest.Wait()
 		require.Equal(t, []string{"up 2/1", "down 2/1 rejected"}, a.all())
 		require.Equal(t, []string{"up 1/1", "down 1/1 refused"}, b.all())
-		require.EqualError(t, b.lastWhy(), "transport: refused by the peer: removed from the cluster")
+		require.EqualError(t, b.lastWhy(), "transport: rejected by the peer: removed from the cluster")
 	})
 }
 
@@ -227,7 +227,7 @@ func TestHandlerErrorSendsReason(t *testing.T) {
 		a.Send(b.id, body("x"))
 		synctest.Wait()
 		require.Equal(t, []string{"up 1/1", "frame 1 x", "down 1/1 rejected"}, b.all())
-		require.EqualError(t, a.lastWhy(), "transport: refused by the peer: no such message")
+		require.EqualError(t, a.lastWhy(), "transport: rejected by the peer: no such message")
 		require.EqualValues(t, 1, b.Counters()["closed.handler"])
 	})
 }
