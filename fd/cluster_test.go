@@ -9,7 +9,7 @@ import (
 	"github.com/elect-go/elect/algo"
 )
 
-// star is n1 watched by all others, with a delay of 1 ms.
+// star is n1, monitored by all other nodes, with a delay of 1 ms.
 type star struct {
 	nodes  []*Detector
 	inbox  []delivery
@@ -94,8 +94,8 @@ func TestStarCostsFewFrames(t *testing.T) {
 	}
 }
 
-// Deadline is never later than what is due: who wakes a detector exactly then sees the
-// same as who wakes it each millisecond.
+// Deadline is never later than what is due: a detector that is woken exactly then behaves like one that is woken each
+// millisecond.
 func TestDeadlineIsNeverTooLate(t *testing.T) {
 	for range 100 {
 		seed := rand.Uint64()
@@ -106,7 +106,7 @@ func TestDeadlineIsNeverTooLate(t *testing.T) {
 	}
 }
 
-// history is what a detector says in a random run, one line each.
+// history returns the output of a detector in a random run, one item per line.
 func history(seed uint64, often bool) (lines string) {
 	random := rand.New(rand.NewPCG(seed, 1))
 	c := config()

@@ -25,7 +25,7 @@ func config() algo.Timing {
 
 func n(i int) algo.NodeID { return algo.NodeID{15: byte(i), 14: byte(i >> 8)} }
 
-// watcher is a detector that watches n1, which is connected, since time 0.
+// newMonitor returns a detector that monitors n1, which is connected, since time 0.
 func newMonitor(t *testing.T) *Detector {
 	t.Helper()
 	d := New(config())
@@ -35,14 +35,14 @@ func newMonitor(t *testing.T) *Detector {
 	return d
 }
 
-// rests is what a host does after each call: it takes what is asked for, and when it is due to wake the detector.
+// takeAndRearm does what a driver does after each call: it takes the output and the next deadline.
 func takeAndRearm(d *Detector) {
 	d.TakeOutput()
 	d.Deadline()
 }
 
-// hears passes the time from at to end with a beat of n1 each interval, and wakes
-// the detector when it asks for that. It returns what the detector asked for.
+// hearUntil passes the time from at to end with a frame of n1 each interval, and wakes the detector at its deadlines.
+// It returns the output.
 func hearUntil(d *Detector, at, end time.Duration) (all Output) {
 	for at < end {
 		d.HandleFrame(at, n(1))
@@ -54,8 +54,8 @@ func hearUntil(d *Detector, at, end time.Duration) (all Output) {
 	return all
 }
 
-// runs wakes the detector at each of its deadlines up to end, its end included. What is due
-// at a deadline must be done then: a detector that leaves it would be woken for ever.
+// runUntil wakes the detector at each of its deadlines up to end, inclusive. It fails if the detector is due again at
+// the same time: such a detector would be woken forever.
 func runUntil(d *Detector, end time.Duration) (all Output) {
 	for d.Deadline() <= end {
 		now := d.Deadline()
@@ -84,7 +84,7 @@ func kinds(out Output, kind string) (count int) {
 	return count
 }
 
-// says fails unless the changes are those of n1, in that order.
+// expectChanges fails unless the changes are those of n1, in that order.
 func expectChanges(t *testing.T, what string, out Output, suspected ...bool) {
 	t.Helper()
 	var got []bool
@@ -171,7 +171,8 @@ func TestSubscriptionIsRenewedAtHalfItsTTL(t *testing.T) {
 	}
 }
 
-// A lease of ours may have ended while its peer was cut off. Without it who is back is heard of half a lease later.
+// A subscription may have ended while its peer was cut off. With a renewal each interval, a peer that is back is
+// heard from at once, and not half a TTL later.
 func TestSuspectedPeerIsSubscribedEachInterval(t *testing.T) {
 	d := newMonitor(t)
 	expectChanges(t, "silence", runUntil(d, timeout), true)
@@ -241,7 +242,7 @@ func TestAnyFrameReplacesAHeartbeat(t *testing.T) {
 	d := New(config())
 	d.Up(0, n(1), 7)
 	d.Receive(0, n(1), Subscribe{Interval: interval, TTL: time.Hour})
-	d.RecordSend(0, n(9)) // somebody unknown: nothing
+	d.RecordSend(0, n(9)) // an unknown peer
 	var all Output
 	for tick := range 100 {
 		at := time.Duration(tick+1)*interval - 10*ms
@@ -633,8 +634,8 @@ func TestLateWakeSuspectsNoPeer(t *testing.T) {
 	}
 }
 
-// What waited on the sockets is delivered before the wake. It must not hide that the
-// node did not run from those whose frames come a little later.
+// Frames that waited on the sockets are delivered before the wake. They must not hide the stall from the peers whose
+// frames come a little later.
 func TestLateWakeAfterFramesOfOtherPeers(t *testing.T) {
 	d := New(config())
 	both := []algo.NodeID{n(1), n(2)}
@@ -684,8 +685,8 @@ func TestPeerHasTwoIntervalsAfterStall(t *testing.T) {
 	expectChanges(t, "two intervals after", runUntil(d, back+2*interval), true)
 }
 
-// However long a pause was, a peer is suspected when it has been silent for its timeout
-// since: also one whose frame waited on the socket and came before the late wake.
+// However long a stall was, a peer is suspected once it has been silent for its timeout since then. That includes a
+// peer whose frame waited on the socket and came before the late wake.
 func TestExtensionAfterStallIsBounded(t *testing.T) {
 	d := New(config())
 	d.Up(0, n(1), 7)
@@ -708,8 +709,7 @@ func TestExtensionAfterStallIsBounded(t *testing.T) {
 	}
 }
 
-// In a pause of this node nobody was silent: a timeout that grew comes back after it as
-// after any other time.
+// During a stall of this node, no peer was silent: a raised timeout decays after it as at any other time.
 func TestStallIsNoSilenceOfPeer(t *testing.T) {
 	d := newMonitor(t)
 	expectChanges(t, "silence", runUntil(d, timeout), true)
@@ -724,8 +724,7 @@ func TestStallIsNoSilenceOfPeer(t *testing.T) {
 	}
 }
 
-// Nor is it an excuse for who was suspected before it: a process that was stopped for long
-// would have been suspected with any timeout.
+// A stall does not explain a suspicion from the time before it.
 func TestStallEndsNoSuspicion(t *testing.T) {
 	d := newMonitor(t)
 	expectChanges(t, "silence", runUntil(d, time.Minute), true)
@@ -871,8 +870,7 @@ func TestForgottenPeerIsUnknown(t *testing.T) {
 	}
 }
 
-// What was found out about a peer and not taken yet says nothing once it was
-// monitored anew.
+// A pending change of a peer is dropped when the peer is monitored again.
 func TestMonitoringAgainDropsSuspicion(t *testing.T) {
 	d := newMonitor(t)
 	d.Wake(d.Deadline())
@@ -883,9 +881,9 @@ func TestMonitoringAgainDropsSuspicion(t *testing.T) {
 	d.Wake(timeout)
 	d.Monitor(timeout, nil)
 	d.Monitor(timeout, []algo.NodeID{n(1)})
-	expectChanges(t, "monitored anew", d.TakeOutput())
+	expectChanges(t, "monitored again", d.TakeOutput())
 	if state, _, _ := d.State(n(1)); state != Alive {
-		t.Errorf("it is %v, want alive: silence counts anew", state)
+		t.Errorf("it is %v, want alive: silence counts from now", state)
 	}
 	expectChanges(t, "silent again", runUntil(d, 2*timeout), true)
 }
@@ -935,7 +933,7 @@ func TestInvalidSubscribeIsRejected(t *testing.T) {
 func TestPeerStates(t *testing.T) {
 	d := New(config())
 	if s, _, _ := d.State(n(1)); s != Unknown || s.String() != "unknown" {
-		t.Errorf("a stranger is %v", s)
+		t.Errorf("an unknown peer is %v", s)
 	}
 	d.Up(ms, n(1), 7)
 	if s, since, _ := d.State(n(1)); s != Connected || since != ms {
@@ -954,7 +952,7 @@ func TestPeerStates(t *testing.T) {
 	}
 }
 
-// What silence of a peer is borne shows, as it grows: 0 for whoever is not watched.
+// State returns the raised timeout of a peer, and 0 if the peer is not monitored.
 func TestStateIncludesTimeout(t *testing.T) {
 	d := New(config())
 	shows := func(want time.Duration) {

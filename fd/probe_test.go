@@ -9,7 +9,7 @@ import (
 	"github.com/elect-go/elect/algo"
 )
 
-// follower is a detector that watches and follows n5 of five, all connected, since time 0. It is n2.
+// newFollower returns n2, which monitors and follows n5 of five nodes, all connected, since time 0.
 func newFollower(t *testing.T) *Detector {
 	t.Helper()
 	d := New(config())
@@ -22,17 +22,17 @@ func newFollower(t *testing.T) *Detector {
 	return d
 }
 
-// words are what is said of doubts, as to whom and about whom.
-func probesIn(out Output) (doubts, vouches [][2]int) {
+// probesAndAcks returns the probes and probe acks in out, each as the receiver and the probed peer.
+func probesAndAcks(out Output) (probes, acks [][2]int) {
 	for _, s := range out.Sends {
 		switch m := s.Message.(type) {
 		case Probe:
-			doubts = append(doubts, [2]int{int(s.To[15]), int(m.Peer[15])})
+			probes = append(probes, [2]int{int(s.To[15]), int(m.Peer[15])})
 		case ProbeAck:
-			vouches = append(vouches, [2]int{int(s.To[15]), int(m.Peer[15])})
+			acks = append(acks, [2]int{int(s.To[15]), int(m.Peer[15])})
 		}
 	}
-	return doubts, vouches
+	return probes, acks
 }
 
 func suspects(out Output) bool {
@@ -41,18 +41,18 @@ func suspects(out Output) bool {
 
 const probeTime = timeout * 3 / 4 // when others are asked
 
-// Before the leader is suspected for its silence three others are asked, at first those after it in the ring of IDs.
+// Before the leader is suspected for silence, three peers are probed, at first those after it in the ring of IDs.
 func TestProbesPrecedeSuspicionOfLeader(t *testing.T) {
 	d := newFollower(t)
-	if doubts, _ := probesIn(runUntil(d, probeTime-1)); len(doubts) != 0 {
-		t.Errorf("too early it asks %v", doubts)
+	if probes, _ := probesAndAcks(runUntil(d, probeTime-1)); len(probes) != 0 {
+		t.Errorf("too early it asks %v", probes)
 	}
-	if doubts, _ := probesIn(runUntil(d, probeTime)); !slices.Equal(doubts, [][2]int{{1, 5}, {3, 5}, {4, 5}}) {
-		t.Errorf("it asks %v, want n1, n3 and n4 about n5", doubts)
+	if probes, _ := probesAndAcks(runUntil(d, probeTime)); !slices.Equal(probes, [][2]int{{1, 5}, {3, 5}, {4, 5}}) {
+		t.Errorf("it asks %v, want n1, n3 and n4 about n5", probes)
 	}
 	out := runUntil(d, timeout)
-	if doubts, _ := probesIn(out); len(doubts) != 0 || !suspects(out) {
-		t.Errorf("nobody answers: it asks %v again, suspects %v, want once and a suspicion after the timeout", doubts, out.Changes)
+	if probes, _ := probesAndAcks(out); len(probes) != 0 || !suspects(out) {
+		t.Errorf("without acks it asks %v again, suspects %v, want once and a suspicion after the timeout", probes, out.Changes)
 	}
 
 	big := New(config())
@@ -66,12 +66,12 @@ func TestProbesPrecedeSuspicionOfLeader(t *testing.T) {
 	big.HandleFrame(timeout, n(10)) // n13 is suspected
 	big.SetLeader(timeout, n(10))
 	big.TakeOutput()
-	if doubts, _ := probesIn(runUntil(big, timeout+(timeout+timeout/2)*3/4)); !slices.Equal(doubts, [][2]int{{12, 10}, {14, 10}, {15, 10}}) {
-		t.Errorf("of 20 it asks %v, want the next three that are not suspected", doubts)
+	if probes, _ := probesAndAcks(runUntil(big, timeout+(timeout+timeout/2)*3/4)); !slices.Equal(probes, [][2]int{{12, 10}, {14, 10}, {15, 10}}) {
+		t.Errorf("of 20 it asks %v, want the next three that are not suspected", probes)
 	}
 }
 
-// Three others who are silent themselves are not asked for ever, and who is not connected never is.
+// Three peers that are silent themselves are not probed forever, and a peer that is not connected is never probed.
 func TestProbesRotateAmongPeers(t *testing.T) {
 	d := New(config())
 	for i := range 9 {
@@ -83,41 +83,41 @@ func TestProbesRotateAmongPeers(t *testing.T) {
 	d.TakeOutput()
 	at := time.Duration(0)
 	for _, want := range [][][2]int{{{5, 4}, {6, 4}, {8, 4}}, {{1, 4}, {2, 4}, {9, 4}}, {{3, 4}, {5, 4}, {6, 4}}} {
-		doubts, _ := probesIn(runUntil(d, at+probeTime))
-		slices.SortFunc(doubts, func(a, b [2]int) int { return a[0] - b[0] })
-		if !slices.Equal(doubts, want) {
-			t.Errorf("it asks %v, want %v", doubts, want)
+		probes, _ := probesAndAcks(runUntil(d, at+probeTime))
+		slices.SortFunc(probes, func(a, b [2]int) int { return a[0] - b[0] })
+		if !slices.Equal(probes, want) {
+			t.Errorf("it asks %v, want %v", probes, want)
 		}
 		at += probeTime
 		d.HandleFrame(at, n(4))
 	}
 	d.SetLeader(at, n(2))
 	d.Monitor(at, []algo.NodeID{n(2)})
-	if doubts, _ := probesIn(runUntil(d, at+probeTime)); !slices.Equal(doubts, [][2]int{{3, 2}, {4, 2}, {5, 2}}) {
-		t.Errorf("of another leader it asks %v, want those after it", doubts)
+	if probes, _ := probesAndAcks(runUntil(d, at+probeTime)); !slices.Equal(probes, [][2]int{{3, 2}, {4, 2}, {5, 2}}) {
+		t.Errorf("of another leader it asks %v, want those after it", probes)
 	}
 }
 
-// Nobody is asked about who is not the leader, nor where there is nobody else.
+// No probe is sent about a peer that does not lead, or if there is no third node.
 func TestUselessProbesAreNotSent(t *testing.T) {
-	for name, follows := range map[string]algo.NodeID{"nobody leads": {}, "another leads": n(4), "this node leads": n(2)} {
+	for name, follows := range map[string]algo.NodeID{"no leader": {}, "another leads": n(4), "this node leads": n(2)} {
 		d := newFollower(t)
 		d.SetLeader(0, follows)
 		out := runUntil(d, timeout)
-		if doubts, _ := probesIn(out); len(doubts) != 0 || !suspects(out) {
-			t.Errorf("%s: it asks %v", name, doubts)
+		if probes, _ := probesAndAcks(out); len(probes) != 0 || !suspects(out) {
+			t.Errorf("%s: it asks %v", name, probes)
 		}
 	}
 	d := newMonitor(t)
 	d.SetLeader(0, n(1))
 	out := runUntil(d, timeout)
-	if doubts, _ := probesIn(out); len(doubts) != 0 {
-		t.Errorf("of two it asks %v", doubts)
+	if probes, _ := probesAndAcks(out); len(probes) != 0 {
+		t.Errorf("of two it asks %v", probes)
 	}
 	expectChanges(t, "of two", out, true)
 }
 
-// As long as others hear the leader it is followed. It is suspected in its timeout after the last word.
+// As long as peers hear the leader, it is followed. It is suspected one timeout after the last probe ack.
 func TestLeaderHeardByPeersIsNotSuspected(t *testing.T) {
 	d := newFollower(t)
 	var all Output
@@ -129,8 +129,8 @@ func TestLeaderHeardByPeersIsNotSuspected(t *testing.T) {
 		d.Receive(at, n(4), ProbeAck{Peer: n(5)})
 		collect(&all, d.TakeOutput())
 	}
-	if doubts, _ := probesIn(all); len(all.Changes) != 0 || len(doubts) != 30 {
-		t.Errorf("changes %v and %d questions, want none, and three for each time that it was silent", all.Changes, len(doubts))
+	if probes, _ := probesAndAcks(all); len(all.Changes) != 0 || len(probes) != 30 {
+		t.Errorf("changes %v and %d questions, want none, and three for each time that it was silent", all.Changes, len(probes))
 	}
 	if !slices.Equal(all.BrokenLinks, []BrokenLink{{Peer: n(5), HeardBy: n(3)}}) {
 		t.Errorf("it said %v, want once that n3 hears n5", all.BrokenLinks)
@@ -167,20 +167,20 @@ func TestDirectFrameEndsIndirectState(t *testing.T) {
 	}
 }
 
-// A word puts off a suspicion for silence that is near, and nothing else.
+// A probe ack delays a suspicion for silence that is near, and nothing else.
 func TestProbeAckDelaysOnlySilence(t *testing.T) {
 	d := newFollower(t)
-	d.Receive(10*ms, n(3), ProbeAck{Peer: n(5)}) // nobody asked
+	d.Receive(10*ms, n(3), ProbeAck{Peer: n(5)}) // without a probe
 	if out := runUntil(d, timeout); !suspects(out) || len(out.BrokenLinks) != 0 {
-		t.Error("a word that nobody asked for counts")
+		t.Error("an ack without a probe counts")
 	}
 	d.Receive(timeout, n(3), ProbeAck{Peer: n(5)}) // too late
-	d.Receive(timeout, n(3), ProbeAck{Peer: n(9)}) // of whom nobody knows
+	d.Receive(timeout, n(3), ProbeAck{Peer: n(9)}) // about an unknown peer
 	if out := d.TakeOutput(); len(out.Changes)+len(out.BrokenLinks) != 0 {
 		t.Errorf("a late word brings about %+v", out)
 	}
 
-	// Evidence is believed at once.
+	// Evidence counts at once.
 	for name, dies := range map[string]func(d *Detector, now time.Duration){
 		"refused": func(d *Detector, now time.Duration) {
 			d.Down(now, n(5), false)
@@ -208,47 +208,47 @@ func TestProbeAckDelaysOnlySilence(t *testing.T) {
 		t.Errorf("n5, which leads no more, is %v", state)
 	}
 	if out := runUntil(d, timeout+ms); !suspects(out) {
-		t.Error("what is said of who leads no more counts on")
+		t.Error("an ack about a former leader counts")
 	}
 }
 
-// Who is asked asks in turn, and says only what it hears itself: also two that ask each other know no more
-// than they hear.
+// A probed node probes in turn, and acks only what it hears itself. So two nodes that probe each other learn nothing
+// that neither hears.
 func TestOnlyHearingPeerAcksProbe(t *testing.T) {
 	d := newFollower(t)
 	d.Receive(ms, n(1), Probe{Peer: n(5)})
 	d.Receive(ms, n(1), Probe{Peer: n(5)})
 	d.Receive(ms, n(3), Probe{Peer: n(5)})
-	d.Receive(ms, n(3), Probe{Peer: n(9)}) // of whom nobody knows
-	d.Receive(ms, n(3), Probe{Peer: n(3)}) // about the asker itself
+	d.Receive(ms, n(3), Probe{Peer: n(9)}) // about an unknown peer
+	d.Receive(ms, n(3), Probe{Peer: n(3)}) // about the sender itself
 	d.Up(ms, n(6), 7)
 	d.Down(ms, n(6), true)
-	d.Receive(ms, n(3), Probe{Peer: n(6)}) // who would have to be dialled
-	doubts, vouches := probesIn(d.TakeOutput())
-	if !reflect.DeepEqual(doubts, [][2]int{{5, 0}, {5, 0}, {5, 0}}) || len(vouches) != 0 {
-		t.Errorf("it asks %v and says %v, want a question to n5 each time, and nothing said yet", doubts, vouches)
+	d.Receive(ms, n(3), Probe{Peer: n(6)}) // about a peer that is not connected
+	probes, acks := probesAndAcks(d.TakeOutput())
+	if !reflect.DeepEqual(probes, [][2]int{{5, 0}, {5, 0}, {5, 0}}) || len(acks) != 0 {
+		t.Errorf("it asks %v and says %v, want a question to n5 each time, and nothing said yet", probes, acks)
 	}
 	runUntil(d, probeTime)
-	d.Receive(probeTime, n(1), ProbeAck{Peer: n(5)}) // hearsay
-	if _, vouches := probesIn(d.TakeOutput()); len(vouches) != 0 {
-		t.Errorf("it passes on what it was told: %v", vouches)
+	d.Receive(probeTime, n(1), ProbeAck{Peer: n(5)}) // not heard directly
+	if _, acks := probesAndAcks(d.TakeOutput()); len(acks) != 0 {
+		t.Errorf("it passes on what it was told: %v", acks)
 	}
 	d.Down(probeTime, n(3), true)
 	d.HandleFrame(probeTime, n(5))
-	if _, vouches := probesIn(d.TakeOutput()); !slices.Equal(vouches, [][2]int{{1, 5}}) {
-		t.Errorf("it hears n5 and says %v, want that to n1, which is still connected", vouches)
+	if _, acks := probesAndAcks(d.TakeOutput()); !slices.Equal(acks, [][2]int{{1, 5}}) {
+		t.Errorf("it hears n5 and says %v, want that to n1, which is still connected", acks)
 	}
 	d.HandleFrame(probeTime, n(5))
-	if _, vouches := probesIn(d.TakeOutput()); len(vouches) != 0 {
-		t.Errorf("it says %v once more", vouches)
+	if _, acks := probesAndAcks(d.TakeOutput()); len(acks) != 0 {
+		t.Errorf("it says %v once more", acks)
 	}
 	d.Receive(probeTime, n(4), Probe{})
-	if _, vouches := probesIn(d.TakeOutput()); !slices.Equal(vouches, [][2]int{{4, 0}}) {
-		t.Errorf("asked whether it runs it says %v", vouches)
+	if _, acks := probesAndAcks(d.TakeOutput()); !slices.Equal(acks, [][2]int{{4, 0}}) {
+		t.Errorf("asked whether it runs it says %v", acks)
 	}
 }
 
-// A node that did not run asks when it runs again, and gives others the time to answer.
+// A node that has stalled probes when it runs again, and gives peers the time to answer.
 func TestStalledNodeProbesBeforeSuspecting(t *testing.T) {
 	d := newFollower(t)
 	var out Output
@@ -259,7 +259,7 @@ func TestStalledNodeProbesBeforeSuspecting(t *testing.T) {
 		}
 		collect(&out, d.TakeOutput())
 	}
-	if doubts, _ := probesIn(out); len(doubts) != 3 {
-		t.Errorf("it asks %v and suspects at %v, want three questions before", doubts, at)
+	if probes, _ := probesAndAcks(out); len(probes) != 3 {
+		t.Errorf("it asks %v and suspects at %v, want three questions before", probes, at)
 	}
 }

@@ -9,7 +9,7 @@ import (
 	"github.com/elect-go/elect/algo"
 )
 
-// said are the beats to n1, in order.
+// beatsIn returns the heartbeats to n1, in order.
 func beatsIn(out Output) (beats []Heartbeat) {
 	for _, s := range out.Sends {
 		if b, ok := s.Message.(Heartbeat); ok && s.To == n(1) {
@@ -19,8 +19,8 @@ func beatsIn(out Output) (beats []Heartbeat) {
 	return beats
 }
 
-// A node that did not run tells who watches it at once, whatever it hears or says first, and also whose lease
-// has ended meanwhile. It says so for as long as a lease lasts.
+// A node that has stalled tells its subscribers at once, whatever it receives or sends first, and even if a
+// subscription has ended meanwhile. It repeats that for as long as a subscription lasts.
 func TestStallIsReportedToSubscribers(t *testing.T) {
 	const slept = 10 * time.Second
 	for _, test := range []struct {
@@ -30,7 +30,7 @@ func TestStallIsReportedToSubscribers(t *testing.T) {
 	}{
 		{"it is woken", time.Hour, (*Detector).Wake},
 		{"a lease has ended", interval, (*Detector).Wake},
-		{"it hears somebody first", time.Hour, func(d *Detector, now time.Duration) { d.HandleFrame(now, n(1)) }},
+		{"it hears a peer first", time.Hour, func(d *Detector, now time.Duration) { d.HandleFrame(now, n(1)) }},
 		{"and answers", interval, func(d *Detector, now time.Duration) { d.HandleFrame(now, n(2)); d.RecordSend(now, n(1)); d.Wake(now) }},
 	} {
 		t.Run(test.name, func(t *testing.T) {
@@ -71,8 +71,8 @@ func TestStallIsReportedToSubscribers(t *testing.T) {
 	}
 }
 
-// Who did not run was not slow: the timeout does not grow for that, also where the suspicion of it ended
-// with another frame than a beat. 40 stops of a leader made it ten times as long.
+// A stalled peer is not slow: its timeout does not grow, even if another frame than a heartbeat ended the suspicion.
+// 40 stalls of a leader once made the timeout ten times as long.
 func TestStallOfPeerKeepsTimeout(t *testing.T) {
 	const silent, grown = 600 * ms, timeout + timeout/2
 	for _, test := range []struct {
@@ -117,7 +117,7 @@ func TestStallOfPeerKeepsTimeout(t *testing.T) {
 	}
 }
 
-// What grew for another silence is not taken back, nor anything twice.
+// A stall does not undo the growth for another silence, nor any growth twice.
 func TestStallExplainsNoOtherSilence(t *testing.T) {
 	d := newMonitor(t)
 	at := timeout + 10*ms
@@ -155,8 +155,8 @@ func TestInvalidHeartbeatIsRejected(t *testing.T) {
 	}
 }
 
-// Who has no processor stalls for short and for long, and will again: its timeout must grow, as for who is
-// slow in another way. Not for who stalled for short now and then, nor for what is long ago.
+// A peer without processor time stalls for short and long times, and will do so again. So its timeout must grow, as
+// for a peer that is slow for another reason. Rare or former short stalls do not count.
 func TestStarvedPeerIsSlow(t *testing.T) {
 	const grown = timeout + timeout/2
 	for _, test := range []struct {

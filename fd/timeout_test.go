@@ -7,8 +7,8 @@ import (
 	"github.com/elect-go/elect/algo"
 )
 
-// A suspicion for silence stays open when its peer is watched no more: who suspects its leader and follows
-// another would else never learn that it was too hasty.
+// A suspicion for silence counts as false even if the peer is no longer monitored. Otherwise a node that suspects its
+// leader and follows another would never learn that it was too hasty.
 func TestFalseSuspicionCountsAfterMonitoringEnds(t *testing.T) {
 	const cut, grown = timeout + 100*ms, timeout + timeout/2
 	for _, test := range []struct {
@@ -19,15 +19,15 @@ func TestFalseSuspicionCountsAfterMonitoringEnds(t *testing.T) {
 		{"it is heard of and not watched", func(d *Detector) { d.HandleFrame(cut, n(1)) }, grown},
 		{"it is heard of once more", func(d *Detector) { d.HandleFrame(cut, n(1)); d.HandleFrame(cut, n(1)) }, grown},
 		{"it says hello", func(d *Detector) { d.Up(cut, n(1), 7) }, grown},
-		{"it is watched anew and heard of", func(d *Detector) { d.Monitor(cut, []algo.NodeID{n(1)}); d.HandleFrame(cut, n(1)) }, grown},
+		{"it is monitored again and heard of", func(d *Detector) { d.Monitor(cut, []algo.NodeID{n(1)}); d.HandleFrame(cut, n(1)) }, grown},
 		{"it is another process", func(d *Detector) { d.Up(cut, n(1), 8); d.HandleFrame(cut, n(1)) }, timeout},
 		{"it is dead", func(d *Detector) { d.HandleDialFailure(cut, n(1), DialRefused); d.Up(cut, n(1), 7) }, timeout},
 		{"no timeout would have borne it", func(d *Detector) { d.HandleFrame(config().MaxTimeout, n(1)) }, timeout},
-		{"nor one after it was watched anew", func(d *Detector) {
+		{"nor one after it was monitored again", func(d *Detector) {
 			d.Monitor(config().MaxTimeout-ms, []algo.NodeID{n(1)})
 			d.HandleFrame(config().MaxTimeout, n(1))
 		}, timeout},
-		{"nor one that was suspected anew", func(d *Detector) {
+		{"nor one that was suspected again", func(d *Detector) {
 			d.Monitor(config().MaxTimeout-timeout-ms, []algo.NodeID{n(1)})
 			expectChanges(t, "silence once more", runUntil(d, config().MaxTimeout-ms), true)
 			d.HandleFrame(config().MaxTimeout, n(1))
@@ -47,9 +47,8 @@ func TestFalseSuspicionCountsAfterMonitoringEnds(t *testing.T) {
 	}
 }
 
-// Who learns from others that its leader is gone, and follows another before it has missed the first one
-// itself, learns all the same that this was too hasty. Without it a leader whose link flaps is lost once for
-// each follower that has not learnt it.
+// A follower may stop monitoring a silent leader because another peer has suspected it first. If the leader is then
+// heard from, its timeout grows too. Otherwise a leader with a flapping link would be lost once for each follower.
 func TestSilenceBeforeMonitoringEndsCounts(t *testing.T) {
 	for _, test := range []struct {
 		name                string

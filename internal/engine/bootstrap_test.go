@@ -49,8 +49,8 @@ func TestJoinerWaitsUntilItIsMember(t *testing.T) {
 	w.wantLeader(3)
 }
 
-// Its messages come right behind its roster, also to members who have not heard of it,
-// and to those who joined elsewhere at the same time.
+// The first messages of a joiner follow right after its config. They also reach members that do not know the joiner
+// yet, and nodes that joined elsewhere at the same time.
 func TestFirstMessagesOfJoinerAreNotRejected(t *testing.T) {
 	for lag := time.Duration(0); lag < 12*hop; lag += hop / 2 {
 		w := newCluster(t, voteSpec(), 3)
@@ -225,8 +225,8 @@ func TestJoinerEntersOneOfTwoClusters(t *testing.T) {
 	}
 }
 
-// Those who saw a node die take it for dead until it says hello. So it does when it is
-// back, also to those who its algorithm has nothing to say to.
+// A member that has seen a node die suspects it until it says hello. So a restarted node says hello to all members,
+// also to those that its algorithm sends nothing to.
 func TestRestartedNodeDialsAllMembers(t *testing.T) {
 	w := newCluster(t, bullySpec(), 4)
 	back := w.nodes[2]
@@ -243,7 +243,7 @@ func TestRestartedNodeDialsAllMembers(t *testing.T) {
 	}
 }
 
-// What an old address says is no evidence about who moved.
+// A refusal at an old address is no evidence about a member that has moved.
 func TestRefusalAtOldAddressIsNoEvidence(t *testing.T) {
 	w := newCluster(t, bullySpec(), 2)
 	one := w.nodes[0]
@@ -261,7 +261,7 @@ func TestRefusalAtOldAddressIsNoEvidence(t *testing.T) {
 	}
 }
 
-// A dial to a member whose address this node has now is one that nobody answered.
+// A dial of a member at the address of this node counts as a dial without an answer.
 func TestDialOfOwnAddressCountsAsTimeout(t *testing.T) {
 	w := newCluster(t, bullySpec(), 2)
 	one := w.nodes[0]

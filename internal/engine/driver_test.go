@@ -107,7 +107,7 @@ type host struct {
 	waiting     []func() // while it is paused
 	incarnation uint64
 	disk        map[string]algo.Message
-	links       map[algo.NodeID]int // the connection that stands to whom
+	links       map[algo.NodeID]int // index of the open connection to each peer
 	dialing     map[Target]bool
 	queued      map[algo.NodeID][]algo.Message // until the dial succeeds
 	addrs       map[algo.NodeID]string
@@ -477,7 +477,7 @@ func (h *host) end(politely bool) {
 	}
 }
 
-// resume goes on after a pause: what waited comes before anything that is due.
+// resume continues after a pause: waiting messages come before anything that is due.
 func (h *host) resume() {
 	h.paused = false
 	waiting := h.waiting

@@ -10,7 +10,7 @@ import (
 	"github.com/elect-go/elect/fd"
 )
 
-// How an election began is known: who called it, and why, and whom it led away from.
+// The cause of an election is reported: the node that started it, its reason, and the previous leader.
 func TestElectionCauseIsReported(t *testing.T) {
 	call := func(by int, why string) algo.Call { return algo.Call{By: id(by), Why: why, Left: id(3), Epoch: 7} }
 	silence := call(1, fd.ReasonSilence)

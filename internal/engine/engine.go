@@ -96,7 +96,7 @@ func (e *Engine) Receive(now time.Duration, from algo.NodeID, m algo.Message) *O
 func (e *Engine) receive(now time.Duration, from algo.NodeID, said algo.Message) {
 	m, _ := algo.Open(said)
 	if from.IsZero() || from == e.config.Self.ID {
-		e.rejectMessage(now, from, m, errors.New("its sender is this node itself, or nobody"))
+		e.rejectMessage(now, from, m, errors.New("its sender is this node itself, or has no ID"))
 		return
 	}
 	e.Count("received", said, 1)

@@ -204,7 +204,7 @@ func TestChangedRecordsAreSavedTogether(t *testing.T) {
 	}
 }
 
-// Whoever crashes after a save has told nobody; and comes back with what it saved.
+// A node that crashes after a save has sent nothing, and returns with the saved state.
 func TestCrashBetweenSaveAndSend(t *testing.T) {
 	for lives := range 4 {
 		w := newCluster(t, bullySpec(), 3)
@@ -432,13 +432,13 @@ func TestNonMembersChangeNothing(t *testing.T) {
 	if len(e.conns) != 1 {
 		t.Error("it is connected with itself")
 	}
-	// A connection of a stranger leaves nothing behind.
+	// A connection of a non-member leaves nothing behind.
 	for i := range 1000 {
 		e.Up(0, Peer{ID: id(i + 9), Name: testMember(i + 9).Name, Incarnation: 1, Digest: 77})
 		e.Down(0, id(i+9), false)
 	}
 	if len(e.conns) != 1 {
-		t.Errorf("%d connections are kept of strangers that are gone", len(e.conns)-1)
+		t.Errorf("%d connections are kept of non-members that are gone", len(e.conns)-1)
 	}
 }
 

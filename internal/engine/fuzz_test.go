@@ -47,7 +47,7 @@ func speeches(t testing.TB) []speech {
 }
 
 // FuzzReceive hands engines what comes from their peers, as the transport does: frames of
-// members, of strangers, and of this node itself. Each frame of the input has a byte for
+// members, of non-members, and of this node itself. Each frame of the input has a byte for
 // its sender, two for its length and one for how much later it comes.
 func FuzzReceive(f *testing.F) {
 	algorithms := speeches(f)
@@ -57,7 +57,7 @@ func FuzzReceive(f *testing.F) {
 				return append([]byte{from, byte(len(b) >> 8), byte(len(b)), wait}, b...)
 			}
 		}
-		f.Fatalf("nobody says %T", m)
+		f.Fatalf("no node sends %T", m)
 		return nil
 	}
 	founding, record := membership.Config{Cluster: algo.NodeID{0: 99}, ID: membership.ConfigID{Version: 1}, Author: id(2)}, committed(3)
@@ -82,7 +82,7 @@ func FuzzReceive(f *testing.F) {
 	}
 	var all []byte
 	for _, m := range said {
-		for _, from := range []byte{0, 1, 2, 3, 9} { // nobody, the node itself, members, a stranger
+		for _, from := range []byte{0, 1, 2, 3, 9} { // no node, the node itself, members, a non-member
 			f.Add(frame(from, 10, m))
 		}
 		all = append(append(all, frame(2, 255, m)...), frame(9, 1, m)...)
@@ -177,7 +177,7 @@ func bounded(t *testing.T, a speech, e *Engine, input func() *Output) {
 	}
 	for _, s := range out.Send {
 		if s.To == e.config.Self.ID || s.To.IsZero() {
-			t.Fatalf("it sends %v to itself or nobody", s.Message)
+			t.Fatalf("it sends %v to itself or to no node", s.Message)
 		}
 		if _, err := a.frames.Append(nil, s.Message); err != nil {
 			t.Fatal(err)

@@ -9,7 +9,7 @@ import (
 	"github.com/elect-go/elect/internal/mutetest"
 )
 
-// withMute returns a cluster of five of which that one never leads. It is who should.
+// withMute returns a cluster of five in which one member, which should lead, never leads.
 func withMute(t *testing.T, spec algo.Spec, liar int) *world {
 	w := newWorld(t)
 	for i := 1; i <= 5; i++ {
@@ -22,8 +22,8 @@ func withMute(t *testing.T, spec algo.Spec, liar int) *world {
 	return w
 }
 
-// A member that answers elections and never leads is missed by those who wait for it. Without a quorum an
-// operator can remove it from the lists.
+// The members that wait for a member that answers elections and never leads report it as unresponsive. Without a
+// quorum an operator can remove it from the lists.
 func TestFaultyMemberIsReportedUnresponsive(t *testing.T) {
 	w := withMute(t, bullySpec(), 5)
 	w.run(2 * time.Second)

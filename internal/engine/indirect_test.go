@@ -10,8 +10,8 @@ import (
 	"github.com/elect-go/elect/trace"
 )
 
-// A leader that another member hears is followed on, and the link is named. It is believed as long as that one
-// says so, who may lie: a leader of which nobody hears anything is followed until the liar is gone.
+// A leader that another member hears is followed, and the broken link is reported. A false probe ack is believed too:
+// a leader that no node hears is followed until the false acks end.
 func TestFalseProbeAckKeepsSilentLeader(t *testing.T) {
 	var traced int
 	e, _ := met(t, 3, func(c *Config) {
@@ -27,11 +27,11 @@ func TestFalseProbeAckKeepsSilentLeader(t *testing.T) {
 	lies := true
 	take := func(out *Output) {
 		links, called = append(links, out.BrokenLinks...), append(called, out.Elections...)
-		doubts := false
+		probes := false
 		for _, s := range out.Send {
-			doubts = doubts || s.To == id(2) && s.Message == algo.Message(fd.Probe{Peer: id(3), Digest: e.Digest()})
+			probes = probes || s.To == id(2) && s.Message == algo.Message(fd.Probe{Peer: id(3), Digest: e.Digest()})
 		}
-		if doubts && lies {
+		if probes && lies {
 			now += ms
 			links = append(links, e.Receive(now, id(2), fd.ProbeAck{Peer: id(3), Digest: e.Digest()}).BrokenLinks...)
 		}
@@ -57,14 +57,14 @@ func TestFalseProbeAckKeepsSilentLeader(t *testing.T) {
 	lies = false
 	run(time.Minute + 2*detection().Timeout)
 	if l, _ := e.Leader(); l.ID == id(3) || len(called) == 0 || called[0] != (algo.Call{By: id(1), Why: fd.ReasonSilence, Left: id(3), Epoch: 7, Silence: detection().Timeout}) {
-		t.Errorf("nobody says that n3 lives, and it follows %v, and knows of the elections %v", l, called)
+		t.Errorf("no node hears n3, and it follows %v, and knows of the elections %v", l, called)
 	}
 	if len(links) != 1 {
 		t.Errorf("it told its host %d times of the link, want once", len(links))
 	}
 }
 
-// The word of who is no member counts for nothing.
+// A probe ack of a non-member is ignored.
 func TestProbeAckOfNonMemberIsIgnored(t *testing.T) {
 	e, _ := met(t, 3, nil)
 	e.Up(0, Peer{ID: id(9), Name: testMember(9).Name, Incarnation: 7, Digest: 0})
@@ -72,11 +72,11 @@ func TestProbeAckOfNonMemberIsIgnored(t *testing.T) {
 		for _, s := range e.Receive(0, id(9), m).Send {
 			switch s.Message.(type) {
 			case fd.Probe, fd.ProbeAck:
-				t.Errorf("%+v of a stranger is answered with %+v to %s", m, s.Message, s.To)
+				t.Errorf("%+v of a non-member is answered with %+v to %s", m, s.Message, s.To)
 			}
 		}
 	}
 	if got := e.Counters()["strangers.beats"]; got != 3 {
-		t.Errorf("%d of 3 messages are counted as those of strangers", got)
+		t.Errorf("%d of 3 messages are counted as those of non-members", got)
 	}
 }

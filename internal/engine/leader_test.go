@@ -127,7 +127,7 @@ func TestRemove(t *testing.T) {
 			t.Errorf("the last: %v", err)
 		}
 		if err := w.remove(1, 7); !errors.Is(err, membership.ErrNoMember) {
-			t.Errorf("a stranger: %v", err)
+			t.Errorf("a non-member: %v", err)
 		}
 		w.run(time.Second)
 		w.wantView(1)
@@ -145,8 +145,7 @@ func TestRemove(t *testing.T) {
 	})
 }
 
-// A node that leaves stops when it is struck. Until then it resigns, so that another
-// leads at once.
+// A node that leaves stops once it is removed. Until then it resigns, so that another leads at once.
 func TestLeave(t *testing.T) {
 	for i := 1; i <= 3; i++ {
 		t.Run(fmt.Sprintf("n%d", i), func(t *testing.T) {
@@ -170,7 +169,7 @@ func TestLeave(t *testing.T) {
 	}
 }
 
-// Without anybody to tell, a node has not left. It stays if it thinks better of it.
+// A node without a leader to ask has not left. It stays if the request is cancelled.
 func TestLeaveIsCancelled(t *testing.T) {
 	w := newCluster(t, voteSpec(), 3)
 	w.cutOff(3)
@@ -195,7 +194,7 @@ func TestLeaveIsCancelled(t *testing.T) {
 	}
 }
 
-// Where only the leader strikes members, somebody must be left who may lead.
+// If only the leader removes members, an eligible member must remain.
 func TestOnlyEligibleMemberStays(t *testing.T) {
 	w := newWorld(t)
 	w.add(testMember(1), by(voteSpec())).start()
@@ -218,7 +217,7 @@ func TestOnlyEligibleMemberStays(t *testing.T) {
 	w.wantLeader(1)
 }
 
-// A witness that founded a cluster could let nobody in, and nobody would know why.
+// A witness that created a cluster could add no node, and no operator would see why.
 func TestWitnessDoesNotBootstrap(t *testing.T) {
 	witness := func(c *Config) { c.Self.Eligible = false }
 	for name, start := range map[string]func() (*Engine, *Output){
@@ -289,8 +288,8 @@ func TestAttributesChangeThroughLeader(t *testing.T) {
 	}
 }
 
-// A restart with other attributes makes no roster either: the leader does, where that is
-// sound. Of two rosters with one stamp, members would choose blindly.
+// A restart with other attributes writes no config: the leader does. If two configs had one config ID, members would
+// choose between them blindly.
 func TestAttributesOfARestart(t *testing.T) {
 	for cluster := range 8 { // whatever the digests are
 		w := newWorld(t)
@@ -354,8 +353,8 @@ func TestConfigStaysWithoutQuorum(t *testing.T) {
 	}
 }
 
-// A change after which no majority would be there is not made: of three of whom one is
-// dead the other one that lives stays. The dead one may go.
+// The leader rejects a change after which there would be no quorum: of three members with one dead, the other live
+// one stays. The dead one may be removed.
 func TestLeaderKeepsQuorum(t *testing.T) {
 	w := newCluster(t, voteSpec(), 3)
 	w.node(3).crash()
@@ -420,11 +419,9 @@ func (w *world) led() map[algo.Epoch]map[string]bool {
 	return led
 }
 
-// Of n1 to n4, n1 leads, is cut off and removes n4. n2 is elected by the others and
-// removes n3, which is cut off as well and joins n1. {1, 3} is a majority of those whom
-// n1 knows, {2, 4} of those whom n2 knows, and they share nobody. What keeps them from
-// both being elected in one round is that n2 may remove nobody before a majority of all
-// four hold the roster with its epoch.
+// Of n1 to n4, n1 leads, is cut off and removes n4. The others elect n2. It removes n3, which is cut off too and
+// joins n1. {1, 3} is a quorum of n1's config, {2, 4} one of n2's, and they are disjoint. The two cannot both be
+// elected in one round, because n2 may remove no member before a quorum of all four holds a config with its term.
 func TestDisjointQuorums(t *testing.T) {
 	w := newWorld(t)
 	for i := 1; i <= 4; i++ {
@@ -698,8 +695,8 @@ func TestMalformedConfigIsRejected(t *testing.T) {
 	}
 	w := newCluster(t, voteSpec(), 3)
 	leader, held := w.node(1).engine, w.node(1).engine.dynamic.Config()
-	stranger := membership.RemoveRequest{ID: id(3)}
-	for from, m := range map[int]algo.Message{9: stranger, 2: membership.Self{Member: membership.MemberOf(testMember(3)), Holds: held.ID}} {
+	foreign := membership.RemoveRequest{ID: id(3)}
+	for from, m := range map[int]algo.Message{9: foreign, 2: membership.Self{Member: membership.MemberOf(testMember(3)), Holds: held.ID}} {
 		if out := leader.Receive(w.now, id(from), m); len(out.Rejections) != 1 || leader.dynamic.Config().ID != held.ID {
 			t.Errorf("%+v from n%d: refused %+v", m, from, out.Rejections)
 		}

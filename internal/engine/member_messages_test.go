@@ -10,20 +10,20 @@ import (
 	"github.com/elect-go/elect/fd"
 )
 
-// stranger makes up messages that a member may send and no node would: whatever the type
-// of a field allows, of what means something.
-type stranger struct{ *rand.Rand }
+// oddMessages makes messages that a member may send and no correct node would: any value that the type of a field
+// allows.
+type oddMessages struct{ *rand.Rand }
 
-func (s stranger) message(like algo.Message, epoch algo.Epoch) algo.Message {
+func (s oddMessages) message(like algo.Message, epoch algo.Epoch) algo.Message {
 	m := reflect.New(reflect.TypeOf(like)).Elem()
 	s.fill(m, epoch)
 	return m.Interface().(algo.Message)
 }
 
-func (s stranger) fill(v reflect.Value, epoch algo.Epoch) {
+func (s oddMessages) fill(v reflect.Value, epoch algo.Epoch) {
 	switch v.Interface().(type) {
 	case algo.NodeID:
-		v.Set(reflect.ValueOf(id(s.IntN(9)))) // nobody, the node itself, members and strangers
+		v.Set(reflect.ValueOf(id(s.IntN(9)))) // no node, the node itself, members and non-members
 		return
 	case algo.Epoch:
 		near := []algo.Epoch{0, 1, max(epoch, 1) - 1, epoch, epoch + 1, epoch + 2, epoch + 1<<32, algo.MaxEpoch - 1<<40}
@@ -58,7 +58,7 @@ func (s stranger) fill(v reflect.Value, epoch algo.Epoch) {
 func TestAnyMessageOfMemberIsSafe(t *testing.T) {
 	for _, a := range speeches(t) {
 		for seed := range uint64(20) {
-			s := stranger{rand.New(rand.NewPCG(seed, 1))}
+			s := oddMessages{rand.New(rand.NewPCG(seed, 1))}
 			e := fiveMembers(t, a.spec)
 			said := append(Messages(), a.spec.Messages...)
 			now := time.Duration(0)

@@ -42,18 +42,18 @@ func TestAllMembersMove(t *testing.T) {
 	}
 }
 
-// A founder goes on alone at whatever moment its first guest dies, and lets it in when it comes again: until
-// the guest is in a committed config. Of two members it needs both.
+// A node that has created a cluster continues alone if its first joiner crashes at any moment, and adds it again when
+// it returns, unless the joiner is in a committed config: a quorum of two members needs both.
 func TestFirstJoinerCrashesAtAnyMoment(t *testing.T) {
 	outcomes := map[bool]int{}
 	for after := time.Duration(0); after < 30*ms; after += ms {
 		w := newCluster(t, voteSpec(), 1)
-		guest := w.add(testMember(2), by(voteSpec(), joins(addr(1)))).start()
+		joiner := w.add(testMember(2), by(voteSpec(), joins(addr(1)))).start()
 		w.run(after)
 		one := w.node(1)
 		needsGuest := one.engine.View().Len() == 2 && one.engine.Committed()
 		outcomes[needsGuest]++
-		guest.crash()
+		joiner.crash()
 		w.run(5 * time.Second)
 		if needsGuest {
 			w.wantView(1, 2)
@@ -65,16 +65,16 @@ func TestFirstJoinerCrashesAtAnyMoment(t *testing.T) {
 		if !one.engine.Committed() {
 			t.Errorf("after %v: n1 holds an uncommitted config", after)
 		}
-		guest.start()
+		joiner.start()
 		w.run(5 * time.Second)
 		w.wantView(1, 2)
 		w.wantCommitted()
-		if leader := one.leader; leader.Vacant() || guest.leader != leader {
-			t.Errorf("after %v: n1 follows %v, n2 %v", after, leader, guest.leader)
+		if leader := one.leader; leader.Vacant() || joiner.leader != leader {
+			t.Errorf("after %v: n1 follows %v, n2 %v", after, leader, joiner.leader)
 		}
 	}
 	if outcomes[true] < 3 || outcomes[false] < 3 {
-		t.Errorf("n1 needs its guest %d times, and %d times not: the test shows too little", outcomes[true], outcomes[false])
+		t.Errorf("n1 needs its joiner %d times, and %d times not: the test shows too little", outcomes[true], outcomes[false])
 	}
 }
 
@@ -115,8 +115,8 @@ func TestAuthorRollsBackChange(t *testing.T) {
 	}
 }
 
-// Known to be a limit: the one who could take the change back does not come back, and of seven four
-// live. Those who have died may be the majority of six, and have gone on by themselves.
+// A known limit: the author of a change does not return, and four of seven members live. The dead ones may be a
+// quorum of the six, and may have continued by themselves.
 func TestUncommittedChangeWithoutAuthorBlocks(t *testing.T) {
 	w := newCluster(t, voteSpec(), 7)
 	w.wantLeader(1)

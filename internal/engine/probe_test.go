@@ -9,7 +9,7 @@ import (
 	"github.com/elect-go/elect/algo"
 )
 
-// probe is an algorithm that writes down what it is told, and does what a test says.
+// probe is an algorithm that records its events, and does what a test requires.
 type probe struct {
 	said   []string
 	does   func(env algo.Env, what string)
@@ -44,7 +44,7 @@ func (p *probe) spec() algo.Spec {
 func (p *probe) want(t *testing.T, what string, want ...string) {
 	t.Helper()
 	if !slices.Equal(p.said, want) {
-		t.Errorf("%s: it was told %q, want %q", what, p.said, want)
+		t.Errorf("%s: it received %q, want %q", what, p.said, want)
 	}
 	p.said = nil
 }
@@ -148,8 +148,8 @@ func TestTimerWithoutDelayWaitsForMessages(t *testing.T) {
 	p.want(t, "at once", "campaign", "expire now", "receive election n2", "expire now")
 }
 
-// "Trust is reported before a frame of a suspected peer is delivered": an algorithm
-// does not believe whom it suspects.
+// "Trust is reported before a frame of a suspected peer is delivered": an algorithm does not believe a peer that it
+// suspects.
 func TestTrustPrecedesFrame(t *testing.T) {
 	e, p := probed(t, func(env algo.Env, what string) {
 		if what == "campaign" {

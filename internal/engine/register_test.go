@@ -200,7 +200,7 @@ func TestPeerThatIsNoMemberReceivesConfig(t *testing.T) {
 	}{
 		"an election":                  {func() algo.Message { return bullySpec().Messages[0] }, []int{0, 0, 0}},
 		"a goodbye":                    {func() algo.Message { return Goodbye{} }, []int{0, 0, 0}},
-		"a doubt":                      {func() algo.Message { return fd.Probe{Peer: id(2)} }, []int{0, 0, 0}},
+		"a probe":                      {func() algo.Message { return fd.Probe{Peer: id(2)} }, []int{0, 0, 0}},
 		"a heartbeat with its digest":  {func() algo.Message { return fd.Heartbeat{Digest: digest} }, []int{0, 0, 0}},
 		"a watch with its digest":      {func() algo.Message { return fd.Subscribe{Digest: digest} }, []int{0, 0, 0}},
 		"a heartbeat with another one": {func() algo.Message { return fd.Heartbeat{Digest: digest + 1} }, []int{1, 0, 1}},
@@ -385,7 +385,8 @@ func TestOneOfSeveralBootstraps(t *testing.T) {
 	}
 }
 
-// TestHeartbeatsShowSavedDigest has a leader write a config. While the save lasts, its heartbeats show the config of before.
+// TestHeartbeatsShowSavedDigest lets a leader write a config. While the save lasts, its heartbeats have the previous
+// digest.
 func TestHeartbeatsShowSavedDigest(t *testing.T) {
 	w := newCluster(t, voteSpec(), 3)
 	w.wantLeader(1)

@@ -99,7 +99,7 @@ func (m *Dynamic) rewrite(now time.Duration) {
 
 // recommit makes a new leader rewrite a config that is not known to be committed (R6). A leader before may
 // have written another config, which a quorum could still commit. A committed config is rewritten when a
-// change is wanted, so that an election costs no frame. With a lease the leader renews it once before: nobody answers
+// change is wanted, so that an election costs no frame. With a lease the leader renews it once before: no node answers
 // a renewal while a slow disk saves the config.
 func (m *Dynamic) recommit(now time.Duration) {
 	if m.committed && m.keeps(r6Lazy) {
@@ -191,7 +191,7 @@ func (m *Dynamic) adopt(now time.Duration, from algo.NodeID, u Update) {
 	}
 }
 
-// introduce sends the config that made this node a voter to the other voters. A member drops what a stranger sends,
+// introduce sends the config that made this node a voter to the other voters. A member drops what a non-member sends,
 // and the messages of this node's algorithm may overtake the leader's Update.
 func (m *Dynamic) introduce(now time.Duration, from algo.NodeID) {
 	for _, peer := range m.links.peers() {
