@@ -49,7 +49,7 @@ func TestNonMemberConnectsButCannotListen(t *testing.T) {
 				require.False(t, accepted.id.AllowsName("n1"))
 
 				dialled, _ = meet(t, a.endpoint(member("n1")), asks)
-				require.Error(t, dialled.err, "it is nobody to dial")
+				require.Error(t, dialled.err, "it cannot be dialed")
 			})
 		})
 	}
@@ -152,7 +152,7 @@ func TestInvalidCertificateIsRejected(t *testing.T) {
 				dialled, accepted := meet(t, good, bad)
 				require.ErrorContains(t, dialled.err, test.want)
 				if name != "foreign" { // that is an alert of TLS: see TestForeignCertificateIsAnAlert
-					require.ErrorContains(t, accepted.err, "refused by the other side: ", "who listens is told why")
+					require.ErrorContains(t, accepted.err, "refused by the other side: ", "the listener receives the reason")
 				}
 			})
 		})
@@ -190,7 +190,7 @@ func TestDNSNameIdentifiesMember(t *testing.T) {
 	})
 }
 
-// TestOwnCertificateIsChecked as others will: at the start, and not when somebody is refused.
+// TestOwnCertificateIsChecked: an endpoint checks its certificate as its peers will, at the start.
 func TestOwnCertificateIsChecked(t *testing.T) {
 	a := newAuthority(t)
 	good := a.issue(member("n1"), time.Hour)
@@ -341,7 +341,7 @@ func TestHandshakeDoesNotWaitForBlockedFile(t *testing.T) {
 	})
 }
 
-// TestFromPlainToSecretToCertificates: each step lets in the one before it, and no other.
+// TestFromPlainToSecretToCertificates: each step accepts the previous way, and no other.
 func TestFromPlainToSecretToCertificates(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		a, s := newAuthority(t), NewSecret()
@@ -402,7 +402,7 @@ func TestFromPlainToSecretToCertificates(t *testing.T) {
 		_, accepted := meet(t, toCertificates, toCertificates)
 		require.True(t, accepted.id.CanAdminister())
 		require.True(t, accepted.id.AllowsName("n1"))
-		require.False(t, accepted.id.AllowsName("n2"), "whoever shows a certificate is who that says")
+		require.False(t, accepted.id.AllowsName("n2"), "the certificate names its holder")
 	})
 }
 

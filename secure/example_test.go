@@ -46,7 +46,7 @@ func Example() {
 	// Output: holder of the secret, may be n1: true, may give orders: true <nil>
 }
 
-// Somebody who speaks plain text, and somebody who has another secret.
+// A peer that speaks plain text, and a peer with another secret, are rejected.
 func Example_refused() {
 	folder, err := os.MkdirTemp("", "secure")
 	if err != nil {

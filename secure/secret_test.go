@@ -69,7 +69,7 @@ func TestClientNeedsNoClusterName(t *testing.T) {
 	})
 }
 
-// TestListenerRevealsNothingBeforeProof: who listens answers only a proof, and then the same to whatever it was.
+// TestListenerRevealsNothingBeforeProof: a listener answers only a proof, and rejects all others in the same way.
 func TestListenerRevealsNothingBeforeProof(t *testing.T) {
 	for name, said := range map[string][]byte{
 		"no proof":       {kindCertified},
@@ -107,7 +107,8 @@ func TestListenerRevealsNothingBeforeProof(t *testing.T) {
 	})
 }
 
-// TestDialerSendsOnlyProofToUnprovenListener: who dials says nothing but its own proof before it knows whom it has dialled.
+// TestDialerSendsOnlyProofToUnprovenListener: a dialer sends only its own proof before the listener has proved its
+// identity.
 func TestDialerSendsOnlyProofToUnprovenListener(t *testing.T) {
 	for name, answer := range map[string]func(said []byte) []byte{
 		"no proof":      func([]byte) []byte { return []byte{kindCertified} },
@@ -183,7 +184,7 @@ func TestReplayedProofIsRejected(t *testing.T) {
 
 // TestPlainTextIsRejected: neither side falls back.
 func TestPlainTextIsRejected(t *testing.T) {
-	t.Run("who dials", func(t *testing.T) {
+	t.Run("dialer", func(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			near, far := pipe(t)
 			var accepted end
@@ -195,7 +196,7 @@ func TestPlainTextIsRejected(t *testing.T) {
 			require.ErrorContains(t, accepted.err, "--secret-file FILE")
 		})
 	})
-	t.Run("who listens", func(t *testing.T) {
+	t.Run("listener", func(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			near, far := pipe(t)
 			var dialled end
@@ -239,7 +240,7 @@ func TestWeakerChannelIsRejected(t *testing.T) {
 	}
 }
 
-// TestNetworkErrorIsKept: an end without a word is evidence, and must not look like a refusal.
+// TestNetworkErrorIsKept: the end of a connection without a message is evidence, and must not look like a rejection.
 func TestNetworkErrorIsKept(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		near, far := pipe(t)
@@ -278,7 +279,7 @@ func TestSecretIsRotatedWithoutRestart(t *testing.T) {
 	})
 }
 
-// TestFileIsCheckedOncePerSecond, whatever strangers do.
+// TestFileIsCheckedOncePerSecond: unauthenticated peers cannot cause more checks.
 func TestFileIsCheckedOncePerSecond(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		e := holder(t, NewSecret())
@@ -363,7 +364,7 @@ func TestFileProblemsAreReported(t *testing.T) {
 	require.ErrorContains(t, err, "tls is set beside secret_file, want one of the two, or security: migrate")
 }
 
-// TestStalledHandshakesDelayNoPeer: each has its deadline, and keeps nobody else out.
+// TestStalledHandshakesDelayNoPeer: each handshake has its own deadline, and delays no other one.
 func TestStalledHandshakesDelayNoPeer(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := NewSecret()
@@ -386,7 +387,7 @@ func TestStalledHandshakesDelayNoPeer(t *testing.T) {
 	})
 }
 
-// TestCloseDoesNotWait: that of TLS says goodbye first, to somebody who may not read.
+// TestCloseDoesNotWait: Close of a TLS connection would first send an alert to a peer that may not read.
 func TestCloseDoesNotWait(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := NewSecret()

@@ -15,7 +15,7 @@ import (
 	"github.com/elect-go/elect/internal/testkit"
 )
 
-// accepted is a connection within this machine, as who listens sees it.
+// accepted is a connection within this machine, as the listener sees it.
 func accepted(t *testing.T, network, addr string, dial func(addr string) io.Closer) (net.Conn, io.Closer) {
 	l, err := net.Listen(network, addr)
 	if err != nil {
@@ -52,7 +52,7 @@ func TestSameUserIsFound(t *testing.T) {
 			})
 			require.NoError(t, asked(c))
 			other.Close()
-			require.ErrorIs(t, asked(c), ErrUnknownUser, "a socket that nobody has any more is shown as one of root")
+			require.ErrorIs(t, asked(c), ErrUnknownUser, "a closed socket is shown as one of root")
 		})
 	}
 	near, far := net.Pipe()
@@ -143,7 +143,7 @@ func runAs(t *testing.T, uid uint32, env ...string) *exec.Cmd {
 	return cmd
 }
 
-// TestOtherUserIsRejected: the test runs itself once more, as somebody else.
+// TestOtherUserIsRejected: the test runs itself again, as another user.
 func TestOtherUserIsRejected(t *testing.T) {
 	if addr := os.Getenv("SECURE_TEST_DIAL"); addr != "" {
 		_, err := net.Dial("tcp", addr)
@@ -152,7 +152,7 @@ func TestOtherUserIsRejected(t *testing.T) {
 		return
 	}
 	if os.Geteuid() != 0 {
-		t.Skip("only root can be somebody else")
+		t.Skip("only root can become another user")
 	}
 	c, _ := accepted(t, "tcp4", "127.0.0.1:0", func(addr string) io.Closer {
 		cmd := runAs(t, 65533, "SECURE_TEST_DIAL="+addr)
@@ -179,7 +179,7 @@ func TestOverflowUserIsNotOneUser(t *testing.T) {
 		return
 	}
 	if os.Geteuid() != 0 {
-		t.Skip("only root can be somebody else")
+		t.Skip("only root can become another user")
 	}
 	output, err := runAs(t, uint32(overflowUser()), "SECURE_TEST_OVERFLOW=1").CombinedOutput()
 	require.NoError(t, err, "%s", output)

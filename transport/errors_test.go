@@ -89,9 +89,9 @@ func TestOptionsReportEveryProblem(t *testing.T) {
 // TestDialErrorDoesNotRepeatItself has the text of an error name the address and the reason once each.
 func TestDialErrorDoesNotRepeatItself(t *testing.T) {
 	target := Target{Addr: "n1:7400"}
-	nobody := &net.OpError{Op: "dial", Net: "tcp", Addr: &net.TCPAddr{Port: 7400}, Err: os.NewSyscallError("connect", syscall.ECONNREFUSED)}
+	refused := &net.OpError{Op: "dial", Net: "tcp", Addr: &net.TCPAddr{Port: 7400}, Err: os.NewSyscallError("connect", syscall.ECONNREFUSED)}
 	for want, err := range map[string]error{
-		"transport: dial n1:7400: connection refused":                   nobody,
+		"transport: dial n1:7400: connection refused":                   refused,
 		"transport: dial n1:7400: unreachable: lookup n1: no such host": &net.OpError{Op: "dial", Net: "tcp", Err: &net.DNSError{Name: "n1", Err: "no such host"}},
 		"transport: dial n1:7400: timeout: hello not done within 1s":    timeoutError("hello", time.Second),
 		"transport: dial n1:7400: closed before hello: EOF":             io.EOF,

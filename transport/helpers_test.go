@@ -91,7 +91,7 @@ func (n *node) open() int {
 	return len(n.pool.all)
 }
 
-// recorder is a Handler that writes down what it is told.
+// recorder is a Handler that records its calls.
 type recorder struct {
 	mu      sync.Mutex
 	lines   []string
@@ -216,7 +216,7 @@ func (r *recorder) untilLine(t testing.TB, line string) {
 	r.until(t, func(lines []string) bool { return slices.Contains(lines, line) })
 }
 
-// node is a transport with what it was told.
+// node is a transport with its recorded calls.
 type node struct {
 	*Transport
 	*recorder

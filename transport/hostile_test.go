@@ -127,7 +127,7 @@ func TestRandomBytes(t *testing.T) {
 		synctest.Wait()
 		require.Equal(t, []string{"frame 2 x"}, a.with("frame 2"))
 		require.Equal(t, 1, a.open())
-		require.Len(t, a.peers, 1, "nothing is kept of strangers")
+		require.Len(t, a.peers, 1, "nothing is kept of unauthenticated peers")
 	})
 }
 

@@ -7,7 +7,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// TestIncarnationBelongsToOneIdentity: whoever says the ID and the incarnation of another peer does not join its session.
+// TestIncarnationBelongsToOneIdentity: a peer that claims the ID and the incarnation of another peer does not join
+// its session.
 func TestIncarnationBelongsToOneIdentity(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		m := newMemory()

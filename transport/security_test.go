@@ -153,8 +153,8 @@ func TestSecurityPrecedesHello(t *testing.T) {
 	})
 }
 
-// TestSecurityRejectsConnection: who does not prove what is wanted hears no byte of hello, nor a reason in plain text; but who
-// speaks plain text is told why.
+// TestSecurityRejectsConnection: a peer without the required proof receives no byte of a hello, and no reason in
+// plain text. A peer that speaks plain text receives the reason.
 func TestSecurityRejectsConnection(t *testing.T) {
 	for _, test := range []struct {
 		name   string
@@ -190,7 +190,7 @@ func TestSecurityRejectsConnection(t *testing.T) {
 	}
 }
 
-// TestSecurityOfDialedPeer: this side has dialled somebody who does not prove it.
+// TestSecurityOfDialedPeer: this side has dialed a peer that does not prove its identity.
 func TestSecurityOfDialedPeer(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		m := newMemory()
@@ -215,7 +215,8 @@ func TestSecurityOfDialedPeer(t *testing.T) {
 	})
 }
 
-// TestSecurityNeverFallsBack: only a node that may goes on in plain text, and only with one that speaks it.
+// TestSecurityNeverFallsBack: only a node that may continue in plain text does so, and only with a peer that speaks
+// it.
 func TestSecurityNeverFallsBack(t *testing.T) {
 	for _, test := range []struct {
 		name         string
@@ -264,7 +265,7 @@ func TestSecurityNeverFallsBack(t *testing.T) {
 	}
 }
 
-// TestHelloIsCheckedAgainstPrincipal: the handshake is told, and refuses.
+// TestHelloIsCheckedAgainstPrincipal: the handshake receives the principal, and rejects another name.
 func TestHelloIsCheckedAgainstPrincipal(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		m := newMemory()
@@ -314,7 +315,7 @@ func TestHandshakesThatHang(t *testing.T) {
 	})
 }
 
-// TestFloodEvictsOwnConnections: who has slow hands and another address than a flood is not pushed out by it.
+// TestFloodEvictsOwnConnections: a flood does not evict a slow peer with another address.
 func TestFloodEvictsOwnConnections(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		m := newMemory()

@@ -121,7 +121,7 @@ func TestGracefulCloseThenRefusedDial(t *testing.T) {
 		l := m.listen("n2")
 		a := m.start(t, 1, 1)
 		a.Dial(Target{ID: id(2), Addr: "n2"})
-		synctest.Wait() // the dial waits: nobody accepts
+		synctest.Wait() // the dial waits: no node accepts
 		r := m.raw(t, "x", a.addr)
 		r.greet(id(2), 1, false)
 		synctest.Wait()
@@ -201,7 +201,7 @@ func TestActiveConnectionIsSelected(t *testing.T) {
 				goes.say(body("late")...)
 				goes.say(controlClose)
 				if last := goes.ends(); test.stays == 1 {
-					require.Equal(t, []byte{controlClose}, last, "it was left to the peer, who knows both")
+					require.Equal(t, []byte{controlClose}, last, "it was left to the peer, which knows both")
 				}
 				a.Send(id(test.peer), body("y"))
 				require.Equal(t, body("y"), stays.next())
@@ -269,7 +269,7 @@ func TestResponsiveSessionRejectsNewIncarnation(t *testing.T) {
 		double.Dial(Target{ID: a.id, Addr: a.addr})
 		testkit.Pass(time.Second)
 		require.Equal(t, []string{"up 2/1"}, a.all())
-		require.Equal(t, []string{"failed 1 duplicate id"}, double.all(), "it was never told that it is let in")
+		require.Equal(t, []string{"failed 1 duplicate id"}, double.all(), "it received no hello")
 		require.ErrorContains(t, double.lastWhy(),
 			"node id 00000000-0000-0000-0000-000000000002 is in use by another process, at n2; this process is at double")
 		require.Len(t, a.log.Lines(), 1)
@@ -403,7 +403,7 @@ func TestSecondDialIsClosed(t *testing.T) {
 		m := newMemory()
 		a, b := m.start(t, 1, 1), m.start(t, 2, 1)
 		a.Dial(Target{ID: b.id, Addr: b.addr})
-		a.Dial(Target{Addr: b.addr}) // whoever is there: as it turns out, the same
+		a.Dial(Target{Addr: b.addr}) // any node there: in fact the same
 		synctest.Wait()
 		for _, n := range []*node{a, b} {
 			require.Len(t, n.all(), 1)
@@ -472,7 +472,7 @@ func TestGracefulCloseDropsFramesForNewIncarnation(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		m := newMemory()
 		a := m.start(t, 1, 1)
-		m.listen("n2") // nobody accepts
+		m.listen("n2") // no node accepts
 		a.SetAddr(id(2), "n2")
 		first := m.raw(t, "x", a.addr)
 		first.greet(id(2), 1, false) // it never reads

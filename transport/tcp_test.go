@@ -63,7 +63,7 @@ func TestTCPSimultaneousDials(t *testing.T) {
 		for _, n := range []*node{a, b} {
 			n.until(t, func(lines []string) bool { return count(lines, "frame") == frames })
 		}
-		settled(t, a, b)
+		waitIdle(t, a, b)
 		for _, n := range []*node{a, b} {
 			require.Equal(t, 1, count(n.all(), "up"))
 			require.Len(t, n.all(), 1+frames, "neither Down nor DialFailed")
@@ -76,8 +76,8 @@ func TestTCPSimultaneousDials(t *testing.T) {
 	}
 }
 
-// settled waits until no connection of the nodes is in the making or leaves.
-func settled(t *testing.T, nodes ...*node) {
+// waitIdle waits until no connection of the nodes is in the making or leaves.
+func waitIdle(t *testing.T, nodes ...*node) {
 	require.Eventually(t, func() bool {
 		return !slices.ContainsFunc(nodes, func(n *node) bool {
 			n.Transport.mu.Lock()
@@ -116,7 +116,7 @@ func TestTCPDialsByAddressAtOnce(t *testing.T) {
 	for _, n := range all {
 		n.until(t, func(lines []string) bool { return count(lines, "frame") == nodes-1 })
 	}
-	settled(t, all...)
+	waitIdle(t, all...)
 	for _, n := range all {
 		require.Empty(t, n.with("down"))
 		require.Len(t, n.with("failed"), 1)

@@ -31,7 +31,7 @@ func TestFramesGoBothWays(t *testing.T) {
 		require.False(t, b.lastPeer().Dialed)
 
 		require.True(t, a.Send(b.id, body("x")))
-		require.True(t, b.Send(a.id, body("y")), "a connection carries frames both ways, whoever dialled it")
+		require.True(t, b.Send(a.id, body("y")), "a connection carries frames both ways, whichever side dialed")
 		synctest.Wait()
 		require.Equal(t, []string{"up 2/8", "frame 2 y"}, a.all())
 		require.Equal(t, []string{"up 1/7", "frame 1 x"}, b.all())
@@ -55,7 +55,7 @@ func TestSendDialsOnceAndQueues(t *testing.T) {
 		require.Equal(t, []string{"up 1/1", "frame 1 0", "frame 1 1", "frame 1 2"}, b.all())
 		require.EqualValues(t, 1, a.Counters()["dials"])
 
-		require.True(t, a.Send(id(9), body("x")), "nobody is there, but that is not known yet")
+		require.True(t, a.Send(id(9), body("x")), "no node is there, but that is not known yet")
 		synctest.Wait()
 		require.Equal(t, []string{"up 2/1", "failed 9 connection refused"}, a.all())
 		require.False(t, a.Send(id(8), body("x")))
@@ -95,7 +95,7 @@ func TestDialFailures(t *testing.T) {
 		want   Kind
 		text   string
 	}{
-		{name: "nobody listens", target: Target{ID: id(9), Addr: "n9"}, want: ConnRefused, text: "n9"},
+		{name: "no process listens", target: Target{ID: id(9), Addr: "n9"}, want: ConnRefused, text: "n9"},
 		{name: "no address", target: Target{ID: id(9)}, want: Other, text: "no address"},
 		{name: "itself, by id", target: Target{ID: id(1), Addr: "n2"}, want: Self},
 		{name: "itself, by address", target: Target{Addr: "n1"}, want: Self},
@@ -137,7 +137,7 @@ func TestDialFailures(t *testing.T) {
 func TestDialTimesOut(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		m := newMemory()
-		m.listen("n5") // nobody accepts
+		m.listen("n5") // no node accepts
 		a := m.start(t, 1, 1)
 		a.Dial(Target{Addr: "n5"})
 		a.Dial(Target{Addr: "n5"})
@@ -210,7 +210,7 @@ func TestDisconnectSendsReason(t *testing.T) {
 		a.Dial(Target{ID: b.id, Addr: b.addr})
 		synctest.Wait()
 		a.Disconnect(b.id, errors.New("removed from the cluster"))
-		a.Disconnect(id(9), errors.New("nobody"))
+		a.Disconnect(id(9), errors.New("unknown"))
 		synctest.Wait()
 		require.Equal(t, []string{"up 2/1", "down 2/1 rejected"}, a.all())
 		require.Equal(t, []string{"up 1/1", "down 1/1 refused"}, b.all())
@@ -305,7 +305,7 @@ func TestNextConnectionCarriesFramesLeftByGracefulClose(t *testing.T) {
 		r := m.raw(t, "x", a.addr)
 		r.greet(id(2), 1, false)
 		synctest.Wait()
-		a.Send(id(2), body("taken")) // fills the pipe: nobody reads
+		a.Send(id(2), body("taken")) // fills the pipe: the peer does not read
 		synctest.Wait()
 		a.Send(id(2), body("left"))
 		b := m.start(t, 2, 1)
@@ -367,7 +367,7 @@ func TestQueueIsBoundedAndCounts(t *testing.T) {
 				require.EqualValues(t, 100-test.want, a.Counters()["dropped.queue full"])
 				testkit.Pass(a.o.writeTimeout)
 				synctest.Wait()
-				require.Equal(t, []string{"up 2/1", "down 2/1 timeout"}, a.all(), "who never reads is closed")
+				require.Equal(t, []string{"up 2/1", "down 2/1 timeout"}, a.all(), "a peer that never reads is closed")
 				require.EqualValues(t, 1, a.Counters()["closed.slow write"])
 				require.EqualValues(t, test.want+1, a.Counters()["dropped.connection lost"])
 			})
