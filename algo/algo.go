@@ -124,7 +124,7 @@ type LeaseEnv interface {
 }
 
 // Miss reports that an election waited without success for a member, and why it waited for that
-// member, for example "answered and does not lead". A member that is reported repeatedly is shown
+// member, for example "answered but did not become leader". A member that is reported repeatedly is shown
 // to operators.
 func Miss(env Env, peer NodeID, what string) { env.Note(MissFormat, peer, what) }
 

@@ -32,7 +32,7 @@ type Awaited struct {
 	Addr string `json:"addr"`
 	// Answer is what came of the last attempt to reach it, as "connection refused", "no such host",
 	// or "n2 answers, and is in no cluster either"; behind a name it begins with the address. Of a
-	// member it is what is missed of it, as "misses n5, which answered and does not lead (elections: 3)".
+	// member it is what is missed of it, as "misses n5, which answered but did not become leader (elections: 3)".
 	Answer string `json:"answer"`
 }
 

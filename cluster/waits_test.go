@@ -123,8 +123,8 @@ func neverLeads() option {
 // status. Without a quorum the lists leave it out then; with one another member is elected.
 func TestWhoNeverLeadsIsNamed(t *testing.T) {
 	for algorithm, misses := range map[string]string{
-		"bully": "misses n5, which answered and does not lead", "ring": "misses n5, which sent its token round and does not lead",
-		"vote": "misses n5, which got the vote of this node and does not lead",
+		"bully": "misses n5, which answered but did not become leader", "ring": "misses n5, which sent its token around but did not become leader",
+		"vote": "misses n5, which got the vote of this node but did not become leader",
 	} {
 		t.Run(algorithm, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {

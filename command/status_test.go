@@ -20,7 +20,7 @@ func TestAStatusForPeople(t *testing.T) {
 			{ID: algo.NodeID{2}, Name: "b", Addr: "h:2", Priority: 5, Eligible: true, State: "alive", Since: now.Add(-time.Minute), Timeout: 570 * time.Millisecond},
 			{ID: algo.NodeID{1}, Name: "a", Addr: "h:1", Eligible: false, State: "self", Since: now},
 		},
-		Awaited:  []cluster.Awaited{{Addr: "h:3", Answer: "connection refused"}, {Addr: "h:2", Answer: "misses b, which answered and does not lead (elections: 3)"}},
+		Awaited:  []cluster.Awaited{{Addr: "h:3", Answer: "connection refused"}, {Addr: "h:2", Answer: "misses b, which answered but did not become leader (elections: 3)"}},
 		Counters: map[string]uint64{"saves": 4},
 	}
 	print := func() string {
@@ -40,7 +40,7 @@ func TestAStatusForPeople(t *testing.T) {
 		`^leader +b in epoch 7$`, `^cluster +fleet, algorithm bully, view 3$`, `^asked +a$`,
 		`^b +leader +alive +1 min ago +570ms +5 +h:2 +02000000-`, `^a +witness +self +now +- +0 +h:1 +01000000-`, `^saves +4$`,
 		`^AWAITED +ADDRESS +ANSWER$`, `^not met +h:3 +connection refused$`,
-		`^met +h:2 +misses b, which answered and does not lead \(elections: 3\)$`,
+		`^met +h:2 +misses b, which answered but did not become leader \(elections: 3\)$`,
 	} {
 		require.Regexp(t, "(?m)"+want, text)
 	}

@@ -154,7 +154,7 @@ func (p *process) Receive(env algo.Env, from algo.NodeID, m algo.Message) {
 func (p *process) Expire(env algo.Env, t algo.Timer) {
 	switch {
 	case t == timerHeadStart && p.phase == headStart:
-		env.Note("nobody above took the lead")
+		env.Note("received no Coordinator from a higher process")
 		p.sendElection(env)
 	case t == timerAnswer && p.noReplyYet:
 		p.retryElection(env)
@@ -163,7 +163,7 @@ func (p *process) Expire(env algo.Env, t algo.Timer) {
 		p.becomeLeader(env)
 	case t == timerCoordinator && p.phase == waiting:
 		if highest := p.highestPending(); !highest.IsZero() {
-			algo.Miss(env, highest, "answered and does not lead")
+			algo.Miss(env, highest, "answered but did not become leader")
 		}
 		p.startElection(env)
 	case t == timerAnnounce && p.isLeader():

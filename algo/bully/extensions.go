@@ -96,7 +96,7 @@ func (p *process) removePending(env algo.Env, peer algo.NodeID) {
 			p.updateMonitored(env) // another process is the highest now
 		}
 	default:
-		env.Note("suspects %s, the last it waited for", peer)
+		env.Note("suspects %s, the last pending process", peer)
 		p.continueWithoutPending(env)
 	}
 }
@@ -117,7 +117,7 @@ func (p *process) continueWithoutPending(env algo.Env) {
 // others crashed. Without this rule it leads alone, and once it is connected again the real
 // leader has to take a newer epoch.
 func (p *process) retryElection(env algo.Env) {
-	env.Note("hears nobody, and asks again")
+	env.Note("receives no message and sends Election again")
 	p.sendElection(env)
 	p.noReplyYet = false
 }
@@ -213,7 +213,7 @@ func (p *process) rejectCoordinator(env algo.Env, from algo.NodeID, l algo.Leade
 	case l.Epoch < p.epoch:
 		env.Send(from, Answer{p.epoch})
 	case l.ID != p.self && !p.view.MayLead(l.ID):
-		env.Note("does not follow %s, which may not lead", l.ID)
+		env.Note("does not follow %s, which is not eligible", l.ID)
 	default:
 		env.Note("contests the leadership of %s", l.ID)
 		p.contest(env)
@@ -238,7 +238,7 @@ func (p *process) contest(env algo.Env) {
 // ◆ Without this rule, processes that know the higher epoch cannot follow the leader.
 func (p *process) raiseEpochIfBehind(env algo.Env) {
 	if p.phase == idle && p.isLeader() && p.leader.Epoch < p.epoch && p.bumps < maxBumps {
-		env.Note("bumps its epoch: epoch %d is known", uint64(p.epoch))
+		env.Note("raises its epoch above %d", uint64(p.epoch))
 		p.bumpEpoch(env)
 	}
 }
@@ -296,7 +296,7 @@ func (p *process) repeatCoordinator(env algo.Env) {
 // ◆ The sources have no such processes. Without this rule, the process would lead anyway, or
 // wait forever.
 func (p *process) waitIneligible(env algo.Env) {
-	env.Note("finds nobody to lead")
+	env.Note("is not eligible and waits")
 	p.announceVacancy(env)
 	p.phase = waiting
 	p.updateMonitored(env)

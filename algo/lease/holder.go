@@ -47,7 +47,7 @@ func (n *node) startDrain(env algo.Env) {
 // and the lease expires.
 func (n *node) handleDrainTimeout(env algo.Env) {
 	if n.workRunning {
-		env.Note("renews its lease no more, although its work has not returned")
+		env.Note("stops renewing its lease: the Lead callback is still running")
 		env.StopTimer(timerRenew)
 		return
 	}
@@ -77,7 +77,7 @@ func (n *node) handOver(env algo.Env) {
 func (n *node) handleDeadline(env algo.Env, t algo.Timer) {
 	switch {
 	case t == requestTimer(n.leaseRequest):
-		env.Note("has not heard of a majority for the time of its lease")
+		env.Note("has not heard from a majority for the duration of its lease")
 		n.loseLease(env)
 	case n.stage == requesting:
 		n.backOff(env)

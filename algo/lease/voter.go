@@ -42,19 +42,19 @@ func (n *node) handleAsk(env algo.Env, from algo.NodeID, m Ask) {
 func (n *node) denialReason(from algo.NodeID, m Ask) string {
 	switch {
 	case n.stage >= requesting:
-		return "it stands itself"
+		return "it is a candidate or leads itself"
 	case m.View.OlderThan(n.view.Stamp()):
-		return "that one counts by an older view"
+		return "the sender has an older view"
 	case m.For != n.options.Duration:
-		return "that is for another time than its own"
+		return "the sender has a different lease duration"
 	case m.Ballot > 0 && (m.Ballot < n.ballot || m.Ballot == n.ballot && n.vote != from):
-		return "that ballot is over"
+		return "the ballot has ended"
 	case n.grant.active && n.grant.to != from:
-		return "it has promised another"
+		return "it has granted the lease to another"
 	case m.Holds, n.grant.active && n.grant.ballot == m.Ballot:
 		return "" // it may be no longer eligible, and hand over
 	case !n.view.MayLead(from), !n.grant.active && !n.isFreeFor(from):
-		return "it has another nominee, or that one may not lead"
+		return "it has another nominee, or the sender is not eligible"
 	}
 	return ""
 }

@@ -44,7 +44,7 @@ func (p *process) handleRingChange(env algo.Env, lostLeader bool) {
 	if !p.updateSuccessor(env) && !lostLeader {
 		return
 	}
-	env.Note("has %s for its successor", p.successor)
+	env.Note("has new successor %s", p.successor)
 	if lostLeader || !p.isIdle() {
 		p.startElection(env)
 	} else {
@@ -80,7 +80,7 @@ func (p *process) replyOutcome(env algo.Env, from algo.NodeID) {
 // election informs it. If this process already participates in one, that election does.
 func (p *process) handleStaleToken(env algo.Env) {
 	if !p.participating {
-		env.Note("hears of an older epoch")
+		env.Note("receives a token of an older epoch")
 		p.startElection(env)
 	}
 }
@@ -103,7 +103,7 @@ func (p *process) recordToken(m Election) bool {
 // process has forgotten the tokens that it has seen.
 func (p *process) forward(env algo.Env, m algo.Message, hops uint32) {
 	if uint64(hops) >= 2*uint64(p.view.Len()) {
-		env.Note("drops what went round twice")
+		env.Note("drops a message after two rounds")
 		return
 	}
 	p.send(env, m)
@@ -164,7 +164,7 @@ func (p *process) canFollow(l algo.Leader) bool {
 // has started a newer election already. This rule also holds while views differ.
 func (p *process) rejectOutcome(env algo.Env, l algo.Leader) {
 	if !l.Vacant() && !p.view.MayLead(l.ID) {
-		env.Note("does not follow %s, which may not lead", l.ID)
+		env.Note("does not follow %s, which is not eligible", l.ID)
 		p.participating = false
 		return
 	}
@@ -177,11 +177,11 @@ func (p *process) rejectOutcome(env algo.Env, l algo.Leader) {
 func (p *process) reportFailedElection(env algo.Env) {
 	switch predecessor := p.view.At((p.view.Index(p.self) + p.view.Len() - 1) % p.view.Len()); {
 	case !p.best.ID.IsZero():
-		algo.Miss(env, p.best.ID, "sent its token round and does not lead")
+		algo.Miss(env, p.best.ID, "sent its token around but did not become leader")
 	case len(p.seen) == 1: // only this process
-		algo.Miss(env, predecessor.ID, "passed no token on")
+		algo.Miss(env, predecessor.ID, "forwarded no token")
 	default:
-		algo.Miss(env, p.successor, "has the token of this node, which did not come back")
+		algo.Miss(env, p.successor, "has the token of this node, which did not return")
 	}
 }
 

@@ -194,9 +194,9 @@ func (p *process) handleElection(env algo.Env, m Election) {
 	case m.Epoch == p.epoch && m.ID == p.self:
 		p.handleOwnToken(env)
 	case p.recordToken(m):
-		env.Note("has passed the token of %s already", m.ID)
+		env.Note("has already seen the ring token of %s", m.ID)
 	case p.isObsolete(m):
-		env.Note("takes the token of %s, which is suspected or late", m.ID)
+		env.Note("removes the ring token of %s, which is suspected or late", m.ID)
 		p.startElection(env)
 	case m.candidate().Compare(p.asCandidate()) > 0:
 		// Chang and Roberts 1979: a larger ID is passed on.

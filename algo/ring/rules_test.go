@@ -537,9 +537,9 @@ func TestFailedElectionReportsUnresponsivePeer(t *testing.T) {
 		happens func(s *host.Solo)
 		want    string
 	}{
-		"no token arrived":           {func(*host.Solo) {}, "misses n1, which passed no token on"},
-		"the token of n1 arrived":    {func(s *host.Solo) { s.Hears(1, token(7, 1, 1)) }, "misses n3, which has the token of this node, which did not come back"},
-		"those of n3 and n4 arrived": {func(s *host.Solo) { s.Hears(1, token(7, 3, 1)); s.Hears(1, token(7, 4, 1)) }, "misses n4, which sent its token round and does not lead"},
+		"no token arrived":           {func(*host.Solo) {}, "misses n1, which forwarded no token"},
+		"the token of n1 arrived":    {func(s *host.Solo) { s.Hears(1, token(7, 1, 1)) }, "misses n3, which has the token of this node, which did not return"},
+		"those of n3 and n4 arrived": {func(s *host.Solo) { s.Hears(1, token(7, 3, 1)); s.Hears(1, token(7, 4, 1)) }, "misses n4, which sent its token around but did not become leader"},
 	} {
 		s := alone(2, viewOf(4))
 		s.Start(6)

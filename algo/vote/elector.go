@@ -83,7 +83,7 @@ func (s *server) handleElect(env algo.Env, from algo.NodeID, m Elect) {
 	}
 	switch {
 	case s.isLeader():
-		env.Note("is missed by %s", from)
+		env.Note("replies to %s, which timed out on it", from)
 		s.sendLead(env, from) // ◆ the sender does not know the leader, or no longer hears it
 	case s.leaderKnown():
 	case next && !isVoting:

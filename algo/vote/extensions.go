@@ -80,7 +80,7 @@ func (s *server) endWindow(env algo.Env) {
 	for other := range s.view.Others(s.self) {
 		_, hasClaim := slices.BinarySearchFunc(s.elector.slate, other, compareClaimant)
 		if !first && !hasClaim {
-			algo.Miss(env, other, "asked for no election, and does not lead")
+			algo.Miss(env, other, "requested no election and does not lead")
 		}
 		if (askAll || !hasClaim) && !s.suspected.Has(other) {
 			env.Send(other, algo.Repeat{Message: s.ownClaim(true)})
@@ -111,7 +111,7 @@ func (s *server) tryVote(env algo.Env) bool {
 	}
 	choice := s.pickCandidate()
 	if choice.IsZero() {
-		env.Note("finds nobody to vote for")
+		env.Note("finds no candidate to vote for")
 		return false
 	}
 	s.castVote(env, s.current.round+1, choice)
@@ -190,9 +190,9 @@ func (s *server) countFailedRound(env algo.Env) {
 	for other := range s.view.Others(s.self) {
 		switch {
 		case other == choice:
-			algo.Miss(env, other, "got the vote of this node and does not lead")
+			algo.Miss(env, other, "got the vote of this node but did not become leader")
 		case choice == s.self && !s.current.tally.Has(other):
-			algo.Miss(env, other, "gave no vote")
+			algo.Miss(env, other, "did not vote")
 		}
 	}
 }
@@ -251,7 +251,7 @@ func (s *server) Suspect(env algo.Env, peer algo.NodeID) {
 		s.dropClaims()
 		s.closeEarly(env)
 	case lost, !s.leaderKnown() && peer == s.current.vote:
-		env.Note("suspects %s, which leads or should", peer)
+		env.Note("suspects %s, which leads or got its vote", peer)
 		s.requestRound(env)
 	}
 	s.checkQuorum(env)

@@ -21,7 +21,7 @@ func (s *server) Reconfigure(env algo.Env, view algo.View) {
 	s.dropClaims()
 	switch {
 	case s.adoptView():
-		env.Note("learns from the view that somebody leads in term %d", uint64(view.Stamp().Epoch))
+		env.Note("learns from the view that term %d has a leader", uint64(view.Stamp().Epoch))
 		s.stepDown(env)
 		startOver = true
 	case !s.leader.Vacant() && !view.MayLead(s.leader.ID):

@@ -514,8 +514,8 @@ func TestNoRoundWithoutMajority(t *testing.T) {
 	windowEnds := driver.Event{Kind: driver.EventExpire, Timer: timerWindow}
 	for range 3 {
 		s.Hears(1, Elect{Round: 7, Term: 1, Msg: 9, Leader: n(1)}) // it still requests the round
-		expect(t, "the window", unresponsive(s.Machine.Step(windowEnds)), "n3 asked for no election, and does not lead; "+
-			"n4 asked for no election, and does not lead; n5 asked for no election, and does not lead")
+		expect(t, "the window", unresponsive(s.Machine.Step(windowEnds)), "n3 requested no election and does not lead; "+
+			"n4 requested no election and does not lead; n5 requested no election and does not lead")
 	}
 	if got := s.Machine.Stable(); got != (algo.Stable{Epoch: 6}) {
 		t.Errorf("it saves %v", got)
@@ -540,12 +540,12 @@ func TestVoterReportsUnresponsivePeers(t *testing.T) {
 	s := alone(2, viewOf(5), Defaults(timing))
 	s.Start(6)
 	round(t, s, 10, 1)
-	expect(t, "having voted for n1", unresponsive(s.Machine.Step(pauseEnds)), "n1 got the vote of this node and does not lead")
+	expect(t, "having voted for n1", unresponsive(s.Machine.Step(pauseEnds)), "n1 got the vote of this node but did not become leader")
 	s = alone(1, viewOf(5), Defaults(timing))
 	s.Start(6)
 	for _, from := range []int{2, 3, 4, 5} {
 		s.Hears(from, Elect{Round: 10})
 	}
 	s.Hears(3, Vote{10})
-	expect(t, "having voted for itself", unresponsive(s.Machine.Step(pauseEnds)), "n2 gave no vote; n4 gave no vote; n5 gave no vote")
+	expect(t, "having voted for itself", unresponsive(s.Machine.Step(pauseEnds)), "n2 did not vote; n4 did not vote; n5 did not vote")
 }

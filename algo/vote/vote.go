@@ -146,7 +146,7 @@ func (s *server) handleLead(env algo.Env, from algo.NodeID, m Lead) {
 		env.Note("does not follow %s, which it suspects", from)
 		return
 	case !s.view.MayLead(from):
-		env.Note("does not follow %s, which may not lead", from)
+		env.Note("does not follow %s, which is not eligible", from)
 		return
 	}
 	s.recordLead(env, leadInfo{m.Term, m.Msg, from})
@@ -159,7 +159,7 @@ func (s *server) Expire(env algo.Env, t algo.Timer) {
 	}
 	switch t {
 	case timerWatch:
-		env.Note("misses its leader")
+		env.Note("times out on its leader")
 		s.loseLeader(env)
 	case timerWindow:
 		s.endWindow(env)
@@ -169,7 +169,7 @@ func (s *server) Expire(env algo.Env, t algo.Timer) {
 	case timerLead:
 		s.broadcastLead(env, true)
 	case timerQuorum:
-		env.Note("has not heard of a majority for too long")
+		env.Note("has not heard from a majority for too long")
 		s.loseLeader(env)
 	}
 	s.updateMonitored(env)

@@ -31,7 +31,7 @@ func TestFaultyMemberIsReportedUnresponsive(t *testing.T) {
 		e := w.node(i).engine
 		since, vacant, alone := e.Vacancy()
 		missed := e.Unresponsive(id(5))
-		if since > 100*ms || !vacant || alone || missed.Number < 3 || missed.Text() != "misses "+id(5).String()+", which answered and does not lead" {
+		if since > 100*ms || !vacant || alone || missed.Number < 3 || missed.Text() != "misses "+id(5).String()+", which answered but did not become leader" {
 			t.Errorf("n%d: vacant %v since %v, alone %v, %q %d times", i, vacant, since, alone, missed.Text(), missed.Number)
 		}
 	}
