@@ -98,8 +98,8 @@ func (s *server) endWindow(env algo.Env) {
 }
 
 // awaitClaims waits d for claims, and records the number of repeated requests.
-func (s *server) awaitClaims(env algo.Env, asked uint8, d time.Duration) {
-	s.elector.retries = asked
+func (s *server) awaitClaims(env algo.Env, retries uint8, d time.Duration) {
+	s.elector.retries = retries
 	s.setTimer(env, timerWindow, d, d)
 }
 
@@ -121,9 +121,9 @@ func (s *server) tryVote(env algo.Env) bool {
 // adoptRound enters a round without a vote, and so leaves the earlier ones.
 //
 // ◆ The sender of a request for the next round may have voted in this one, and then follows no
-// leader of an earlier one. So no server stays behind, not even a leader: servers in different
-// rounds never elect a leader together. A campaign does the same, so that the current leader
-// becomes obsolete to each server that receives the request.
+// leader of an earlier one. With this rule, no server stays behind, not even a leader. Without it,
+// servers in different rounds would never elect a leader together. A campaign uses the same rule,
+// so that the current leader becomes obsolete to each server that receives the request.
 func (s *server) adoptRound(round algo.Epoch) {
 	s.current = roundState{round: round}
 	s.elector.state, s.elector.slate = watching, nil
