@@ -273,7 +273,7 @@ func (n *Node) keepsPromise(ctx context.Context, saved []algo.Message) bool {
 	var promised time.Duration
 	for _, record := range saved {
 		if kept, ok := record.(engine.SavedState); ok && n.config.Lease.IsOff() && strings.HasSuffix(kept.Algorithm, lease.Suffix) {
-			promised = lease.Promised(kept.Extra)
+			promised = lease.GrantedFor(kept.Extra)
 		}
 	}
 	if promised > 0 {

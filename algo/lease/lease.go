@@ -126,7 +126,7 @@ func (e innerEnv) Announce(l algo.Leader) { e.n.nominee = l }
 // member still leads, this node follows it without waiting for a renewal.
 func (n *node) Start(env algo.Env, view algo.View, saved algo.Stable) {
 	n.view, n.ballot, n.vote = view, saved.Epoch, saved.Vote
-	if granted := Promised(saved.Extra); granted > 0 && !(n.options.TrustEvidence && saved.Vote == n.self) {
+	if granted := GrantedFor(saved.Extra); granted > 0 && !(n.options.TrustEvidence && saved.Vote == n.self) {
 		n.grantDuration = max(granted, n.options.Duration)
 		n.grant = grant{active: true, to: saved.Vote, ballot: saved.Epoch}
 		env.SetTimer(timerGrant, n.grantDuration, n.grantDuration)
@@ -286,9 +286,9 @@ func (n *node) Stable() algo.Stable {
 	return algo.Stable{Epoch: n.ballot, Vote: n.vote, Extra: strconv.FormatInt(int64(n.grantDuration), 10)}
 }
 
-// Promised returns the maximum time for which the grant in the saved Extra can last, or 0 if
+// GrantedFor returns the maximum time for which the grant in the saved Extra can last, or 0 if
 // Extra is not from a lease. A member that starts without a lease must wait for that time first.
-func Promised(extra string) time.Duration {
+func GrantedFor(extra string) time.Duration {
 	kept, _, _ := strings.Cut(extra, " ") // earlier versions appended the state of the inner algorithm
 	duration, _ := strconv.ParseInt(kept, 10, 64)
 	return time.Duration(duration)
