@@ -31,7 +31,7 @@ func (s *Set) Remove(id NodeID) bool {
 	return found
 }
 
-// Keep removes all elements that o does not contain.
-func (s *Set) Keep(o Set) {
+// Retain removes all elements that o does not contain.
+func (s *Set) Retain(o Set) {
 	*s = slices.DeleteFunc(*s, func(id NodeID) bool { return !o.Has(id) })
 }

@@ -21,11 +21,11 @@ func TestSetIsSorted(t *testing.T) {
 	if !s.Remove(id(2)) || s.Remove(id(2)) || s.Has(id(2)) || !s.Has(id(3)) {
 		t.Errorf("2 was not removed once: %v", s)
 	}
-	s.Keep(algo.Set{id(3), id(4)})
+	s.Retain(algo.Set{id(3), id(4)})
 	if want := (algo.Set{id(3)}); !slices.Equal(s, want) {
 		t.Errorf("kept: %v, want %v", s, want)
 	}
-	if s.Keep(nil); len(s) != 0 || s.Has(id(3)) {
+	if s.Retain(nil); len(s) != 0 || s.Has(id(3)) {
 		t.Errorf("kept of nobody: %v", s)
 	}
 }

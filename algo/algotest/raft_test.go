@@ -228,7 +228,7 @@ func (r *raft) monitor(env algo.Env) {
 	if !r.isLeader() && !r.leader.Vacant() {
 		watched = algo.Set{r.leader.ID}
 	}
-	r.suspected.Keep(watched)
+	r.suspected.Retain(watched)
 	env.Monitor(watched...)
 }
 

@@ -80,7 +80,7 @@ func (p *process) updateMonitored(env algo.Env) {
 	if !p.leader.Vacant() && !p.isLeader() {
 		monitored.Add(p.leader.ID)
 	}
-	p.suspected.Keep(monitored) // the detector also forgets its suspicion of the others
+	p.suspected.Retain(monitored) // the detector also forgets its suspicion of the others
 	env.Monitor(monitored...)
 }
 

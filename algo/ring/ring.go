@@ -294,7 +294,7 @@ func (p *process) updateSuccessor(env algo.Env) (changed bool) {
 		}
 		next = p.view.Successor(next)
 	}
-	p.suspected.Keep(monitored) // the detector also forgets its suspicion of the others
+	p.suspected.Retain(monitored) // the detector also forgets its suspicion of the others
 	env.Monitor(monitored...)
 	changed = next != p.successor
 	p.successor = next

@@ -285,7 +285,7 @@ func (s *server) updateMonitored(env algo.Env) {
 		return
 	}
 	s.monitored = monitored
-	s.suspected.Keep(monitored) // the detector also forgets its suspicion of the others
+	s.suspected.Retain(monitored) // the detector also forgets its suspicion of the others
 	env.Monitor(monitored...)
 }
 

@@ -193,7 +193,7 @@ func (p *process) updateMonitored(env algo.Env) {
 	if last != p.self {
 		monitored.Add(last)
 	}
-	p.failed.Keep(monitored) // contract: the detector also forgets its suspicion of the others
+	p.failed.Retain(monitored) // contract: the detector also forgets its suspicion of the others
 	env.Monitor(monitored...)
 }
 
