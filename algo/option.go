@@ -22,17 +22,17 @@ type OptionCheck struct {
 	mistakes []error
 }
 
-// Want lists an option. Unless ok, it adds an error: the option is got and should be want.
-func (c *OptionCheck) Want(ok bool, option, got, want string) {
-	c.want(ok, Setting{Name: option, Value: got}, want)
+// Require lists an option. Unless ok, it adds an error: the option is got and should be want.
+func (c *OptionCheck) Require(ok bool, option, got, want string) {
+	c.require(ok, Setting{Name: option, Value: got}, want)
 }
 
-// WantLocal is like Want, for an option in which members may differ.
-func (c *OptionCheck) WantLocal(ok bool, option, got, want string) {
-	c.want(ok, Setting{Name: option, Value: got, Local: true}, want)
+// RequireLocal is like Require, for an option in which members may differ.
+func (c *OptionCheck) RequireLocal(ok bool, option, got, want string) {
+	c.require(ok, Setting{Name: option, Value: got, Local: true}, want)
 }
 
-func (c *OptionCheck) want(ok bool, setting Setting, want string) {
+func (c *OptionCheck) require(ok bool, setting Setting, want string) {
 	if !slices.Contains(c.settings, setting) {
 		c.settings = append(c.settings, setting)
 	}
@@ -43,7 +43,7 @@ func (c *OptionCheck) want(ok bool, setting Setting, want string) {
 
 // Bool lists an option for which both values are valid.
 func (c *OptionCheck) Bool(option string, got bool) {
-	c.Want(true, option, strconv.FormatBool(got), "")
+	c.Require(true, option, strconv.FormatBool(got), "")
 }
 
 // Duration checks that got is above zero, not too long, and at least minimum, which errors call
@@ -58,7 +58,7 @@ func (c *OptionCheck) Duration(option string, got time.Duration, name string, mi
 	case got < minimum:
 		want = "at least " + name + " (" + minimum.String() + ")"
 	}
-	c.Want(want == "", option, got.String(), want)
+	c.Require(want == "", option, got.String(), want)
 }
 
 // Err returns all errors, each a [*SettingError], or nil.

@@ -40,9 +40,9 @@ func TestOptionCheck(t *testing.T) {
 
 func TestOptionCheckReportsAllErrors(t *testing.T) {
 	c := algo.OptionCheck{Algorithm: "x"}
-	c.Want(true, "a", "1", "1")
-	c.Want(false, "b", "2", "3")
-	c.Want(false, "c", "4", "5")
+	c.Require(true, "a", "1", "1")
+	c.Require(false, "b", "2", "3")
+	c.Require(false, "c", "4", "5")
 	err := c.Err()
 	if want := "x.b is 2, want 3\nx.c is 4, want 5"; err == nil || err.Error() != want {
 		t.Errorf("it says %v, want %s", err, want)

@@ -21,7 +21,7 @@ const instantRedials = 10
 func Check(t algo.Timing) error {
 	c := algo.OptionCheck{Algorithm: "timing"}
 	require := func(ok bool, field string, got time.Duration, require string) {
-		c.Want(ok, field, got.String(), require)
+		c.Require(ok, field, got.String(), require)
 	}
 	require(t.Heartbeat >= minInterval && t.Heartbeat <= maxDuration/ttlIntervals, "heartbeat", t.Heartbeat,
 		"from "+minInterval.String()+" to "+(maxDuration/ttlIntervals).String())

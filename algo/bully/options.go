@@ -63,7 +63,7 @@ func describe(o Options, c *algo.OptionCheck) algo.Spec {
 	c.Duration("answer_timeout", o.AnswerTimeout, "the round trip", c.Timing.RoundTrip)
 	c.Duration("coordinator_timeout", o.CoordinatorTimeout, "answer_timeout", o.AnswerTimeout)
 	c.Duration("announce_interval", o.AnnounceInterval, "answer_timeout", o.AnswerTimeout)
-	c.Want(o.HeadStart >= 0 && o.HeadStart <= max(o.AnswerTimeout, 0), "head_start", o.HeadStart.String(),
+	c.Require(o.HeadStart >= 0 && o.HeadStart <= max(o.AnswerTimeout, 0), "head_start", o.HeadStart.String(),
 		"from 0 to answer_timeout ("+o.AnswerTimeout.String()+")")
 	c.Bool("skip_suspected", o.SkipSuspected)
 	return algo.Spec{

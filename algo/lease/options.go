@@ -82,18 +82,18 @@ func (o *Options) usableDuration() time.Duration {
 
 func (o *Options) check(c *algo.OptionCheck) {
 	c.Duration("duration", o.Duration, "", 0)
-	c.Want(o.Drift >= 0 && o.Drift <= 50, "drift", strconv.FormatInt(o.Drift, 10), "from 0 to 50 percent")
-	c.Want(o.Guard >= 0, "guard", o.Guard.String(), "not below 0")
+	c.Require(o.Drift >= 0 && o.Drift <= 50, "drift", strconv.FormatInt(o.Drift, 10), "from 0 to 50 percent")
+	c.Require(o.Guard >= 0, "guard", o.Guard.String(), "not below 0")
 	c.Duration("renew", o.Renew, "", 0)
-	c.WantLocal(true, "preempt", strconv.FormatBool(o.Preempt), "")
+	c.RequireLocal(true, "preempt", strconv.FormatBool(o.Preempt), "")
 	c.Bool("trusted_network", o.TrustedNetwork)
-	c.Want(!o.TrustEvidence || o.TrustedNetwork, "trust_evidence", strconv.FormatBool(o.TrustEvidence),
+	c.Require(!o.TrustEvidence || o.TrustedNetwork, "trust_evidence", strconv.FormatBool(o.TrustEvidence),
 		"false, or trusted_network as well: refusals carry no signature, and whoever can refuse for a member that lives makes two leaders")
 	if c.Err() != nil {
 		return
 	}
 	needed := minDuration(c.Timing, o.Renew)
-	c.Want(o.usableDuration() >= needed, "duration", o.Duration.String(), "more, so that of it "+needed.String()+" remain, and not "+o.usableDuration().String()+
+	c.Require(o.usableDuration() >= needed, "duration", o.Duration.String(), "more, so that of it "+needed.String()+" remain, and not "+o.usableDuration().String()+
 		", with a drift of "+strconv.FormatInt(o.Drift, 10)+" % and a guard of "+o.Guard.String()+
 		": the longer one of three renewals (each "+o.Renew.String()+") with a round trip ("+c.Timing.RoundTrip.String()+
 		"), and of the timeout ("+c.Timing.Timeout.String()+") with two")
