@@ -82,7 +82,7 @@ for --seeds above 1: algorithm, first_seed, seeds (how many were run), failed (h
 of them), failures (a list of objects: seed, violations, command, for scenarios error
 where something did not hold, and for storms scenario), messages; for scenarios the
 scenario; and for storms crashes, known (how many seeds have shown each fault that is
-known, see docs/guarantees.md), healed_median_ms and healed_most_ms (of the seeds that
+known, see docs/verification.md), healed_median_ms and healed_most_ms (of the seeds that
 did not fail; null if all did) and bound_ms.
 
 A line of --trace is an object: at (in nanoseconds), node, kind, and what the kind has:

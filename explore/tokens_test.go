@@ -8,7 +8,7 @@ import (
 	"github.com/elect-go/elect/explore"
 )
 
-// docs/guarantees.md says so of each, under "What must happen once".
+// docs/verification.md says so of each, under "What the searches found".
 func TestWhereTokensGoBack(t *testing.T) {
 	for _, test := range []struct {
 		algorithm string
