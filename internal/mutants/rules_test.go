@@ -36,9 +36,9 @@ var sections = []struct{ folder, title string }{
 const pageIntroduction = `# Rules
 
 This page lists the rules of the protocols: of the algorithms, the lease, the membership, the failure detector, the
-order of save and send, the store, the fencing gate, the watchdog, the limits on connections without credentials, and identities.
-For each rule there is a mutant, which is the code without that rule, and a test that fails with the mutant. So the
-tests catch a change that removes a rule.
+order of save and send, the store, the fencing gate, the watchdog, the limits on connections without credentials, and
+identities. For each rule there is a mutant, which is the code without that rule, and a test that fails with the
+mutant. So the tests catch a change that removes a rule.
 
 A mutant is a diff in ` + "`internal/mutants/testdata`" + `. This command applies one and runs its tests:
 
