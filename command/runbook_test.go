@@ -98,7 +98,7 @@ func (m *machines) start(at string, args []string, then string) {
 	if then == "" {
 		return
 	}
-	require.Equal(m.t, "says that it was removed, and stops", then)
+	require.Equal(m.t, "stops as removed", then)
 	require.Equal(m.t, statusFailed, p.status(m.t), p.stderr.text())
 	require.Contains(m.t, p.stderr.text(), "this node was removed from the cluster")
 	require.NotContains(m.t, p.stderr.text(), "msg=leading")
@@ -248,8 +248,8 @@ func TestMembersThatWereNotRecoveredAreRemoved(t *testing.T) {
 		d$ elect recover --data /var/lib/elect --survivor d
 		d$ elect node --name d --listen 10.0.0.4:7400 --data /var/lib/elect --algorithm vote --join 10.0.0.1:7400
 		d$ elect status 10.0.0.4:7400        # d leads d
-		c$ elect node --name c --listen 10.0.0.3:7400 --data /var/lib/elect --algorithm vote  # says that it was removed, and stops
-		b$ elect node --name b --listen 10.0.0.2:7400 --data /var/lib/elect --algorithm vote  # says that it was removed, and stops
+		c$ elect node --name c --listen 10.0.0.3:7400 --data /var/lib/elect --algorithm vote  # stops as removed
+		b$ elect node --name b --listen 10.0.0.2:7400 --data /var/lib/elect --algorithm vote  # stops as removed
 		d$ elect status 10.0.0.4:7400        # d leads d
 	`)
 }

@@ -16,7 +16,6 @@ import (
 var knownLong = map[string]int{
 	"../CHANGELOG.md": 1,
 	"../README.md":    51,
-	"operations.md":   216,
 	"protocol.md":     126,
 	"scenarios.md":    11, // the help of elect sim
 }
