@@ -14,10 +14,8 @@ import (
 
 // knownLong has the documents that break the rules, with the number of lines and cells that do. A number may only fall.
 var knownLong = map[string]int{
-	"../CHANGELOG.md": 1,
-	"../README.md":    51,
-	"protocol.md":     126,
-	"scenarios.md":    11, // the help of elect sim
+	"protocol.md":  126,
+	"scenarios.md": 11, // the help of elect sim
 }
 
 const (
