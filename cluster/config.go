@@ -124,7 +124,7 @@ type Config struct {
 	// queue in front of it. The program provides the queue, because only the program knows when to write the rest.
 	Logger *slog.Logger
 	// Trace is called with everything that happens at this node, on its loop: it must not block. Times are since
-	// Started.
+	// Started. The first event is trace.Ready.
 	Trace func(trace.Event)
 	// Registry has the algorithms that the word Algorithm can select: those of package builtin.
 	Registry algo.Registry

@@ -15,6 +15,7 @@ import (
 	"github.com/elect-go/elect/internal/engine"
 	"github.com/elect-go/elect/internal/membership"
 	"github.com/elect-go/elect/internal/untrusted"
+	"github.com/elect-go/elect/trace"
 	"github.com/elect-go/elect/transport"
 )
 
@@ -29,6 +30,7 @@ const settleTime = time.Millisecond
 func (n *Node) loop(ctx context.Context) error {
 	timer := time.NewTimer(0)
 	defer timer.Stop()
+	n.trace(trace.Ready, n.local.String())
 	n.perform(n.engine.Start(n.now()))
 	over, stops := ctx.Done(), false
 	for n.failed == nil && !stops {
@@ -181,6 +183,9 @@ func (n *Node) save(records []algo.Message) error {
 	saved := make(chan error, 1)
 	go func() { saved <- n.records.save(records...) }()
 	err := n.beatUntil(saved)
+	if err == nil {
+		n.trace(trace.Saved, "")
+	}
 	s := saveTime{began: n.slowest.Load().began}
 	s.took = max(time.Since(s.began), 1)
 	n.saves, n.saving = n.saves+1, n.saving+s.took
@@ -208,6 +213,13 @@ func (n *Node) beatUntil(saved <-chan error) error {
 		}
 	}
 	return <-saved
+}
+
+// trace reports an event that the engine does not see.
+func (n *Node) trace(kind trace.Kind, text string) {
+	if n.config.Trace != nil {
+		n.config.Trace(trace.Event{At: n.now(), Node: n.self.ID, Kind: kind, Format: text})
+	}
 }
 
 // saveTime is when a save began, and how long it took; 0 if it has not ended.

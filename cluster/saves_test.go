@@ -1,12 +1,15 @@
 package cluster_test
 
 import (
+	"errors"
+	"slices"
 	"testing"
 	"testing/synctest"
 	"time"
 
 	"github.com/elect-go/elect/cluster"
 	"github.com/elect-go/elect/internal/testkit"
+	"github.com/elect-go/elect/trace"
 	"github.com/stretchr/testify/require"
 )
 
@@ -70,5 +73,32 @@ func TestLeadershipLostToASlowSave(t *testing.T) {
 		f.agree("n4", 10*time.Second) // of the highest priority
 		require.NotEmpty(t, leader.log.Lines("leads no more", cluster.ErrExpired.Error(), "save=", "lease=960ms"))
 		require.NotEmpty(t, leader.log.Lines("slow save", "took=2s", "lease=960ms"))
+	})
+}
+
+// TestTraceTellsWhenNodeIsReadyAndSaved has the trace of a node begin with its address, and tell when each save is durable.
+func TestTraceTellsWhenNodeIsReadyAndSaved(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := newFleet(t)
+		s := newHooked()
+		s.set(func([]string) error {
+			testkit.Pass(100 * time.Millisecond)
+			return nil
+		})
+		f.stores["n1"] = s
+		var events []trace.Event
+		n := f.start(1, withTrace(func(e trace.Event) { events = append(events, e) }))
+		f.agree("n1", bound)
+		s.set(func([]string) error { return errors.New("no more room") })
+		require.ErrorIs(t, n.Campaign(t.Context()), cluster.ErrSave)
+		<-n.done
+		delete(f.live, "n1")
+		require.Equal(t, trace.Ready, events[0].Kind)
+		require.Equal(t, addrOf(1), events[0].Text())
+		saves := slices.DeleteFunc(events, func(e trace.Event) bool { return e.Kind != trace.Save && e.Kind != trace.Saved })
+		require.Len(t, saves, 3)
+		require.Equal(t, trace.Saved, saves[1].Kind)
+		require.Equal(t, 100*time.Millisecond, saves[1].At-saves[0].At)
+		require.Equal(t, trace.Save, saves[2].Kind, "which has failed")
 	})
 }

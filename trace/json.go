@@ -2,6 +2,8 @@ package trace
 
 import (
 	"encoding/json"
+	"errors"
+	"fmt"
 	"io"
 	"time"
 
@@ -22,9 +24,9 @@ import (
 //	epoch    number   start, save, crash, restart: as it was saved
 //	leader   object   announce: epoch: a number; id: a string like node, empty for a vacancy
 //	view     number   view: the number of the view
-//	text     string   drop, suspect, trust, note: why
+//	text     string   drop, suspect, trust, note: why; ready: the address; lost: how many
 //
-// A JSON is not safe for concurrent use.
+// A JSON is not safe for concurrent use. [ParseJSON] reads a line.
 type JSON struct {
 	// Names, when set, returns the name of a node, or nothing.
 	Names func(algo.NodeID) string
@@ -55,14 +57,59 @@ type line struct {
 }
 
 type message struct {
-	Kind   string       `json:"kind"`
-	Body   algo.Message `json:"body"`
-	Repeat bool         `json:"repeat,omitempty"`
+	Kind   string `json:"kind"`
+	Body   any    `json:"body"`
+	Repeat bool   `json:"repeat,omitempty"`
 }
 
 type leader struct {
 	Epoch algo.Epoch `json:"epoch"`
 	ID    string     `json:"id"`
+}
+
+// ReadMessage is a message of a trace that was read.
+type ReadMessage struct {
+	Name string // its kind
+	Body json.RawMessage
+}
+
+// Kind returns the kind of the message.
+func (m ReadMessage) Kind() string { return m.Name }
+
+// MarshalJSON returns the body, so that a JSON writes the message as it was read.
+func (m ReadMessage) MarshalJSON() ([]byte, error) { return m.Body.MarshalJSON() }
+
+// ParseJSON reads a line of a JSON without Names. The message of the event is a [ReadMessage].
+func ParseJSON(data []byte) (Event, error) {
+	var body json.RawMessage
+	var epoch algo.Epoch
+	var led leader
+	sent := message{Body: &body}
+	l := line{Message: &sent, Epoch: &epoch, Leader: &led}
+	if err := json.Unmarshal(data, &l); err != nil {
+		return Event{}, fmt.Errorf("trace: %w", err)
+	}
+	e := Event{At: l.At, Kind: l.Kind, Timer: l.Timer, Until: l.Until, Epoch: epoch, Number: l.View, Format: l.Text}
+	e.Leader.Epoch = led.Epoch
+	if err := errors.Join(parseID(&e.Node, l.Node), parseID(&e.Peer, l.Peer), parseID(&e.Leader.ID, led.ID)); err != nil {
+		return Event{}, fmt.Errorf("trace: %w", err)
+	}
+	switch read := (ReadMessage{Name: sent.Kind, Body: body}); {
+	case sent.Kind == "":
+	case sent.Repeat:
+		e.Message = algo.Repeat{Message: read}
+	default:
+		e.Message = read
+	}
+	return e, nil
+}
+
+// parseID reads an ID; an empty text is none.
+func parseID(id *algo.NodeID, text string) (err error) {
+	if text != "" {
+		*id, err = algo.ParseNodeID(text)
+	}
+	return err
 }
 
 // Event writes one event. After an error of the writer it does nothing: see Err.

@@ -50,6 +50,49 @@ func TestJSONLines(t *testing.T) {
 	}
 }
 
+// What was read writes the same line again.
+func TestParseJSONReadsWhatJSONWrites(t *testing.T) {
+	n1, n2 := algo.NodeID{15: 1}, algo.NodeID{15: 2}
+	var first, again strings.Builder
+	for _, e := range []trace.Event{
+		{At: time.Millisecond, Node: n1, Kind: trace.Send, Peer: n2, Message: ballot{n1, 7}},
+		{Node: n1, Kind: trace.Deliver, Peer: n2, Message: algo.Repeat{Message: ballot{n1, 7}}},
+		{Node: n1, Kind: trace.SetTimer, Timer: "answer", Until: 5},
+		{Node: n1, Kind: trace.Save, Epoch: 4},
+		{Node: n1, Kind: trace.Announce, Leader: algo.Leader{Epoch: 3, ID: n2}},
+		{Node: n1, Kind: trace.View, Number: 9},
+		{Node: n1, Kind: trace.Lost, Format: "%d events, 100%%", Args: []any{7}},
+	} {
+		first.Reset()
+		trace.NewJSON(&first).Event(e)
+		read, err := trace.ParseJSON([]byte(first.String()))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if e.Message != nil && (read.Message.Kind() != "ballot" || read.Peer != n2) {
+			t.Errorf("read %+v of %s", read, first.String())
+		}
+		again.Reset()
+		trace.NewJSON(&again).Event(read)
+		if first.String() != again.String() {
+			t.Errorf("read %s, wrote %s", first.String(), again.String())
+		}
+	}
+}
+
+func TestParseJSONRejects(t *testing.T) {
+	for _, text := range []string{"", "no event", `{"at":"soon"}`, `{"node":"n1"}`, `{"leader":{"id":"n1"}}`} {
+		if e, err := trace.ParseJSON([]byte(text)); err == nil {
+			t.Errorf("%q is read as %+v", text, e)
+		}
+	}
+	for _, text := range []string{`{}`, `{"message":null,"epoch":null,"leader":null}`, `{"message":{"body":null}}`} {
+		if e, err := trace.ParseJSON([]byte(text)); err != nil || e.Message != nil || e.Epoch != 0 || !e.Leader.Vacant() {
+			t.Errorf("%q is read as %+v, %v, want nothing", text, e, err)
+		}
+	}
+}
+
 type broken struct{ writes int }
 
 var errBroken = errors.New("no more room")

@@ -26,6 +26,7 @@ const (
 	Suspect  Kind = "suspect"  // the detector takes Peer for dead; Text is its evidence
 	Trust    Kind = "trust"    // the detector takes that back
 	Save     Kind = "save"     // Stable state of Epoch was handed to the store
+	Saved    Kind = "saved"    // the store has what it was handed last; live nodes only
 	Announce Kind = "announce" // Leader is whom this node follows
 	View     Kind = "view"     // the membership changed; Number is the view's
 	Note     Kind = "note"     // the algorithm says why, in Text
@@ -33,6 +34,8 @@ const (
 	Restart  Kind = "restart"  // the node came back with what it had saved
 	Pause    Kind = "pause"    // the process of the node was stopped
 	Resume   Kind = "resume"   // and continued
+	Ready    Kind = "ready"    // the node runs, and listens at the address in Text; live nodes only
+	Lost     Kind = "lost"     // events are missing here, as Text says: the output was too slow
 )
 
 // Event is one thing that happened at one node. Which fields count follows from
