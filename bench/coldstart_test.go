@@ -48,7 +48,7 @@ func BenchmarkColdStart(b *testing.B) {
 			up, all := sample.Milliseconds(agreed), sample.Milliseconds(total)
 			reportMS(b, up)
 			b.ReportMetric(all.Median, "from-start-p50-ms")
-			b.Logf("from when the last of 5 was up (its own stamp, when its loop answered first) until all had announced one leader: %v", inWords(up))
+			b.Logf("from when the last of 5 was up (its own stamp, when its loop began) until all had announced one leader: %v", inWords(up))
 			b.Logf("from before the first process was started: %v; load average now %s", inWords(all), machine.LoadAverage())
 		})
 	}

@@ -19,6 +19,8 @@ import (
 	"github.com/elect-go/elect/internal/fleet"
 	"github.com/elect-go/elect/internal/sample"
 	"github.com/elect-go/elect/internal/testkit"
+	"github.com/elect-go/elect/sim"
+	"github.com/elect-go/elect/trace"
 )
 
 // detectorCases are all conditions and timeouts, with a timeout that grows after mistakes,
@@ -168,34 +170,38 @@ func restBeside(ctx context.Context, config fleet.Config, span time.Duration) (q
 func (w *witness) mistakes(from, to int64) []time.Duration {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	began := make(map[[2]string]int64) // by who suspects, and whom
+	type pair struct {
+		node string
+		peer algo.NodeID
+	}
+	began := make(map[pair]int64) // of suspicions
 	var all []time.Duration
-	ends := func(who [2]string, at int64) {
-		since, suspects := began[who]
+	ends := func(key pair, at int64) {
+		since, suspects := began[key]
 		if suspects && at > from && since < to {
 			all = append(all, time.Duration(min(at, to)-max(since, from)))
 		}
-		delete(began, who)
+		delete(began, key)
 	}
 	for i, e := range w.events {
-		who := [2]string{w.nodes[i], e.Peer}
+		key, at := pair{w.nodes[i], e.Peer}, int64(e.At)
 		switch {
-		case e.What == fleet.Suspect:
-			if _, already := began[who]; !already {
-				began[who] = e.At
+		case e.Kind == trace.Suspect:
+			if _, already := began[key]; !already {
+				began[key] = at
 			}
-		case e.What == fleet.Trust:
-			ends(who, e.At)
-		case e.What == fleet.Leader && e.Peer != "":
+		case e.Kind == trace.Trust:
+			ends(key, at)
+		case e.Kind == trace.Announce && !e.Leader.Vacant():
 			for of := range began {
-				if of[0] == who[0] {
-					ends(of, e.At)
+				if of.node == key.node {
+					ends(of, at)
 				}
 			}
 		}
 	}
-	for who := range began {
-		ends(who, to)
+	for key := range began {
+		ends(key, to)
 	}
 	slices.Sort(all)
 	return all
@@ -285,17 +291,17 @@ func TestWitnessMeasuresMistakes(t *testing.T) {
 	var w witness
 	for _, e := range []struct {
 		node string
-		fleet.Event
+		trace.Event
 	}{
-		{"n1", fleet.Event{At: 5, What: fleet.Suspect, Peer: "c"}}, // before
-		{"n1", fleet.Event{At: 12, What: fleet.Trust, Peer: "c"}},
-		{"n1", fleet.Event{At: 20, What: fleet.Suspect, Peer: "c"}},
-		{"n2", fleet.Event{At: 21, What: fleet.Suspect, Peer: "c"}},
-		{"n1", fleet.Event{At: 27, What: fleet.Trust, Peer: "c"}},
-		{"n3", fleet.Event{At: 30, What: fleet.Suspect, Peer: "c"}},
-		{"n3", fleet.Event{At: 33, What: fleet.Leader}}, // a vacancy
-		{"n3", fleet.Event{At: 34, What: fleet.Leader, Peer: "b"}},
-		{"n1", fleet.Event{At: 60, What: fleet.Suspect, Peer: "c"}}, // after
+		{"n1", trace.Event{At: 5, Kind: trace.Suspect, Peer: sim.ID(3)}}, // before
+		{"n1", trace.Event{At: 12, Kind: trace.Trust, Peer: sim.ID(3)}},
+		{"n1", trace.Event{At: 20, Kind: trace.Suspect, Peer: sim.ID(3)}},
+		{"n2", trace.Event{At: 21, Kind: trace.Suspect, Peer: sim.ID(3)}},
+		{"n1", trace.Event{At: 27, Kind: trace.Trust, Peer: sim.ID(3)}},
+		{"n3", trace.Event{At: 30, Kind: trace.Suspect, Peer: sim.ID(3)}},
+		{"n3", trace.Event{At: 33, Kind: trace.Announce}}, // a vacancy
+		{"n3", trace.Event{At: 34, Kind: trace.Announce, Leader: algo.Leader{Epoch: 1, ID: sim.ID(2)}}},
+		{"n1", trace.Event{At: 60, Kind: trace.Suspect, Peer: sim.ID(3)}}, // after
 	} {
 		w.see(e.node, e.Event)
 	}

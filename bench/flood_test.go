@@ -33,6 +33,7 @@ import (
 	"github.com/elect-go/elect/internal/bench/machine"
 	"github.com/elect-go/elect/internal/fleet"
 	"github.com/elect-go/elect/internal/wire"
+	"github.com/elect-go/elect/trace"
 )
 
 // floods are attacks on the leader: by a host without credentials, by processes that may ask for the status, and by a
@@ -167,19 +168,19 @@ func benchmarkFlood(b *testing.B, config fleet.Config, kind floodKind, span time
 
 	changes, suspicions, text := 0, 0, ""
 	for _, e := range seen.since(start) {
-		if e.node == "n1" || e.Peer == nodes.States()[0].ID {
+		if e.node == "n1" || e.Peer.String() == nodes.States()[0].ID {
 			continue // the member that was restarted
 		}
 		switch {
-		case e.What == fleet.Suspect:
+		case e.Kind == trace.Suspect:
 			suspicions++
-		case e.What == fleet.Leader && e.Peer != "" && e.Peer != leader.ID:
+		case e.Kind == trace.Announce && !e.Leader.Vacant() && e.Leader.ID.String() != leader.ID:
 			changes++
 		default:
 			continue
 		}
 		if changes+suspicions <= 5 {
-			text += fmt.Sprintf("\n%s after %v: %s of %s, epoch %d", e.node, time.Duration(e.At-start), e.What, e.Peer, e.Epoch)
+			text += "\n" + e.after(start)
 		}
 	}
 	b.ReportMetric(float64(changes), "leader-changes")

@@ -13,13 +13,14 @@ import (
 	"github.com/elect-go/elect/internal/bench/theory"
 	"github.com/elect-go/elect/internal/fleet"
 	"github.com/elect-go/elect/internal/store"
+	"github.com/elect-go/elect/trace"
 )
 
 // local is a cluster of live nodes in this process, n1 to nN, on sockets of the loopback, which
 // keep what they save in memory. Of an algorithm that heeds priorities the last is the highest.
 type local struct {
 	nodes   []*cluster.Node // n1 first
-	see     func(node string, e fleet.Event)
+	see     func(node string, e trace.Event)
 	stop    context.CancelFunc
 	running sync.WaitGroup
 
@@ -35,7 +36,7 @@ type nodeOption func(l *local, node string, socket net.Listener, c *cluster.Conf
 // startLocal starts n nodes with one list of members. What they say of leaders
 // goes to see, if that is set.
 func startLocal(ctx context.Context, registry algo.Registry, config cluster.Config, n int,
-	see func(node string, e fleet.Event), with ...nodeOption,
+	see func(node string, e trace.Event), with ...nodeOption,
 ) (_ *local, err error) {
 	running, stop := context.WithCancel(context.WithoutCancel(ctx))
 	l := &local{see: see, stop: stop, last: time.Now()}
@@ -86,14 +87,14 @@ func (l *local) run(ctx context.Context, node *cluster.Node) {
 	l.running.Go(func() {
 		for s := range node.Watch(ctx) {
 			if !s.At.IsZero() { // else it is before the first election
-				l.hear(name, fleet.Event{At: clock.Stamp(s.At), What: fleet.Leader, Name: s.Leader.Name, Epoch: uint64(s.Leader.Epoch), Leads: s.Leads})
+				l.hear(name, trace.Event{At: time.Duration(clock.Stamp(s.At)), Kind: trace.Announce, Leader: algo.Leader{Epoch: s.Leader.Epoch, ID: s.Leader.ID}})
 			}
 		}
 	})
 }
 
 // hear takes what a node did or said.
-func (l *local) hear(name string, e fleet.Event) {
+func (l *local) hear(name string, e trace.Event) {
 	if l.see != nil {
 		l.see(name, e)
 	}
@@ -103,7 +104,7 @@ func (l *local) hear(name string, e fleet.Event) {
 	if now.Sub(l.last) > lost {
 		l.flying = 0
 	}
-	l.last, l.flying = now, l.flying+map[string]int{fleet.Send: 1, fleet.Deliver: -1}[e.What]
+	l.last, l.flying = now, l.flying+map[trace.Kind]int{trace.Send: 1, trace.Deliver: -1}[e.Kind]
 }
 
 // statuses returns those of all nodes, by name.

@@ -16,6 +16,7 @@ import (
 	"github.com/elect-go/elect/internal/bench/fault"
 	"github.com/elect-go/elect/internal/bench/theory"
 	"github.com/elect-go/elect/internal/fleet"
+	"github.com/elect-go/elect/trace"
 )
 
 // crashCases are those in which the leader is killed, and its kernel shows that at once: of
@@ -139,20 +140,20 @@ func (p *fleetNodes) settle(ctx context.Context, above uint64) (uint64, error) {
 func (p *fleetNodes) close() error { return fault.End(p.fleet) }
 
 // aStep is longer than an algorithm takes for one event.
-const aStep = int64(time.Millisecond)
+const aStep = time.Millisecond
 
 // departure is when a message leaves that is the first of events: at the end of the save
 // that comes of the same step, if there is one, and else when it was sent.
-func departure(events []fleet.Event) int64 {
+func departure(events []trace.Event) time.Duration {
 	sent := events[0].At
-	for _, e := range events[1:] {
-		switch e.What {
-		case fleet.Save:
-			if begin := e.At - e.Took; begin >= sent && begin-sent < aStep {
-				return e.At
+	for i, e := range events {
+		switch {
+		case e.Kind == trace.Save && e.At-sent < aStep:
+			if saved := slices.IndexFunc(events[i:], func(e trace.Event) bool { return e.Kind == trace.Saved }); saved > 0 {
+				return events[i+saved].At
 			}
 			return sent
-		case fleet.Deliver:
+		case e.Kind == trace.Deliver, e.Kind == trace.Save, e.Kind == trace.Saved:
 			return sent // another step
 		}
 	}

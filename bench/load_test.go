@@ -17,6 +17,7 @@ import (
 	"github.com/elect-go/elect/internal/bench/fault"
 	"github.com/elect-go/elect/internal/bench/machine"
 	"github.com/elect-go/elect/internal/fleet"
+	"github.com/elect-go/elect/trace"
 )
 
 // BenchmarkLoad counts the elections that nothing called for while threads of another
@@ -38,12 +39,12 @@ func BenchmarkLoad(b *testing.B) {
 // witness keeps what nodes report about leaders and suspicions.
 type witness struct {
 	mu     sync.Mutex
-	events []fleet.Event
+	events []trace.Event
 	nodes  []string // who reported each
 }
 
-func (w *witness) see(node string, e fleet.Event) {
-	if e.What != fleet.Leader && e.What != fleet.Suspect && e.What != fleet.Trust {
+func (w *witness) see(node string, e trace.Event) {
+	if e.Kind != trace.Announce && e.Kind != trace.Suspect && e.Kind != trace.Trust {
 		return
 	}
 	w.mu.Lock()
@@ -57,16 +58,16 @@ func (w *witness) between(from, to int64) (changes, suspicions int, text string)
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	for i, e := range w.events {
-		if e.At < from || e.At >= to {
+		if at := int64(e.At); at < from || at >= to {
 			continue
 		}
-		switch e.What {
-		case fleet.Leader:
+		switch e.Kind {
+		case trace.Announce:
 			changes++
-		case fleet.Suspect:
+		case trace.Suspect:
 			suspicions++
 		}
-		text += fmt.Sprintf("\n%s after %v: %s of %s, epoch %d", w.nodes[i], time.Duration(e.At-from), e.What, e.Peer, e.Epoch)
+		text += "\n" + reportedEvent{w.nodes[i], e}.after(from)
 	}
 	return changes, suspicions, text
 }
@@ -74,7 +75,16 @@ func (w *witness) between(from, to int64) (changes, suspicions int, text string)
 // reportedEvent is an event and the node that reported it.
 type reportedEvent struct {
 	node string
-	fleet.Event
+	trace.Event
+}
+
+// after says what happened how long after a time.
+func (e reportedEvent) after(from int64) string {
+	about := e.Peer
+	if e.Kind == trace.Announce {
+		about = e.Leader.ID
+	}
+	return fmt.Sprintf("%s after %v: %s of %s, epoch %d", e.node, e.At-time.Duration(from), e.Kind, about, e.Leader.Epoch)
 }
 
 // since returns the events from a time on.
@@ -82,7 +92,7 @@ func (w *witness) since(from int64) (all []reportedEvent) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	for i, e := range w.events {
-		if e.At >= from {
+		if int64(e.At) >= from {
 			all = append(all, reportedEvent{w.nodes[i], e})
 		}
 	}

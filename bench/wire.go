@@ -99,7 +99,7 @@ type wired struct {
 	n        int
 	registry algo.Registry
 	journal  *journal
-	left     func(events []fleet.Event) int64 // see flights
+	left     func(events []trace.Event) time.Duration // see flights
 	spec     algo.Spec
 }
 
@@ -126,9 +126,9 @@ func (c wireCase) start(ctx context.Context, registry algo.Registry, n int, with
 // noted has a node's messages journaled.
 func (w *wired) noted(l *local, node string, _ net.Listener, c *cluster.Config) {
 	clock, kinds := fleet.NewStamper(), election.Kinds(w.spec)
-	c.Trace = func(t trace.Event) {
-		if e, counts := note(t, kinds); counts {
-			e.At = clock.Stamp(time.Now())
+	c.Trace = func(e trace.Event) {
+		if isOfElection(e, kinds) {
+			e.At = time.Duration(clock.Stamp(time.Now()))
 			l.hear(node, e)
 		}
 	}
@@ -181,7 +181,7 @@ type wireRound struct {
 	// Flights are how long each message took, one way: from the sender's transport to the
 	// receiver's loop.
 	Flights []time.Duration
-	notes   map[string][]fleet.Event
+	notes   map[string][]trace.Event
 	// Turnaround is from the first message of the election until the last node knew, by
 	// their own stamps; zero where nobody changed its mind. In T the theory says Multiple.
 	Turnaround time.Duration
@@ -280,17 +280,16 @@ func (w *wired) simulated(ctx context.Context, row theory.Row, e theory.Election
 	if err != nil {
 		return counted{}, err
 	}
-	var notes []fleet.Event
+	var notes []trace.Event
 	kinds := election.Kinds(w.spec)
-	o.Trace = func(t trace.Event) {
-		if e, counts := note(t, kinds); counts {
-			e.At = int64(t.At)
+	o.Trace = func(e trace.Event) {
+		if isOfElection(e, kinds) {
 			notes = append(notes, e)
 		}
 	}
 	r, err := election.Simulate(ctx, o)
-	before := func(e fleet.Event) bool { return e.At < int64(r.Began) }
-	return count(map[string][]fleet.Event{simulator: slices.DeleteFunc(notes, before)}), err
+	before := func(e trace.Event) bool { return e.At < r.Began }
+	return count(map[string][]trace.Event{simulator: slices.DeleteFunc(notes, before)}), err
 }
 
 // values is r by metric: what it cost, and, where anybody changed its mind, how long it took.

@@ -2,16 +2,17 @@ package bench
 
 import (
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/elect-go/elect/internal/fleet"
+	"github.com/elect-go/elect/trace"
 )
 
 func TestWitnessCountsWhatFallsIntoTheTime(t *testing.T) {
 	var w witness
-	for at, what := range []string{fleet.Leader, fleet.Suspect, fleet.Leader, fleet.Save, fleet.Trust, fleet.Suspect, fleet.Leader} {
-		w.see("n1", fleet.Event{At: int64(at), What: what})
+	for at, kind := range []trace.Kind{trace.Announce, trace.Suspect, trace.Announce, trace.Save, trace.Trust, trace.Suspect, trace.Announce} {
+		w.see("n1", trace.Event{At: time.Duration(at), Kind: kind})
 	}
 	changes, suspicions, text := w.between(1, 6)
 	require.Equal(t, 1, changes)

@@ -13,6 +13,7 @@ import (
 
 	"github.com/elect-go/elect/internal/fleet"
 	"github.com/elect-go/elect/internal/testkit"
+	"github.com/elect-go/elect/trace"
 )
 
 // The procedure of docs/operations.md with real processes: all are stopped, the word is
@@ -27,14 +28,15 @@ func TestTheAlgorithmOfAClusterCanBeChanged(t *testing.T) {
 	var mu sync.Mutex
 	newest := make(map[string]uint64) // epoch, by node
 	var wrong []string
-	follow := func(node string, e fleet.Event) {
+	follow := func(node string, e trace.Event) {
 		mu.Lock()
 		defer mu.Unlock()
-		if e.What == fleet.Leader && e.Peer != "" {
-			if e.Epoch < newest[node] {
-				wrong = append(wrong, node+" goes back from epoch "+strconv.FormatUint(newest[node], 10)+" to "+strconv.FormatUint(e.Epoch, 10))
+		if e.Kind == trace.Announce && !e.Leader.Vacant() {
+			epoch := uint64(e.Leader.Epoch)
+			if epoch < newest[node] {
+				wrong = append(wrong, node+" goes back from epoch "+strconv.FormatUint(newest[node], 10)+" to "+strconv.FormatUint(epoch, 10))
 			}
-			newest[node] = e.Epoch
+			newest[node] = epoch
 		}
 	}
 	word("bully")

@@ -25,6 +25,8 @@ import (
 	"github.com/elect-go/elect/internal/bench/election"
 	"github.com/elect-go/elect/internal/fleet"
 	"github.com/elect-go/elect/internal/testkit"
+	"github.com/elect-go/elect/sim"
+	"github.com/elect-go/elect/trace"
 )
 
 var chaosSeed = flag.Uint64("chaosseed", 0, "the seed of the faults; 0: one that is printed")
@@ -167,42 +169,43 @@ type history struct {
 	oneLeaderPerEpoch bool
 
 	mu            sync.Mutex
-	ids           map[string]string // of each node, since its first life
-	epochs        map[string]uint64 // the highest that each has announced
-	led           map[uint64]string // who led in an epoch
+	ids           map[string]algo.NodeID // of each node, since its first life
+	epochs        map[string]uint64      // the highest that each has announced
+	led           map[uint64]string      // who led in an epoch
 	announcements int
 	wrong         []string
 }
 
 func newHistory() *history {
-	return &history{ids: map[string]string{}, epochs: map[string]uint64{}, led: map[uint64]string{}}
+	return &history{ids: map[string]algo.NodeID{}, epochs: map[string]uint64{}, led: map[uint64]string{}}
 }
 
-func (h *history) add(node string, e fleet.Event) {
+func (h *history) add(node string, e trace.Event) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	switch e.What {
-	case fleet.Ready:
-		if before := cmp.Or(h.ids[node], e.ID); before != e.ID {
-			h.wrongs("%s was %s and is %s", node, before, e.ID)
+	switch e.Kind {
+	case trace.Ready:
+		if before := cmp.Or(h.ids[node], e.Node); before != e.Node {
+			h.wrongs("%s was %s and is %s", node, before, e.Node)
 		}
-		h.ids[node] = e.ID
-	case fleet.Leader:
-		if e.Peer == "" {
-			return // a vacancy: to the application it has no epoch
+		h.ids[node] = e.Node
+	case trace.Announce:
+		if e.Leader.Vacant() {
+			return // to the application it has no epoch
 		}
+		epoch := uint64(e.Leader.Epoch)
 		h.announcements++
-		if e.Epoch < h.epochs[node] {
-			h.wrongs("%s goes back from epoch %d to %d", node, h.epochs[node], e.Epoch)
+		if epoch < h.epochs[node] {
+			h.wrongs("%s goes back from epoch %d to %d", node, h.epochs[node], epoch)
 		}
-		h.epochs[node] = e.Epoch
-		if !e.Leads {
+		h.epochs[node] = epoch
+		if !fleet.Leads(e) {
 			return
 		}
-		if other := cmp.Or(h.led[e.Epoch], node); h.oneLeaderPerEpoch && other != node {
-			h.wrongs("%s and %s lead in epoch %d", other, node, e.Epoch)
+		if other := cmp.Or(h.led[epoch], node); h.oneLeaderPerEpoch && other != node {
+			h.wrongs("%s and %s lead in epoch %d", other, node, epoch)
 		}
-		h.led[e.Epoch] = node
+		h.led[epoch] = node
 	}
 }
 
@@ -214,16 +217,17 @@ func (h *history) wrongs(format string, args ...any) {
 func TestHistory(t *testing.T) {
 	h := newHistory()
 	h.oneLeaderPerEpoch = true
-	leads := func(node string, epoch uint64) {
-		h.add(node, fleet.Event{What: fleet.Leader, Epoch: epoch, Leads: true, Peer: node})
+	n1, n2, copied := sim.ID(1), sim.ID(2), sim.ID(3)
+	follows := func(node string, id algo.NodeID, epoch algo.Epoch, leader algo.NodeID) {
+		h.add(node, trace.Event{Kind: trace.Announce, Node: id, Leader: algo.Leader{Epoch: epoch, ID: leader}})
 	}
-	h.add("n1", fleet.Event{What: fleet.Ready, ID: "a"})
-	leads("n1", 2)
-	leads("n1", 3)
-	h.add("n2", fleet.Event{What: fleet.Leader, Epoch: 3, Peer: "n1"})
+	h.add("n1", trace.Event{Kind: trace.Ready, Node: n1})
+	follows("n1", n1, 2, n1)
+	follows("n1", n1, 3, n1)
+	follows("n2", n2, 3, n1)
 	require.Empty(t, h.wrong)
-	leads("n2", 3)
-	h.add("n1", fleet.Event{What: fleet.Ready, ID: "b"})
-	h.add("n1", fleet.Event{What: fleet.Leader, Epoch: 1, Peer: "n2"})
-	require.Equal(t, "n1 and n2 lead in epoch 3; n1 was a and is b; n1 goes back from epoch 3 to 1", strings.Join(h.wrong, "; "))
+	follows("n2", n2, 3, n2)
+	h.add("n1", trace.Event{Kind: trace.Ready, Node: copied})
+	follows("n1", copied, 1, n2)
+	require.Equal(t, fmt.Sprintf("n1 and n2 lead in epoch 3; n1 was %s and is %s; n1 goes back from epoch 3 to 1", n1, copied), strings.Join(h.wrong, "; "))
 }

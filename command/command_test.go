@@ -95,7 +95,7 @@ func TestUsageErrorsSayWhatIsWanted(t *testing.T) {
 		}},
 		{"demo --option answer_timeout=1ns", []string{"--option answer_timeout is 1ns, want at least the round trip (200ms)"}},
 		{"node", []string{`listen is "", want host:port`}},
-		{"node --events x --listen 127.0.0.1:0", []string{`unknown command "x"`}},
+		{"node --stdin x --listen 127.0.0.1:0", []string{`unknown command "x"`}},
 		{"node --config /no/such/file", []string{"open /no/such/file", "See 'elect node --help'"}},
 		{"node --listen a --peer b --members c --priority 4294967296 --name / --log xml --log-level loud", []string{
 			`--listen is "a"`, `--peer: join[0] is "b"`, `--members: members[0] is "c"`, "--members is set beside join", "--priority is 4294967296",

@@ -20,9 +20,15 @@ import (
 	"github.com/elect-go/elect/internal/watchdog"
 )
 
+// nodeFlags are the flags of a node that are not in its configuration.
+type nodeFlags struct {
+	trace string
+	stdin bool
+}
+
 func (p *program) newNode() *cobra.Command {
 	from := source{table: p.fields, ownsProcess: p.ownsProcess}
-	var events bool
+	var flags nodeFlags
 	cmd := &cobra.Command{
 		Use:   "node",
 		Short: "Run one member of a cluster",
@@ -51,20 +57,28 @@ environment, the environment the file. 'elect config example' shows all fields,
 With a file, SIGHUP has it read again. A node that runs takes over log_level, priority,
 meta and, without a quorum, members; what else has changed is named in the log and needs
 a restart. If anything is wrong nothing changes. Without a file SIGHUP stops the node
-like SIGTERM.`,
+like SIGTERM.
+
+A line of --trace is an object, as of 'elect sim --trace': at (in nanoseconds of the
+monotonic clock of the machine), node (its id), kind, and what the kind has. Beside what is
+in simulations there are ready (text: the address), saved (the save before is durable) and
+lost (text: how many events are missing here). Heartbeats, repeats, timers and messages of
+the membership are left out. --stdin is for a program that starts nodes, and must not
+leave them behind.`,
 		Example: `  elect node --listen 10.0.0.1:7400 --data /var/lib/elect --members 10.0.0.1:7400,10.0.0.2:7400,10.0.0.3:7400
   elect node --listen 10.0.0.1:7400 --data /var/lib/elect --bootstrap
   elect node --listen 10.0.0.2:7400 --data /var/lib/elect --join 10.0.0.1:7400
   elect node --listen 10.0.0.1:7400 --lease=off --members 10.0.0.1:7400,10.0.0.2:7400
   elect node --config /etc/elect.yaml --log json
+  elect node --config /etc/elect.yaml --trace /var/log/elect.jsonl
   ELECT_TIMING_PRESET=wan elect node --config /etc/elect.yaml --bully-head-start 500ms`,
 		Args: cobra.NoArgs,
-		RunE: func(cmd *cobra.Command, _ []string) error { return runNode(cmd, &from, events) },
+		RunE: func(cmd *cobra.Command, _ []string) error { return runNode(cmd, &from, flags) },
 	}
 	from.registerFile(cmd.Flags())
 	from.register(cmd.Flags())
-	cmd.Flags().BoolVar(&events, "events", false, "")
-	_ = cmd.Flags().MarkHidden("events") // for a fleet: see runWatched
+	cmd.Flags().StringVar(&flags.trace, "trace", "", "add what happens to this `file`, a JSON object a line; - is standard output")
+	cmd.Flags().BoolVar(&flags.stdin, "stdin", false, "stop when standard input ends; a line campaign on it calls for an election")
 	return cmd
 }
 
@@ -116,23 +130,35 @@ func stopped(ctx context.Context, err error) error {
 	return err
 }
 
-func runNode(cmd *cobra.Command, from *source, events bool) error {
+func runNode(cmd *cobra.Command, from *source, flags nodeFlags) error {
 	ctx, r, stop, err := begin(cmd, from)
 	if err != nil {
 		return err
 	}
 	defer stop()
 	s := r.running
-	if events {
-		return runWatched(ctx, s, r.log, r)
-	}
 	s.Config.Logger = r.log
+	var t tracer
+	if flags.trace != "" {
+		if err := t.open(flags.trace); err != nil {
+			return err
+		}
+		defer t.close(r.log)
+		s.Config.Trace = t.see
+	}
 	n, err := newNode(ctx, s)
 	if err != nil {
 		return err
 	}
 	warnOfUnknown(r.log, s)
 	defer r.attach(ctx, n)()
+	t.node = n
+	if flags.stdin {
+		go func() {
+			obey(ctx, cmd.InOrStdin(), n)
+			stop()
+		}()
+	}
 	return run(ctx, s, n, r.log)
 }
 

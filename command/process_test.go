@@ -26,6 +26,7 @@ import (
 	"github.com/elect-go/elect/cluster"
 	"github.com/elect-go/elect/internal/fleet"
 	"github.com/elect-go/elect/internal/testkit"
+	"github.com/elect-go/elect/trace"
 )
 
 // patience ends a test that hangs. It is no bound on what a slow machine may take.
@@ -322,7 +323,7 @@ func statusOf(t *testing.T, args ...string) string {
 }
 
 // runFleet runs real nodes until they agree.
-func runFleet(t *testing.T, nodes int, events func(string, fleet.Event), args ...string) *fleet.Fleet {
+func runFleet(t *testing.T, nodes int, events func(string, trace.Event), args ...string) *fleet.Fleet {
 	t.Helper()
 	f, err := fleet.New(within(t), fleet.Config{
 		Command: []string{os.Args[0]}, Env: childEnv, Nodes: nodes, Hosts: fleet.Loopback(nodes), Args: args, OnEvent: events,
@@ -416,11 +417,11 @@ func TestAfterSIGCONTAllNameOneLeaderAndNoElectionFollows(t *testing.T) {
 	var settled atomic.Int64 // when all had agreed
 	settled.Store(math.MaxInt64)
 	elections := make(chan string, 1)
-	f := runFleet(t, 3, func(node string, e fleet.Event) {
-		calls := e.What == fleet.Leader || e.What == fleet.Send && e.Kind == "election"
-		if calls && e.At > settled.Load() {
+	f := runFleet(t, 3, func(node string, e trace.Event) {
+		calls := e.Kind == trace.Announce || e.Kind == trace.Send && e.Message.Kind() == "election"
+		if calls && int64(e.At) > settled.Load() {
 			select {
-			case elections <- node + " " + e.What + " " + e.Kind + e.Name:
+			case elections <- node + " " + string(e.Kind):
 			default: // one is enough to fail
 			}
 		}

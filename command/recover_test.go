@@ -17,6 +17,7 @@ import (
 	"github.com/elect-go/elect/algo"
 	"github.com/elect-go/elect/internal/fleet"
 	"github.com/elect-go/elect/internal/testkit"
+	"github.com/elect-go/elect/trace"
 )
 
 // Three of five are killed for good. One of the other two becomes the only member, leads within the bound, and no
@@ -32,16 +33,16 @@ func TestALostMajorityIsRecovered(t *testing.T) {
 			var mu sync.Mutex
 			var ready, elected int64 // of the survivor
 			var led []string         // since it is recovered
-			f := runFleet(t, 5, func(node string, e fleet.Event) {
+			f := runFleet(t, 5, func(node string, e trace.Event) {
 				history.add(node, e)
 				mu.Lock()
 				defer mu.Unlock()
 				switch {
-				case e.What == fleet.Ready:
-					ready, elected, led = e.At, 0, nil
-				case e.What == fleet.Leader && e.Peer != "":
-					elected = e.At
-					if e.Leads {
+				case e.Kind == trace.Ready:
+					ready, elected, led = int64(e.At), 0, nil
+				case e.Kind == trace.Announce && !e.Leader.Vacant():
+					elected = int64(e.At)
+					if fleet.Leads(e) {
 						led = append(led, node)
 					}
 				}

@@ -16,6 +16,7 @@ import (
 	"github.com/elect-go/elect/cluster/operator"
 	"github.com/elect-go/elect/internal/fleet"
 	"github.com/elect-go/elect/internal/testkit"
+	"github.com/elect-go/elect/trace"
 )
 
 // startCopy runs a node on what is in a folder, at an address of its own beside members, and returns what it says
@@ -59,11 +60,11 @@ func TestACopiedOrRestoredFolder(t *testing.T) {
 	t.Parallel()
 	var mu sync.Mutex
 	var elections []string
-	f := runFleet(t, 3, func(node string, e fleet.Event) {
-		if e.What == fleet.Leader || e.What == fleet.Send && (e.Kind == "election" || e.Kind == "coordinator") {
+	f := runFleet(t, 3, func(node string, e trace.Event) {
+		if e.Kind == trace.Announce || e.Kind == trace.Send && (e.Message.Kind() == "election" || e.Message.Kind() == "coordinator") {
 			mu.Lock()
 			defer mu.Unlock()
-			elections = append(elections, node+" "+e.What+" "+e.Kind+e.Name)
+			elections = append(elections, node+" "+string(e.Kind))
 		}
 	}, "--lease=off")
 	before := f.States()

@@ -5,6 +5,7 @@ import (
 	"sync"
 
 	"github.com/elect-go/elect/internal/fleet"
+	"github.com/elect-go/elect/trace"
 )
 
 // watch keeps what the nodes of a fleet write.
@@ -15,11 +16,11 @@ type watch struct {
 
 type seen struct {
 	node string
-	fleet.Event
+	trace.Event
 }
 
 // see is the OnEvent of a fleet.
-func (w *watch) see(node string, e fleet.Event) {
+func (w *watch) see(node string, e trace.Event) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.all = append(w.all, seen{node, e})
@@ -32,7 +33,7 @@ func (w *watch) restless(from int64) int {
 	defer w.mu.Unlock()
 	n := 0
 	for _, e := range w.all {
-		if e.At > from && (e.What == fleet.Leader || e.What == fleet.Suspect) {
+		if int64(e.At) > from && (e.Kind == trace.Announce || e.Kind == trace.Suspect) {
 			n++
 		}
 	}
@@ -60,11 +61,11 @@ func (w *watch) gaveUp(survivors []fleet.State, struck fleet.State, at int64) (f
 // gaveUpAt runs under mu.
 func (w *watch) gaveUpAt(node, struck string, at int64) int64 {
 	for _, e := range w.all {
-		if e.node != node || e.At < at {
+		if e.node != node || int64(e.At) < at {
 			continue
 		}
-		if e.What == fleet.Suspect && e.Peer == struck || e.What == fleet.Leader && e.Peer != "" && e.Peer != struck {
-			return e.At
+		if e.Kind == trace.Suspect && e.Peer.String() == struck || e.Kind == trace.Announce && !e.Leader.Vacant() && e.Leader.ID.String() != struck {
+			return int64(e.At)
 		}
 	}
 	return 0

@@ -2,33 +2,40 @@ package main
 
 import (
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
 	"github.com/elect-go/elect/internal/fleet"
+	"github.com/elect-go/elect/internal/host"
+	"github.com/elect-go/elect/trace"
 )
 
 func TestGaveUp(t *testing.T) {
-	event := func(at int64, node, what, peer string) seen {
-		return seen{node, fleet.Event{At: at, What: what, Peer: peer}}
+	event := func(at time.Duration, node string, kind trace.Kind, peer int) seen {
+		e := trace.Event{At: at, Kind: kind, Peer: host.ID(peer)}
+		if kind == trace.Announce && peer > 0 {
+			e.Leader = host.Leadership(1, peer)
+		}
+		return seen{node, e}
 	}
-	survivors := []fleet.State{{Name: "n1", ID: "1"}, {Name: "n2", ID: "2"}}
-	struck := fleet.State{Name: "n3", ID: "3"}
+	survivors := []fleet.State{{Name: "n1", ID: host.ID(1).String()}, {Name: "n2", ID: host.ID(2).String()}}
+	struck := fleet.State{Name: "n3", ID: host.ID(3).String()}
 	for _, test := range []struct {
 		name        string
 		all         []seen
 		first, last int64
 		missing     string
 	}{
-		{"both suspect", []seen{event(12, "n1", fleet.Suspect, "3"), event(15, "n2", fleet.Suspect, "3")}, 12, 15, ""},
+		{"both suspect", []seen{event(12, "n1", trace.Suspect, 3), event(15, "n2", trace.Suspect, 3)}, 12, 15, ""},
 		{"one follows another before it suspects", []seen{
-			event(12, "n1", fleet.Suspect, "3"), event(14, "n2", fleet.Leader, "1"), event(19, "n2", fleet.Suspect, "3")}, 12, 14, ""},
+			event(12, "n1", trace.Suspect, 3), event(14, "n2", trace.Announce, 1), event(19, "n2", trace.Suspect, 3)}, 12, 14, ""},
 		{"before the signal does not count", []seen{
-			event(9, "n1", fleet.Suspect, "3"), event(13, "n1", fleet.Suspect, "3"), event(11, "n2", fleet.Suspect, "3")}, 11, 13, ""},
-		{"another is suspected", []seen{event(12, "n1", fleet.Suspect, "3"), event(13, "n2", fleet.Suspect, "1")}, 0, 0, "n2"},
-		{"nobody is followed", []seen{event(12, "n1", fleet.Leader, ""), event(13, "n2", fleet.Suspect, "3")}, 0, 0, "n1"},
-		{"the struck one is followed", []seen{event(12, "n1", fleet.Leader, "3"), event(13, "n2", fleet.Suspect, "3")}, 0, 0, "n1"},
-		{"trust is no suspicion", []seen{event(12, "n1", fleet.Trust, "3"), event(13, "n2", fleet.Suspect, "3")}, 0, 0, "n1"},
+			event(9, "n1", trace.Suspect, 3), event(13, "n1", trace.Suspect, 3), event(11, "n2", trace.Suspect, 3)}, 11, 13, ""},
+		{"another is suspected", []seen{event(12, "n1", trace.Suspect, 3), event(13, "n2", trace.Suspect, 1)}, 0, 0, "n2"},
+		{"nobody is followed", []seen{event(12, "n1", trace.Announce, 0), event(13, "n2", trace.Suspect, 3)}, 0, 0, "n1"},
+		{"the struck one is followed", []seen{event(12, "n1", trace.Announce, 3), event(13, "n2", trace.Suspect, 3)}, 0, 0, "n1"},
+		{"trust is no suspicion", []seen{event(12, "n1", trace.Trust, 3), event(13, "n2", trace.Suspect, 3)}, 0, 0, "n1"},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			var w watch
@@ -48,8 +55,8 @@ func TestGaveUp(t *testing.T) {
 
 func TestRestless(t *testing.T) {
 	var w watch
-	for at, what := range []string{fleet.Leader, fleet.Ready, fleet.Leader, fleet.Suspect, fleet.Trust, fleet.Send, fleet.Save} {
-		w.see("n1", fleet.Event{At: int64(at), What: what})
+	for at, kind := range []trace.Kind{trace.Announce, trace.Ready, trace.Announce, trace.Suspect, trace.Trust, trace.Send, trace.Save} {
+		w.see("n1", trace.Event{At: time.Duration(at), Kind: kind})
 	}
 	require.Equal(t, 2, w.restless(1))
 	require.Equal(t, 0, w.restless(3))

@@ -47,10 +47,11 @@ var allowedImports = map[string]string{
 		internal/bench/theory internal/fleet internal/host internal/netlab internal/sample internal/store
 		sim trace golang.org/x/sys/unix`,
 
-	"internal/fleet internal/watchdog internal/netlab": "golang.org/x/sys/unix",
-	"internal/mutetest": "algo algo/bully algo/ring algo/vote",
-	"internal/testkit":  "algo internal/host",
-	"internal/config":   "algo algo/lease cluster internal/disk internal/mistake github.com/spf13/pflag go.yaml.in/yaml/v3",
+	"internal/fleet":                    "trace golang.org/x/sys/unix",
+	"internal/watchdog internal/netlab": "golang.org/x/sys/unix",
+	"internal/mutetest":                 "algo algo/bully algo/ring algo/vote",
+	"internal/testkit":                  "algo internal/host",
+	"internal/config":                   "algo algo/lease cluster internal/disk internal/mistake github.com/spf13/pflag go.yaml.in/yaml/v3",
 	"command": `algo algo/lease bench cluster cluster/operator explore internal/bench/report internal/bench/result internal/config internal/disk internal/engine
 		internal/fleet internal/watchdog internal/untrusted internal/lesson internal/logqueue internal/mistake internal/sample internal/scenario internal/store
 		internal/wire secure sim trace transport web github.com/coreos/go-systemd/v22/daemon github.com/spf13/cobra github.com/spf13/pflag golang.org/x/term`,

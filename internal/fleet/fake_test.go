@@ -7,10 +7,12 @@ import (
 	"net"
 	"os"
 	"slices"
-	"strconv"
 	"testing"
+	"time"
 
+	"github.com/elect-go/elect/algo"
 	"github.com/elect-go/elect/internal/fleet"
+	"github.com/elect-go/elect/trace"
 )
 
 // The tests run themselves again: as a node that only pretends, or as a program that
@@ -35,6 +37,9 @@ func flagOf(args []string, name string) string {
 	}
 	return ""
 }
+
+// idOf is the ID of a node that pretends.
+func idOf(name string) algo.NodeID { return algo.NodeID{15: byte(fleet.Number(name))} }
 
 // pretend is a node without an election: it says that it is ready, and takes whoever
 // connects. "--fault" has it fail in one way, on the node "--at".
@@ -61,18 +66,16 @@ func pretend(args []string) {
 		os.Exit(1)
 	}
 	stream := fleet.NewStream(os.Stdout)
-	stream.Emit(fleet.Event{
-		At: fleet.Now(), What: fleet.Ready, ID: "id-" + name, Name: name, Addr: l.Addr().String(),
-		Pid: os.Getpid(), Clock: fleet.Clock,
-	})
-	priority, _ := strconv.Atoi(flagOf(args, "--priority"))
-	stream.Emit(fleet.Event{At: fleet.Now(), What: fleet.Save, Took: int64(priority)})
+	report := func(kind trace.Kind, text string, m algo.Message) {
+		stream.Event(trace.Event{At: time.Duration(fleet.Now()), Node: idOf(name), Kind: kind, Format: text, Message: m})
+	}
+	report(trace.Ready, l.Addr().String(), nil)
 	switch fault {
 	case "garbage":
-		stream.Close()
+		_ = stream.Close()
 		fmt.Println("no event")
 	case "end":
-		stream.Close()
+		_ = stream.Close()
 		fmt.Fprintln(os.Stderr, "had enough")
 		os.Exit(4)
 	}
@@ -84,7 +87,7 @@ func pretend(args []string) {
 		}
 	}()
 	for lines := bufio.NewScanner(os.Stdin); lines.Scan(); {
-		stream.Emit(fleet.Event{At: fleet.Now(), What: fleet.Send, Kind: lines.Text()})
+		report(trace.Send, "", trace.ReadMessage{Name: lines.Text()})
 	}
 }
 

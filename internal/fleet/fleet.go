@@ -3,9 +3,9 @@
 // tests.
 //
 // Each node is a process of its own with its own data folder, on a free port of the
-// loopback. It writes what happens to it as lines of JSON (see [Event]), each with
-// the time at which it happened. The clock of these times is one that all processes
-// of the machine share, so neither the pipe nor the reader counts.
+// loopback. It writes its trace (elect node --trace), each event with the time at
+// which it happened. The clock of these times is one that all processes of the
+// machine share, so neither the pipe nor the reader counts.
 //
 // Nothing outlives a [Fleet]: neither a process nor a folder, also when a node
 // fails to start. Should the program that holds the fleet die without a word, its
@@ -27,6 +27,8 @@ import (
 	"strings"
 	"sync"
 	"time"
+
+	"github.com/elect-go/elect/trace"
 )
 
 // Config is what a fleet is made of.
@@ -51,7 +53,7 @@ type Config struct {
 	// StartTimeout bounds the time until a process says that it is ready: 10 s.
 	StartTimeout time.Duration
 	// OnEvent is called for every event, one at a time. It must not call the fleet.
-	OnEvent func(node string, e Event)
+	OnEvent func(node string, e trace.Event)
 }
 
 // Host is where a node runs.
@@ -99,7 +101,7 @@ func Number(name string) int {
 // logged is an event and who wrote it.
 type logged struct {
 	node string
-	Event
+	trace.Event
 }
 
 // New starts the nodes n1, n2, … in the order in which they are elected: the last
@@ -229,6 +231,9 @@ func (f *Fleet) Signal(name string, s Signal) (at int64, err error) {
 	}
 	return at, err
 }
+
+// Campaign is a line that a fleet writes to a node: its application calls for an election.
+const Campaign = "campaign"
 
 // Campaign has a node call for an election, as an application would. It returns when the
 // node was told.

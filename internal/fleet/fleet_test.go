@@ -68,7 +68,7 @@ func TestNodesAreNamedInTheOrderOfTheirPriorities(t *testing.T) {
 	seen := make(map[string]bool)
 	for i, s := range f.States() {
 		require.Equal(t, []string{"n1", "n2", "n3"}[i], s.Name)
-		require.Equal(t, "id-"+s.Name, s.ID)
+		require.Equal(t, idOf(s.Name).String(), s.ID)
 		require.Equal(t, fleet.Up, s.Life)
 		require.Positive(t, s.Pid)
 		require.Positive(t, s.Ready)

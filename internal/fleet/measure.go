@@ -5,6 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"time"
+
+	"github.com/elect-go/elect/trace"
 )
 
 // Failover is how a fleet went on after its leader was taken away. Survivors are the
@@ -146,29 +148,34 @@ func measure(s *Strike, states []State, leader State, log []logged) Failover {
 		}
 	}
 	var suspected, sent int64 // the first of each
+	saving := make(map[string]int64)
 	first := func(t *int64, at int64) {
 		if *t == 0 || at < *t {
 			*t = at
 		}
 	}
 	for _, e := range log {
-		if !survivors[e.node] || e.At < s.At {
+		at := int64(e.At)
+		if !survivors[e.node] || at < s.At {
 			continue
 		}
-		switch e.What {
-		case Suspect:
-			if e.Peer == s.Leader.ID {
-				first(&suspected, e.At)
+		switch e.Kind {
+		case trace.Suspect:
+			if e.Peer.String() == s.Leader.ID {
+				first(&suspected, at)
 			}
-		case Send:
-			m.Messages[e.Kind]++
-			first(&sent, e.At)
-		case Save:
-			if e.At > end {
+		case trace.Send:
+			m.Messages[e.Message.Kind()]++
+			first(&sent, at)
+		case trace.Save:
+			saving[e.node] = at
+		case trace.Saved:
+			began, known := saving[e.node]
+			if !known || at > end {
 				continue
 			}
-			m.Saves = append(m.Saves, time.Duration(e.Took))
-			if e.node == last && e.At <= end || e.node == leader.Name && e.At <= leader.Since {
+			m.Saves = append(m.Saves, time.Duration(at-began))
+			if e.node == last || e.node == leader.Name && at <= leader.Since {
 				m.CriticalSaves++
 			}
 		}
@@ -244,11 +251,11 @@ func (f *Fleet) recover(ctx context.Context, name string, leads bool, back func(
 func recovery(name string, from int64, states []State, leader State, log []logged) Recovery {
 	r := Recovery{Node: name, Leader: leader.Name, EpochAfter: leader.Epoch, Messages: make(map[string]int)}
 	for _, e := range log {
-		if e.What == Ready && e.node == name && from == 0 {
-			from = e.At
+		if e.Kind == trace.Ready && e.node == name && from == 0 {
+			from = int64(e.At)
 		}
-		if e.What == Send {
-			r.Messages[e.Kind]++
+		if e.Kind == trace.Send {
+			r.Messages[e.Message.Kind()]++
 		}
 	}
 	var end int64

@@ -6,10 +6,16 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/elect-go/elect/algo"
+	"github.com/elect-go/elect/trace"
 )
 
+// idOf is the ID of a node in the tests.
+func idOf(name string) string { return algo.NodeID{15: byte(Number(name))}.String() }
+
 func up(name string, epoch uint64, leader string, since int64) State {
-	return State{Name: name, Life: Up, ID: "id-" + name, Leader: leader, LeaderID: "id-" + leader, Epoch: epoch, Leads: name == leader, Since: since}
+	return State{Name: name, Life: Up, ID: idOf(name), Leader: leader, LeaderID: idOf(leader), Epoch: epoch, Leads: name == leader, Since: since}
 }
 
 func TestAgreement(t *testing.T) {
@@ -17,7 +23,7 @@ func TestAgreement(t *testing.T) {
 	down.Life = Down
 	paused := down
 	paused.Life = Paused
-	vacant := State{Name: "n1", Life: Up, ID: "id-n1"}
+	vacant := State{Name: "n1", Life: Up, ID: idOf("n1")}
 	for _, tc := range []struct {
 		name   string
 		states []State
@@ -42,31 +48,44 @@ func TestAgreement(t *testing.T) {
 
 const µs = int64(time.Microsecond)
 
+// at is a time of an event, in µs.
+func at(µs int) time.Duration { return time.Duration(µs) * time.Microsecond }
+
+func sends(node string, µs int, kind string) logged {
+	return logged{node, trace.Event{At: at(µs), Kind: trace.Send, Message: trace.ReadMessage{Name: kind}}}
+}
+
 // aFailover is four nodes: n4 leads and is killed at 1000 µs, n1 was dead before.
 func aFailover() (*Strike, []State, State, []logged) {
 	leader := up("n3", 8, "n3", 3000*µs)
 	states := []State{
-		{Name: "n1", Life: Down, ID: "id-n1", Since: 9000 * µs},
+		{Name: "n1", Life: Down, ID: idOf("n1"), Since: 9000 * µs},
 		up("n2", 8, "n3", 4500*µs),
 		leader,
-		{Name: "n4", Life: Down, ID: "id-n4", Since: 9000 * µs},
+		{Name: "n4", Life: Down, ID: idOf("n4"), Since: 9000 * µs},
 	}
 	strike := &Strike{At: 1000 * µs, Leader: up("n4", 7, "n4", 0), Signal: Kill}
+	n3, n4 := algo.NodeID{15: 3}, algo.NodeID{15: 4}
+	follows := algo.Leader{Epoch: 8, ID: n3}
 	log := []logged{
-		{"n2", Event{At: 900 * µs, What: Send, Kind: "answer"}},             // before
-		{"n4", Event{At: 1001 * µs, What: Send, Kind: "coordinator"}},       // not a survivor
-		{"n2", Event{At: 1500 * µs, What: Suspect, Peer: "id-n1"}},          // of another
-		{"n2", Event{At: 2200 * µs, What: Suspect, Peer: "id-n4"}},          // the second
-		{"n2", Event{At: 2300 * µs, What: Send, Kind: "election"}},          //
-		{"n3", Event{At: 2000 * µs, What: Suspect, Peer: "id-n4"}},          // the first
-		{"n3", Event{At: 2900 * µs, What: Save, Took: 700 * µs}},            // before it leads
-		{"n3", Event{At: 3000 * µs, What: Leader, Peer: "id-n3", Epoch: 8}}, //
-		{"n3", Event{At: 3001 * µs, What: Send, Kind: "coordinator"}},       //
-		{"n3", Event{At: 3500 * µs, What: Save, Took: 1}},                   // nobody waits for it
-		{"n2", Event{At: 4400 * µs, What: Save, Took: 600 * µs}},            // before it follows
-		{"n2", Event{At: 4500 * µs, What: Leader, Peer: "id-n3", Epoch: 8}}, // the last
-		{"n3", Event{At: 4600 * µs, What: Send, Kind: "answer"}},            // still of this election
-		{"n2", Event{At: 5000 * µs, What: Save, Took: 2}},                   // after the end
+		sends("n2", 900, "answer"),       // before
+		sends("n4", 1001, "coordinator"), // not a survivor
+		{"n2", trace.Event{At: at(1500), Kind: trace.Suspect, Peer: algo.NodeID{15: 1}}}, // of another
+		{"n2", trace.Event{At: at(2200), Kind: trace.Suspect, Peer: n4}},                 // the second
+		sends("n2", 2300, "election"),
+		{"n3", trace.Event{At: at(2000), Kind: trace.Suspect, Peer: n4}}, // the first
+		{"n3", trace.Event{At: at(2200), Kind: trace.Save}},
+		{"n3", trace.Event{At: at(2900), Kind: trace.Saved}}, // before it leads
+		{"n3", trace.Event{At: at(3000), Kind: trace.Announce, Leader: follows}},
+		sends("n3", 3001, "coordinator"),
+		{"n3", trace.Event{At: at(3499), Kind: trace.Save}},
+		{"n3", trace.Event{At: at(3500), Kind: trace.Saved}}, // nobody waits for it
+		{"n2", trace.Event{At: at(3800), Kind: trace.Save}},
+		{"n2", trace.Event{At: at(4400), Kind: trace.Saved}},                     // before it follows
+		{"n2", trace.Event{At: at(4500), Kind: trace.Announce, Leader: follows}}, // the last
+		sends("n3", 4600, "answer"),                                              // still of this election
+		{"n2", trace.Event{At: at(4900), Kind: trace.Save}},
+		{"n2", trace.Event{At: at(5000), Kind: trace.Saved}}, // after the end
 	}
 	return strike, states, leader, log
 }
@@ -77,7 +96,7 @@ func TestAFailoverIsReadOutOfTheStampsOfTheSurvivors(t *testing.T) {
 		Signal: Kill, Nodes: 4, Survivors: 2, OldLeader: "n4", NewLeader: "n3", EpochBefore: 7, EpochAfter: 8,
 		Failover: 3500 * time.Microsecond, Detect: 1000 * time.Microsecond, Elect: 2500 * time.Microsecond,
 		Messages:      map[string]int{"election": 1, "coordinator": 1, "answer": 1},
-		Saves:         []time.Duration{700 * time.Microsecond, 1, 600 * time.Microsecond},
+		Saves:         []time.Duration{700 * time.Microsecond, time.Microsecond, 600 * time.Microsecond},
 		CriticalSaves: 2,
 	}, measure(strike, states, leader, log))
 }
@@ -86,7 +105,7 @@ func TestWithoutASuspicionTheFirstMessageEndsTheDetection(t *testing.T) {
 	strike, states, leader, log := aFailover()
 	var rest []logged
 	for _, e := range log {
-		if e.What != Suspect {
+		if e.Kind != trace.Suspect {
 			rest = append(rest, e)
 		}
 	}
@@ -97,9 +116,9 @@ func TestWithoutASuspicionTheFirstMessageEndsTheDetection(t *testing.T) {
 func TestARecoveryCountsFromWhenTheNodeIsReady(t *testing.T) {
 	states := []State{up("n1", 9, "n2", 5000*µs), up("n2", 9, "n2", 4000*µs), {Name: "n3", Life: Down, Since: 9000 * µs}}
 	log := []logged{
-		{"n1", Event{At: 2000 * µs, What: Send, Kind: "answer"}},
-		{"n2", Event{At: 3000 * µs, What: Ready}},
-		{"n2", Event{At: 3500 * µs, What: Send, Kind: "coordinator"}},
+		sends("n1", 2000, "answer"),
+		{"n2", trace.Event{At: at(3000), Kind: trace.Ready}},
+		sends("n2", 3500, "coordinator"),
 	}
 	want := Recovery{Node: "n2", Leader: "n2", EpochAfter: 9, Took: 2 * time.Millisecond, Messages: map[string]int{"answer": 1, "coordinator": 1}}
 	require.Equal(t, want, recovery("n2", 0, states, states[1], log))

@@ -3,7 +3,6 @@ package fleet
 import (
 	"bufio"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -15,6 +14,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"github.com/elect-go/elect/trace"
 )
 
 // Life says whether the process of a node runs.
@@ -81,7 +82,7 @@ type process struct {
 	cmd    *exec.Cmd
 	stdin  io.WriteCloser // its end tells the process that its parent is gone
 	stderr *tail
-	ready  chan struct{} // closed at the first event
+	ready  chan struct{} // closed at the ready event
 	done   chan struct{} // closed when it has ended and all that it wrote is read
 	err    error         // why it ended; set before done
 	wanted bool          // somebody asked it to end; guarded by fleet.mu
@@ -183,7 +184,7 @@ func environment() []string {
 func (n *node) args() []string {
 	f := n.fleet
 	args := []string{
-		"node", "--events", "--name", n.name, "--priority", strconv.Itoa(n.priority),
+		"node", "--trace", "-", "--stdin", "--name", n.name, "--priority", strconv.Itoa(n.priority),
 		"--listen", n.addr, "--data", n.dir, "--log-level", "error",
 	}
 	switch {
@@ -206,8 +207,8 @@ func (n *node) follow(p *process, stdout io.Reader) {
 	lines := bufio.NewScanner(stdout)
 	var broken error
 	for lines.Scan() {
-		var e Event
-		if err := json.Unmarshal(lines.Bytes(), &e); err != nil {
+		e, err := trace.ParseJSON(lines.Bytes())
+		if err != nil {
 			broken = fmt.Errorf("fleet: %s wrote %q, want an event as JSON: %w", n.name, lines.Text(), err)
 			break
 		}
@@ -243,42 +244,26 @@ func (p *process) isReady() bool {
 }
 
 // take records an event.
-func (n *node) take(p *process, e Event) {
+func (n *node) take(p *process, e trace.Event) {
 	f := n.fleet
 	f.change(func() {
-		s := &n.state
+		at := int64(e.At)
 		about := true // an election, or a suspicion
-		switch e.What {
-		case View:
-			about, s.Viewed = false, e.At
-		case Ready:
+		switch e.Kind {
+		case trace.View:
+			about, n.state.Viewed = false, at
+		case trace.Ready:
 			about = false
-			n.addr, s.ID, s.Ready = e.Addr, e.ID, e.At
+			n.addr, n.state.ID, n.state.Ready = e.Text(), e.Node.String(), at
 			if !p.isReady() {
 				close(p.ready)
 			}
-			if e.Clock != Clock && f.failed == nil {
-				f.failed = fmt.Errorf("fleet: %s has the clock %q, this process %q: times cannot be compared", n.name, e.Clock, Clock)
-			}
-		case Leader:
-			s.Leader, s.LeaderID, s.Epoch, s.Leads, s.Since = e.Name, e.Peer, e.Epoch, e.Leads, e.At
-		case Suspect:
-			if !slices.Contains(s.Suspects, e.Peer) {
-				s.Suspects = append(slices.Clone(s.Suspects), e.Peer)
-			}
-		case Trust:
-			s.Suspects = slices.DeleteFunc(slices.Clone(s.Suspects), func(id string) bool { return id == e.Peer })
-		case Send:
-			sent := maps.Clone(s.Sent)
-			if sent == nil {
-				sent = make(map[string]int)
-			}
-			sent[e.Kind]++
-			s.Sent = sent
-		case Lost:
+		case trace.Lost:
 			if f.failed == nil {
-				f.failed = fmt.Errorf("fleet: %d events of %s are lost: this process reads too slowly", e.Count, n.name)
+				f.failed = fmt.Errorf("fleet: %s of %s are lost: this process reads too slowly", e.Text(), n.name)
 			}
+		default:
+			n.state.take(e)
 		}
 		if about {
 			f.last = time.Now()
@@ -290,10 +275,42 @@ func (n *node) take(p *process, e Event) {
 	})
 }
 
+// take records an event of an election.
+func (s *State) take(e trace.Event) {
+	peer := e.Peer.String()
+	switch e.Kind {
+	case trace.Announce:
+		s.LeaderID, s.Epoch, s.Leads, s.Since = "", uint64(e.Leader.Epoch), Leads(e), int64(e.At)
+		if !e.Leader.Vacant() {
+			s.LeaderID = e.Leader.ID.String()
+		}
+	case trace.Suspect:
+		if !slices.Contains(s.Suspects, peer) {
+			s.Suspects = append(slices.Clone(s.Suspects), peer)
+		}
+	case trace.Trust:
+		s.Suspects = slices.DeleteFunc(slices.Clone(s.Suspects), func(id string) bool { return id == peer })
+	case trace.Send:
+		sent := maps.Clone(s.Sent)
+		if sent == nil {
+			sent = make(map[string]int)
+		}
+		sent[e.Message.Kind()]++
+		s.Sent = sent
+	}
+}
+
+// Leads reports whether e announces its own node.
+func Leads(e trace.Event) bool { return e.Kind == trace.Announce && e.Leader.ID == e.Node }
+
 // view is the state as others may keep it. It runs under fleet.mu.
 func (n *node) view() State {
 	s := n.state
 	s.Name, s.Life, s.Addr = n.name, n.life, n.addr
+	i := slices.IndexFunc(n.fleet.nodes, func(m *node) bool { return m.state.ID == s.LeaderID })
+	if s.LeaderID != "" && i >= 0 {
+		s.Leader = n.fleet.nodes[i].name
+	}
 	return s
 }
 

@@ -1,35 +1,45 @@
 package fleet
 
 import (
-	"encoding/json"
+	"bytes"
+	"errors"
 	"io"
 	"sync/atomic"
 	"time"
+
+	"github.com/elect-go/elect/trace"
 )
 
-// gather is for how long a stream waits for more events before it writes. A failover
-// takes less: while it goes on, the writing must not compete with it for the
-// processor. Events carry their time, so the wait shows nowhere.
-const gather = 10 * time.Millisecond
+const (
+	// gather is for how long a stream waits for more events before it writes. A failover
+	// takes less: while it goes on, the writing must not compete with it for the
+	// processor. Events carry their time, so the wait shows nowhere.
+	gather = 10 * time.Millisecond
+	// closeTimeout is how long Close waits for the output.
+	closeTimeout = time.Second
+)
 
-// Stream is the node's side: it writes events as lines. Emit costs its caller a copy.
+// errUnwritten is the error of Close if the output does not take the events.
+var errUnwritten = errors.New("the output does not take the last events")
+
+// Stream writes events as lines of [trace.JSON]. Event costs its caller a copy.
 type Stream struct {
-	events  chan Event
+	events  chan trace.Event
 	lost    atomic.Int64
 	closing chan struct{}
-	done    chan struct{}
+	done    chan error // of the output
 }
 
 // NewStream returns a stream that writes to w until it is closed.
 func NewStream(w io.Writer) *Stream {
-	s := &Stream{events: make(chan Event, 4096), closing: make(chan struct{}), done: make(chan struct{})}
+	s := &Stream{events: make(chan trace.Event, 4096), closing: make(chan struct{}), done: make(chan error, 1)}
 	go s.run(w)
 	return s
 }
 
-// Emit hands e over and never blocks: what does not fit is counted and reported by a
+// Event hands e over and never blocks: what does not fit is counted and reported by a
 // later event.
-func (s *Stream) Emit(e Event) {
+func (s *Stream) Event(e trace.Event) {
 	select {
 	case s.events <- e:
 	default:
@@ -37,16 +47,23 @@ func (s *Stream) Emit(e Event) {
 	}
 }
 
-// Close returns when everything is written. Emit must not be called any more.
-func (s *Stream) Close() {
+// Close writes what is left, for at most a second. Its error is the first one of the output, which has got
+// nothing after that. Event must not be called any more.
+func (s *Stream) Close() error {
 	close(s.closing)
 	close(s.events)
-	<-s.done
+	select {
+	case err := <-s.done:
+		return err
+	case <-time.After(closeTimeout):
+		return errUnwritten
+	}
 }
 
 func (s *Stream) run(w io.Writer) {
-	defer close(s.done)
-	var lines []byte
+	var lines bytes.Buffer
+	var failed error
+	out := trace.NewJSON(&lines)
 	timer := time.NewTimer(gather)
 	for e := range s.events {
 		timer.Reset(gather)
@@ -54,33 +71,30 @@ func (s *Stream) run(w io.Writer) {
 		case <-timer.C:
 		case <-s.closing:
 		}
-		lines = s.drain(appendLine(lines[:0], e))
+		out.Event(e)
+		s.drain(out)
 		if n := s.lost.Swap(0); n > 0 {
-			lines = appendLine(lines, Event{At: Now(), What: Lost, Count: int(n)})
+			out.Event(trace.Event{At: time.Duration(Now()), Node: e.Node, Kind: trace.Lost, Format: "%d events", Args: []any{n}})
 		}
-		_, _ = w.Write(lines) // if nobody reads, the parent is gone; standard input says so too
+		if failed == nil {
+			_, failed = w.Write(lines.Bytes())
+		}
+		lines.Reset()
 	}
+	s.done <- errors.Join(failed, out.Err())
 }
 
-// drain adds the events that wait.
-func (s *Stream) drain(lines []byte) []byte {
+// drain writes the events that wait.
+func (s *Stream) drain(out *trace.JSON) {
 	for {
 		select {
 		case e, open := <-s.events:
 			if !open {
-				return lines
+				return
 			}
-			lines = appendLine(lines, e)
+			out.Event(e)
 		default:
-			return lines
+			return
 		}
 	}
-}
-
-func appendLine(lines []byte, e Event) []byte {
-	line, err := json.Marshal(e)
-	if err != nil {
-		panic(err) // a mistake in Event
-	}
-	return append(append(lines, line...), '\n')
 }

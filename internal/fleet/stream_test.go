@@ -1,8 +1,10 @@
 package fleet
 
 import (
+	"bufio"
 	"bytes"
-	"encoding/json"
+	"errors"
+	"fmt"
 	"io"
 	"sync/atomic"
 	"testing"
@@ -12,33 +14,66 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/elect-go/elect/internal/testkit"
+	"github.com/elect-go/elect/trace"
 )
 
-func decode(t *testing.T, r io.Reader) []Event {
+func decode(t *testing.T, r io.Reader) (all []trace.Event) {
 	t.Helper()
-	var all []Event
-	for d := json.NewDecoder(r); ; {
-		var e Event
-		if err := d.Decode(&e); err == io.EOF {
-			return all
-		} else {
-			require.NoError(t, err)
-		}
+	lines := bufio.NewScanner(r)
+	for lines.Scan() {
+		e, err := trace.ParseJSON(lines.Bytes())
+		require.NoError(t, err)
 		all = append(all, e)
 	}
+	require.NoError(t, lines.Err())
+	return all
 }
 
 func TestAStreamKeepsTheOrderAndWritesAllAtItsClose(t *testing.T) {
 	var out bytes.Buffer
 	s := NewStream(&out)
-	var want []Event
+	var want []trace.Event
 	for i := range 100 {
-		e := Event{At: int64(i), What: Send, Kind: "vote"}
+		e := trace.Event{At: time.Duration(i), Kind: trace.Note, Format: "contests"}
 		want = append(want, e)
-		s.Emit(e)
+		s.Event(e)
 	}
-	s.Close()
+	require.NoError(t, s.Close())
 	require.Equal(t, want, decode(t, &out))
+}
+
+type full struct{ writes int }
+
+var errFull = errors.New("no more room")
+
+func (f *full) Write([]byte) (int, error) {
+	f.writes++
+	return 0, errFull
+}
+
+func TestAStreamEndsAtTheFirstErrorOfItsOutput(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		out := new(full)
+		s := NewStream(out)
+		for range 3 {
+			s.Event(trace.Event{Kind: trace.Note})
+			testkit.Pass(2 * gather)
+		}
+		require.ErrorIs(t, s.Close(), errFull)
+		require.Equal(t, 1, out.writes)
+	})
+}
+
+func TestCloseOfAStreamDoesNotWaitForAnOutputThatHangs(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		out := &counted{hold: make(chan struct{})}
+		s := NewStream(out)
+		s.Event(trace.Event{Kind: trace.Note})
+		began := time.Now()
+		require.ErrorIs(t, s.Close(), errUnwritten)
+		require.Equal(t, closeTimeout, time.Since(began))
+		close(out.hold)
+	})
 }
 
 // counted counts the writes and can hold them up.
@@ -61,7 +96,7 @@ func TestAStreamWritesEventsTogether(t *testing.T) {
 		out := new(counted)
 		s := NewStream(out)
 		for range 10 {
-			s.Emit(Event{What: Send})
+			s.Event(trace.Event{Kind: trace.Send})
 			testkit.Pass(gather / 20)
 		}
 		synctest.Wait()
@@ -70,7 +105,7 @@ func TestAStreamWritesEventsTogether(t *testing.T) {
 		synctest.Wait()
 		require.EqualValues(t, 1, out.writes.Load())
 		require.Len(t, decode(t, &out.Buffer), 10)
-		s.Close()
+		require.NoError(t, s.Close())
 	})
 }
 
@@ -78,23 +113,24 @@ func TestAStreamThatIsNotReadBlocksNobodyAndCountsWhatItLoses(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		out := &counted{hold: make(chan struct{})}
 		s := NewStream(out)
-		s.Emit(Event{What: Send})
+		s.Event(trace.Event{Kind: trace.Send})
 		testkit.Pass(2 * gather) // now it writes, and waits for the reader
 		synctest.Wait()
 		room := cap(s.events)
 		for range room + 7 {
-			s.Emit(Event{What: Send})
+			s.Event(trace.Event{Kind: trace.Send})
 		}
 		close(out.hold)
-		s.Close()
+		require.NoError(t, s.Close())
 		events := decode(t, &out.Buffer)
 		kept, lost := 0, 0
 		for _, e := range events {
-			switch e.What {
-			case Send:
+			switch e.Kind {
+			case trace.Send:
 				kept++
-			case Lost:
-				lost += e.Count
+			case trace.Lost:
+				_, err := fmt.Sscanf(e.Text(), "%d events", &lost)
+				require.NoError(t, err)
 			}
 		}
 		require.Equal(t, 1+room, kept)

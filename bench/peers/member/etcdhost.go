@@ -171,7 +171,7 @@ func (e *etcdMember) observe(ready raft.Ready) {
 	if e.leader != raft.None {
 		leader = name(int(e.leader))
 	}
-	e.events.follow(e.name, func() (string, uint64) { return leader, e.term })
+	e.events.follow(func() (string, uint64) { return leader, e.term })
 }
 
 // The transport calls these.

@@ -84,7 +84,7 @@ func startHashicorp(m *member, t Timing) error {
 		return err
 	}
 	follow := func() {
-		m.events.follow(m.name, func() (string, uint64) {
+		m.events.follow(func() (string, uint64) {
 			_, leader := node.LeaderWithID()
 			return string(leader), node.CurrentTerm()
 		})

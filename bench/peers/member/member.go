@@ -12,7 +12,10 @@ import (
 	"sync"
 	"time"
 
+	"github.com/elect-go/elect/algo"
 	"github.com/elect-go/elect/internal/fleet"
+	"github.com/elect-go/elect/internal/host"
+	"github.com/elect-go/elect/trace"
 )
 
 // A Library is one that is measured beside ours.
@@ -62,17 +65,18 @@ func Run(ctx context.Context, args []string, in io.Reader, out io.Writer) error 
 	if err != nil {
 		return err
 	}
-	stream := fleet.NewStream(out)
-	m.events.emit = stream.Emit
+	self, stream := idOf(m.name), fleet.NewStream(out)
+	m.events.emit = func(e trace.Event) {
+		e.Node = self
+		stream.Event(e)
+	}
 	if err := os.MkdirAll(m.data, 0o700); err != nil {
 		return err
 	}
 	if err := library.start(m, timing); err != nil {
 		return fmt.Errorf("start %s: %w", library.Name, err)
 	}
-	stream.Emit(fleet.Event{
-		At: fleet.Now(), What: fleet.Ready, ID: m.name, Name: m.name, Addr: m.listen, Pid: os.Getpid(), Clock: fleet.Clock,
-	})
+	m.events.emit(trace.Event{At: time.Duration(fleet.Now()), Kind: trace.Ready, Format: m.listen})
 	ended := make(chan struct{})
 	go func() {
 		defer close(ended)
@@ -102,7 +106,8 @@ func parse(args []string) (*member, Library, Timing, error) {
 		return err
 	})
 	flags.Var(&timing, "timing", "")
-	flags.Bool("events", false, "") // these are of elect node, and without a meaning here
+	flags.String("trace", "", "") // these are of elect node, and without a meaning here
+	flags.Bool("stdin", false, "")
 	flags.String("priority", "", "")
 	flags.String("log-level", "", "")
 	if len(args) == 0 || args[0] != "node" {
@@ -122,6 +127,9 @@ func (m *member) nameOf(addr string) string { return name(m.number(addr)) }
 
 func name(number int) string { return "n" + strconv.Itoa(number) }
 
+// idOf is the ID of a member.
+func idOf(name string) algo.NodeID { return host.ID(fleet.Number(name)) }
+
 // others are the numbers and addresses of the other members.
 func (m *member) others(visit func(number int, addr string)) {
 	for i, addr := range m.members {
@@ -133,18 +141,18 @@ func (m *member) others(visit func(number int, addr string)) {
 
 // events says what happens to a member. Its methods may be called from any goroutine.
 type events struct {
-	emit func(fleet.Event)
+	emit func(trace.Event)
 
 	mu     sync.Mutex
 	leader string
 	term   uint64
 }
 
-// follow says whom self takes for the leader; "" is nobody. What it has said before it
+// follow says whom the member takes for the leader; "" is nobody. What it has said before it
 // does not say again. Giving a leader up for nobody is what our detector calls a
 // suspicion. Of two calls at once the one that reads later also says later.
-func (e *events) follow(self string, read func() (leader string, term uint64)) {
-	at := fleet.Now()
+func (e *events) follow(read func() (leader string, term uint64)) {
+	at := time.Duration(fleet.Now())
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	leader, term := read()
@@ -152,17 +160,21 @@ func (e *events) follow(self string, read func() (leader string, term uint64)) {
 		return
 	}
 	if leader == "" {
-		e.emit(fleet.Event{At: at, What: fleet.Suspect, Peer: e.leader})
+		e.emit(trace.Event{At: at, Kind: trace.Suspect, Peer: idOf(e.leader)})
 	}
 	e.leader, e.term = leader, term
-	e.emit(fleet.Event{At: at, What: fleet.Leader, Peer: leader, Name: leader, Epoch: term, Leads: leader == self})
+	led := algo.Leader{Epoch: algo.Epoch(term)}
+	if leader != "" {
+		led.ID = idOf(leader)
+	}
+	e.emit(trace.Event{At: at, Kind: trace.Announce, Leader: led})
 }
 
 // dead says that a peer is taken for dead, or no longer.
 func (e *events) dead(peer string, dead bool) {
-	what := fleet.Trust
+	kind := trace.Trust
 	if dead {
-		what = fleet.Suspect
+		kind = trace.Suspect
 	}
-	e.emit(fleet.Event{At: fleet.Now(), What: what, Peer: peer})
+	e.emit(trace.Event{At: time.Duration(fleet.Now()), Kind: kind, Peer: idOf(peer)})
 }

@@ -3,10 +3,12 @@ package member
 import (
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/elect-go/elect/internal/fleet"
+	"github.com/elect-go/elect/internal/host"
+	"github.com/elect-go/elect/trace"
 )
 
 func TestFollowSaysEachThingOnce(t *testing.T) {
@@ -20,31 +22,24 @@ func TestFollowSaysEachThingOnce(t *testing.T) {
 		want  string
 	}{
 		{"nobody, at first", []step{{"", 0}, {"", 1}}, ""},
-		{"another", []step{{"n2", 1}}, "leader n2 1"},
-		{"itself", []step{{"n1", 1}}, "leader n1 1 leads"},
-		{"the same again", []step{{"n2", 1}, {"n2", 1}}, "leader n2 1"},
-		{"the same, elected again", []step{{"n2", 1}, {"n2", 3}}, "leader n2 1, leader n2 3"},
-		{"given up for nobody", []step{{"n2", 1}, {"", 2}, {"", 3}}, "leader n2 1, suspect n2, leader  2"},
-		{"given up for another", []step{{"n2", 1}, {"n3", 2}}, "leader n2 1, leader n3 2"},
+		{"another", []step{{"n2", 1}}, "follows n2 in epoch 1"},
+		{"itself", []step{{"n1", 1}}, "leads in epoch 1"},
+		{"the same again", []step{{"n2", 1}, {"n2", 1}}, "follows n2 in epoch 1"},
+		{"the same, elected again", []step{{"n2", 1}, {"n2", 3}}, "follows n2 in epoch 1, follows n2 in epoch 3"},
+		{"given up for nobody", []step{{"n2", 1}, {"", 2}, {"", 3}}, "follows n2 in epoch 1, suspects n2, follows nobody"},
+		{"given up for another", []step{{"n2", 1}, {"n3", 2}}, "follows n2 in epoch 1, follows n3 in epoch 2"},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			var said []string
-			var last int64
-			e := events{emit: func(e fleet.Event) {
+			var last time.Duration
+			e := events{emit: func(e trace.Event) {
 				require.GreaterOrEqual(t, e.At, last)
 				last = e.At
-				line := e.What + " " + e.Peer
-				if e.What == fleet.Leader {
-					line += " " + string('0'+rune(e.Epoch))
-					require.Equal(t, e.Peer, e.Name)
-				}
-				if e.Leads {
-					line += " leads"
-				}
-				said = append(said, line)
+				e.Node = idOf("n1")
+				said = append(said, e.Describe(host.Name))
 			}}
 			for _, s := range test.steps {
-				e.follow("n1", func() (string, uint64) { return s.leader, s.term })
+				e.follow(func() (string, uint64) { return s.leader, s.term })
 			}
 			require.Equal(t, test.want, strings.Join(said, ", "))
 		})
@@ -52,7 +47,7 @@ func TestFollowSaysEachThingOnce(t *testing.T) {
 }
 
 func TestParse(t *testing.T) {
-	good := "node --events --name n2 --priority 2 --listen h:2 --data d --log-level error --members h:1 --members h:2 --library etcd-raft --timing 20ms/100ms"
+	good := "node --trace - --stdin --name n2 --priority 2 --listen h:2 --data d --log-level error --members h:1 --members h:2 --library etcd-raft --timing 20ms/100ms"
 	m, l, timing, err := parse(strings.Fields(good))
 	require.NoError(t, err)
 	require.Equal(t, "etcd-raft", l.Name)

@@ -133,20 +133,22 @@ func (l *ledger) runs(at time.Duration, node int, runs bool) {
 
 // follows says whom a node follows from now on, itself or nobody (0) too.
 func (l *ledger) follows(at time.Duration, node, leader int, epoch uint64) {
-	l.add(at, func(p *picture) {
-		p.speaks(at, node)
-		s := &p.nodes[node-1]
-		if leader == s.leader && epoch == s.epoch {
-			return
-		}
-		if s.kept {
-			p.ends++
-		}
-		if s.kept = s.runs && leader == node; s.kept {
-			p.changes++
-		}
-		s.leader, s.epoch = leader, epoch
-	})
+	l.add(at, func(p *picture) { p.follows(at, node, leader, epoch) })
+}
+
+func (p *picture) follows(at time.Duration, node, leader int, epoch uint64) {
+	p.speaks(at, node)
+	s := &p.nodes[node-1]
+	if leader == s.leader && epoch == s.epoch {
+		return
+	}
+	if s.kept {
+		p.ends++
+	}
+	if s.kept = s.runs && leader == node; s.kept {
+		p.changes++
+	}
+	s.leader, s.epoch = leader, epoch
 }
 
 // sends says that a message of an election was sent.

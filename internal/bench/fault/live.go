@@ -9,12 +9,13 @@ import (
 	"github.com/elect-go/elect/algo"
 	"github.com/elect-go/elect/internal/bench/election"
 	"github.com/elect-go/elect/internal/fleet"
+	"github.com/elect-go/elect/trace"
 )
 
 // Measure has the fault happen to processes, which it starts out of config as [Start] does, with
 // the flags of its algorithm if it has one.
 func (c Case) Measure(ctx context.Context, config fleet.Config, seed uint64) (_ Cost, err error) {
-	h := &liveStage{ledger: ledger{nodes: c.Nodes}}
+	h := &liveStage{ledger: ledger{nodes: c.Nodes}, numbers: make(map[algo.NodeID]int)}
 	config.OnEvent = h.see
 	if c.Algorithm != "" {
 		config.Args = append(election.Flags(c.Algorithm), config.Args...)
@@ -31,18 +32,22 @@ func (c Case) Measure(ctx context.Context, config fleet.Config, seed uint64) (_ 
 // liveStage runs processes. Their time is that of fleet.Now.
 type liveStage struct {
 	Processes
-	ledger ledger
+	ledger  ledger
+	numbers map[algo.NodeID]int // of the nodes; the lock of the ledger guards it
 }
 
-func (h *liveStage) see(name string, e fleet.Event) {
-	at, node := time.Duration(e.At), fleet.Number(name)
-	switch e.What {
-	case fleet.Ready:
-		h.ledger.ready(at, node)
-	case fleet.Leader:
-		h.ledger.follows(at, node, fleet.Number(e.Name), e.Epoch)
-	case fleet.Send:
-		h.ledger.sends(at)
+func (h *liveStage) see(name string, e trace.Event) {
+	node := fleet.Number(name)
+	switch e.Kind {
+	case trace.Ready:
+		h.ledger.ready(e.At, node)
+		h.ledger.mu.Lock()
+		defer h.ledger.mu.Unlock()
+		h.numbers[e.Node] = node
+	case trace.Announce: // the ready event of the leader may come later
+		h.ledger.add(e.At, func(p *picture) { p.follows(e.At, node, h.numbers[e.Leader.ID], uint64(e.Leader.Epoch)) })
+	case trace.Send:
+		h.ledger.sends(e.At)
 	}
 }
 
