@@ -112,16 +112,16 @@ func (t *story) tell(a action) {
 	fmt.Fprintln(&t.text, t.steps[len(t.taken)-1])
 	at := time.Duration(len(t.taken))
 	e := t.m.event(l, a.what, a.argument)
-	// All kinds of steps but one are called the same as events.
-	event := trace.Event{At: at, Node: t.m.ids[a.node], Kind: trace.Kind(verbs[a.what]), Peer: e.Peer, Message: e.Message, Timer: e.Timer, Epoch: l.saved.Epoch}
+	event := host.Traced(e)
+	event.At, event.Node, event.Epoch = at, t.m.ids[a.node], l.saved.Epoch
 	switch {
+	case a.what == crashes:
+		event.Kind = trace.Crash
 	case a.what == starts && l.phase == down:
 		event.Kind = trace.Restart
 		t.line("had saved epoch %d", l.saved.Epoch)
 	case a.mistaken:
 		event.Format = "wrongly"
-	case a.what == campaigns:
-		event.Kind, event.Format = trace.Note, "is called to campaign"
 	}
 	t.events = append(t.events, event)
 	if a.what == crashes {
@@ -137,26 +137,22 @@ func (t *story) tell(a action) {
 
 // perform tells the effects of a step, in the order in which they are performed.
 func (t *story) perform(at time.Duration, node algo.NodeID, effects *driver.Effects) {
-	tell := func(e trace.Event, format string, args ...any) {
+	tell := func(heading string, e trace.Event) {
 		e.At, e.Node = at, node
 		t.events = append(t.events, e)
-		t.line(format, args...)
+		t.line("%s%s", heading, host.Say(e))
 	}
 	for _, note := range effects.Notes {
-		tell(trace.Event{Kind: trace.Note, Format: note.Format, Args: note.Args}, "note: "+note.Format, note.Args...)
+		tell("note: ", trace.Event{Kind: trace.Note, Format: note.Format, Args: note.Args})
 	}
-	if epoch := effects.Stable.Epoch; effects.Save {
-		tell(trace.Event{Kind: trace.Save, Epoch: epoch}, "saves epoch %d", epoch)
+	if effects.Save {
+		tell("", trace.Event{Kind: trace.Save, Epoch: effects.Stable.Epoch})
 	}
 	for _, e := range effects.Sends {
-		tell(trace.Event{Kind: trace.Send, Peer: e.To, Message: e.Message}, "sends %s to %s", e.Message, e.To)
+		tell("", trace.Event{Kind: trace.Send, Peer: e.To, Message: e.Message})
 	}
 	for _, l := range effects.Announce {
-		leader := ""
-		if l != (algo.Leader{}) {
-			leader = host.Name(l.ID)
-		}
-		tell(trace.Event{Kind: trace.Announce, Leader: l, Epoch: l.Epoch}, "%s", scenario.Follows(host.Name(node), leader, l.Epoch))
+		tell("", trace.Event{Kind: trace.Announce, Leader: l, Epoch: l.Epoch})
 	}
 }
 

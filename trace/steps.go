@@ -144,7 +144,7 @@ func (r *reader) begin(e Event, lane int) {
 	case Restart:
 		s.add(fmt.Sprintf("%s, with epoch %d saved", e.Describe(r.d.name), e.Epoch))
 	case Expire:
-		s.add("timer " + string(e.Timer) + " ends")
+		s.add(e.Words(r.d.name, r.d.label))
 	case Drop:
 		s.add(e.Text())
 	default:
@@ -161,11 +161,9 @@ func (r *reader) proceed(e Event) {
 	case Announce, Note, Pause, Resume:
 		s.moved = true
 		s.add(e.Describe(r.d.name))
-	case Save:
-		s.add(fmt.Sprintf("saves epoch %d", e.Epoch))
-	case View:
-		s.moved = true
-		s.add(fmt.Sprintf("has view %d", e.Number))
+	case Save, View:
+		s.moved = s.moved || e.Kind == View
+		s.add(e.Words(r.d.name, r.d.label))
 	}
 	switch {
 	case e.Kind != Announce:

@@ -2,7 +2,8 @@
 //
 // Hosts emit an [Event] for everything that an observer could want to see: a
 // live node, a simulation and a search emit the same ones. What draws or stores
-// them reads them from here.
+// them reads them from here. [Event.Words] says one in words, [JSON] writes one as
+// a line, and a [Diagram] draws them all.
 package trace
 
 import (
@@ -93,6 +94,32 @@ func (e Event) Describe(name func(algo.NodeID) string) string {
 		return e.Text()
 	}
 	return ""
+}
+
+// Words says in words what happened at a node, as Describe does, and messages, timers, saves and views too. Message
+// writes a message.
+func (e Event) Words(name func(algo.NodeID) string, message func(algo.Message) string) string {
+	switch e.Kind {
+	case Start:
+		return fmt.Sprintf("starts with epoch %d", e.Epoch)
+	case Send:
+		return "sends " + message(e.Message) + " to " + name(e.Peer)
+	case Deliver:
+		return "hears " + message(e.Message) + " from " + name(e.Peer)
+	case Drop:
+		return "loses " + message(e.Message) + " from " + name(e.Peer) + because(e)
+	case Expire:
+		return "timer " + string(e.Timer) + " ends"
+	case Save:
+		return fmt.Sprintf("saves epoch %d", e.Epoch)
+	case View:
+		return fmt.Sprintf("has view %d", e.Number)
+	case Announce:
+		if e.Leader.Vacant() && e.Leader.Epoch > 0 {
+			return fmt.Sprintf("follows nobody in epoch %d", e.Leader.Epoch)
+		}
+	}
+	return e.Describe(name)
 }
 
 func because(e Event) string {

@@ -70,3 +70,30 @@ func TestAMessageOfBefore(t *testing.T) {
 		}
 	}
 }
+
+func TestWords(t *testing.T) {
+	n1, n2 := algo.NodeID{15: 1}, algo.NodeID{15: 2}
+	name := func(id algo.NodeID) string { return map[algo.NodeID]string{n1: "n1", n2: "n2"}[id] }
+	message := func(m algo.Message) string { return m.Kind() + " round=7" }
+	for _, test := range []struct {
+		event trace.Event
+		want  string
+	}{
+		{trace.Event{Kind: trace.Start, Epoch: 4}, "starts with epoch 4"},
+		{trace.Event{Kind: trace.Send, Peer: n2, Message: ballot{n1, 7}}, "sends ballot round=7 to n2"},
+		{trace.Event{Kind: trace.Deliver, Peer: n2, Message: ballot{n1, 7}}, "hears ballot round=7 from n2"},
+		{trace.Event{Kind: trace.Drop, Peer: n2, Message: ballot{n1, 7}}, "loses ballot round=7 from n2"},
+		{trace.Event{Kind: trace.Drop, Peer: n2, Message: ballot{n1, 7}, Format: "too old"}, "loses ballot round=7 from n2: too old"},
+		{trace.Event{Kind: trace.Expire, Timer: "answer"}, "timer answer ends"},
+		{trace.Event{Kind: trace.Save, Epoch: 4}, "saves epoch 4"},
+		{trace.Event{Kind: trace.View, Number: 9}, "has view 9"},
+		{trace.Event{Kind: trace.Announce}, "follows nobody"},
+		{trace.Event{Kind: trace.Announce, Leader: algo.Leader{Epoch: 4}}, "follows nobody in epoch 4"},
+		{trace.Event{Node: n1, Kind: trace.Announce, Leader: algo.Leader{Epoch: 4, ID: n1}}, "leads in epoch 4"},
+		{trace.Event{Kind: trace.Note, Format: "contests %s", Args: []any{n2}}, "contests n2"},
+	} {
+		if got := test.event.Words(name, message); got != test.want {
+			t.Errorf("%s: got %q want %q", test.event.Kind, got, test.want)
+		}
+	}
+}

@@ -73,7 +73,7 @@ func deterministic(p *checkRun) {
 			again := append(p.replay(l, nil), "nothing, because it violates the contract")
 			for i := range first {
 				if first[i] != again[i] {
-					p.fatalf("step %d of a process, which %s, has the effects\n%s\nand, when repeated,\n%s", i+1, host.Happening(l.events[i]), first[i], again[i])
+					p.fatalf("step %d of a process, (%s) has the effects\n%s\nand, when repeated,\n%s", i+1, host.Say(host.Traced(l.events[i])), first[i], again[i])
 				}
 			}
 		}
@@ -97,7 +97,7 @@ func cloneSharesNothing(p *checkRun) {
 			now := host.FingerprintOf(m.Algorithm())
 			for _, c := range clones {
 				if host.FingerprintOf(c.clone) != c.state {
-					p.fatalf("a clone changed when its original %s. It is now\n%+v", host.Happening(l.events[i]), c.clone)
+					p.fatalf("a clone changed when its original went on (%s). It is now\n%+v", host.Say(host.Traced(l.events[i])), c.clone)
 				}
 			}
 			clone := m.Algorithm().Clone()
@@ -113,7 +113,7 @@ func cloneSharesNothing(p *checkRun) {
 					break
 				}
 				if host.FingerprintOf(m.Algorithm()) != now {
-					p.fatalf("a process changed when its clone %s. It is now\n%+v", host.Happening(e), m.Algorithm())
+					p.fatalf("a process changed when its clone went on (%s). It is now\n%+v", host.Say(host.Traced(e)), m.Algorithm())
 				}
 			}
 		})

@@ -62,25 +62,25 @@ func Example_election() {
 
 	// Output:
 	//   0.0T n1 starts with epoch 0
-	//   0.0T    n1 -> n2 election epoch=1 eligible=true id=n1 hops=1
+	//   0.0T n1 sends election epoch=1 eligible=true id=n1 hops=1 to n2
 	//   0.0T n2 starts with epoch 0
-	//   0.0T    n2 -> n3 election epoch=1 eligible=true id=n2 hops=1
+	//   0.0T n2 sends election epoch=1 eligible=true id=n2 hops=1 to n3
 	//   0.0T n3 starts with epoch 0
-	//   0.0T    n3 -> n1 election epoch=1 eligible=true id=n3 hops=1
+	//   0.0T n3 sends election epoch=1 eligible=true id=n3 hops=1 to n1
 	//   1.0T n2 hears election epoch=1 eligible=true id=n1 hops=1 from n1
 	//   1.0T n3 hears election epoch=1 eligible=true id=n2 hops=1 from n2
 	//   1.0T n1 hears election epoch=1 eligible=true id=n3 hops=1 from n3
-	//   1.0T    n1 -> n2 election epoch=1 eligible=true id=n3 hops=2
+	//   1.0T n1 sends election epoch=1 eligible=true id=n3 hops=2 to n2
 	//   2.0T n2 hears election epoch=1 eligible=true id=n3 hops=2 from n1
-	//   2.0T    n2 -> n3 election epoch=1 eligible=true id=n3 hops=3
+	//   2.0T n2 sends election epoch=1 eligible=true id=n3 hops=3 to n3
 	//   3.0T n3 hears election epoch=1 eligible=true id=n3 hops=3 from n2
-	//   3.0T    n3 -> n1 elected epoch=1 id=n3 hops=1
-	//   3.0T    n3 announces n3 in epoch 1
+	//   3.0T n3 sends elected epoch=1 id=n3 hops=1 to n1
+	//   3.0T n3 leads in epoch 1
 	//   4.0T n1 hears elected epoch=1 id=n3 hops=1 from n3
-	//   4.0T    n1 -> n2 elected epoch=1 id=n3 hops=2
-	//   4.0T    n1 announces n3 in epoch 1
+	//   4.0T n1 sends elected epoch=1 id=n3 hops=2 to n2
+	//   4.0T n1 follows n3 in epoch 1
 	//   5.0T n2 hears elected epoch=1 id=n3 hops=2 from n1
-	//   5.0T    n2 -> n3 elected epoch=1 id=n3 hops=3
-	//   5.0T    n2 announces n3 in epoch 1
+	//   5.0T n2 sends elected epoch=1 id=n3 hops=3 to n3
+	//   5.0T n2 follows n3 in epoch 1
 	//   6.0T n3 hears elected epoch=1 id=n3 hops=3 from n2
 }

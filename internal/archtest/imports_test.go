@@ -20,7 +20,7 @@ var allowedImports = map[string]string{
 	"internal/engine":   "algo algo/driver fd internal/membership trace",
 	"internal/wire":     "algo github.com/vmihailenco/msgpack/v5 github.com/vmihailenco/msgpack/v5/msgpcode",
 	"internal/scenario": "algo internal/untrusted internal/mistake",
-	"internal/host":     "algo algo/driver internal/scenario",
+	"internal/host":     "algo algo/driver internal/scenario trace",
 	"sim":               "algo algo/driver fd internal/engine internal/host internal/membership internal/scenario trace",
 	"explore":           "algo algo/driver internal/host internal/scenario trace",
 	"docs/lessons":      "",

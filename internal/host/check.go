@@ -4,6 +4,7 @@ import (
 	"time"
 
 	"github.com/elect-go/elect/algo"
+	"github.com/elect-go/elect/trace"
 )
 
 // Breaks says that a property is broken. The first counts.
@@ -37,7 +38,7 @@ func (c *Cluster) leads(nd *Node, announced []algo.Leader) {
 // follows checks whom nd announces, and that nd will not forget the epoch.
 func (c *Cluster) follows(nd *Node, announced []algo.Leader) {
 	for _, l := range announced {
-		c.Logf("   %s announces %s in epoch %d", nd.ID, l.ID, l.Epoch)
+		c.emit(nd.ID, trace.Event{Kind: trace.Announce, Leader: l})
 		c.breach(c.past.Follow(nd.ID, l))
 		if !l.Vacant() && !nd.View.MayLead(l.ID) {
 			c.Breaks("%s takes %s for leader, who may not lead as it knows", nd.ID, l.ID)

@@ -7,6 +7,7 @@ import (
 
 	"github.com/elect-go/elect/algo"
 	"github.com/elect-go/elect/algo/driver"
+	"github.com/elect-go/elect/trace"
 )
 
 // T is the one-way message time of a Cluster, if Delay says no other.
@@ -51,7 +52,7 @@ type Cluster struct {
 	Broken          string        // the first property that was broken
 
 	Tracing bool // keeps what happens for Story
-	trace   []string
+	trace   []trace.Event
 
 	past Past
 	led  map[algo.Leader]*driver.Machine // who announced itself, in which life
@@ -177,7 +178,7 @@ func (c *Cluster) Crash(nodes ...int) {
 		if nd.Machine == nil {
 			continue
 		}
-		c.Logf("n%d crashes", i)
+		c.emit(nd.ID, trace.Event{Kind: trace.Crash})
 		nd.Machine, nd.DieIn, nd.paused, nd.missed = nil, 0, false, nil
 		c.Report(i)
 	}
@@ -191,7 +192,7 @@ func (c *Cluster) Pause(nodes ...int) {
 		if nd.Machine == nil || nd.paused {
 			continue
 		}
-		c.Logf("n%d is paused", i)
+		c.emit(nd.ID, trace.Event{Kind: trace.Pause})
 		nd.paused = true
 		c.Report(i)
 	}
@@ -204,7 +205,7 @@ func (c *Cluster) Resume(nodes ...int) {
 		if !nd.paused {
 			continue
 		}
-		c.Logf("n%d goes on", i)
+		c.emit(nd.ID, trace.Event{Kind: trace.Resume})
 		missed := nd.missed
 		nd.paused, nd.missed = false, nil
 		for _, f := range missed {
@@ -247,12 +248,28 @@ func (c *Cluster) Lose(lost func(from, to int, m algo.Message) bool) {
 	c.Delay = func(from, to int, m algo.Message) (time.Duration, bool) { return T, !lost(from, to, m) }
 }
 
-// Logf adds a line to the story, as Sprintf writes it.
+// Logf adds what happened at no node in particular to the story.
 func (c *Cluster) Logf(format string, args ...any) {
+	c.emit(algo.NodeID{}, trace.Event{Kind: trace.Note, Format: format, Args: args})
+}
+
+// emit adds an event of a node to the story.
+func (c *Cluster) emit(node algo.NodeID, e trace.Event) {
 	if c.Tracing {
-		c.trace = append(c.trace, fmt.Sprintf("%5.1fT ", float64(c.Now)/float64(T))+Sprintf(format, args...))
+		e.At, e.Node = c.Now, node
+		c.trace = append(c.trace, e)
 	}
 }
 
 // Story is what happened, a line each, since Tracing is set.
-func (c *Cluster) Story() string { return strings.Join(c.trace, "\n") }
+func (c *Cluster) Story() string {
+	lines := make([]string, len(c.trace))
+	for i, e := range c.trace {
+		lines[i] = fmt.Sprintf("%5.1fT ", float64(e.At)/float64(T))
+		if !e.Node.IsZero() {
+			lines[i] += Name(e.Node) + " "
+		}
+		lines[i] += Say(e)
+	}
+	return strings.Join(lines, "\n")
+}

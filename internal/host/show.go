@@ -9,6 +9,7 @@ import (
 	"github.com/elect-go/elect/algo"
 	"github.com/elect-go/elect/algo/driver"
 	"github.com/elect-go/elect/internal/scenario"
+	"github.com/elect-go/elect/trace"
 )
 
 // Words writes a message as scenarios do: by its kind and those of its fields that are not
@@ -67,15 +68,13 @@ func value(v reflect.Value) string {
 	return fmt.Sprint(v)
 }
 
-// Sprintf is that of package fmt, with nodes by name and messages as Show has them.
+// Sprintf is that of package fmt, with nodes by name.
 func Sprintf(format string, args ...any) string {
 	shown := slices.Clone(args)
 	for i, arg := range args {
 		switch x := arg.(type) {
 		case algo.NodeID, algo.Leader:
 			shown[i] = value(reflect.ValueOf(x))
-		case algo.Message:
-			shown[i] = Show(x)
 		}
 	}
 	return fmt.Sprintf(format, shown...)
@@ -84,19 +83,19 @@ func Sprintf(format string, args ...any) string {
 // Show writes a message as one text.
 func Show(m algo.Message) string { return strings.Join(Words(m), " ") }
 
-// Happening writes an event as what its node does.
-func Happening(e driver.Event) string {
+// Traced returns an event as a trace has it, without its time and its node.
+func Traced(e driver.Event) trace.Event {
+	t := trace.Event{Kind: trace.Kind(e.Kind.String()), Peer: e.Peer, Message: e.Message, Timer: e.Timer, Epoch: e.Saved.Epoch}
 	switch e.Kind {
-	case driver.EventStart:
-		return fmt.Sprintf("starts with epoch %d", e.Saved.Epoch)
 	case driver.EventReceive:
-		return "hears " + Show(e.Message) + " from " + Name(e.Peer)
-	case driver.EventExpire:
-		return fmt.Sprintf("sees its timer %q end", e.Timer)
-	case driver.EventSuspect, driver.EventTrust:
-		return e.Kind.String() + "s " + Name(e.Peer)
+		t.Kind = trace.Deliver
 	case driver.EventReconfigure:
-		return fmt.Sprintf("gets view %d", e.View.Number())
+		t.Kind, t.Number = trace.View, e.View.Number()
+	case driver.EventCampaign:
+		t.Kind, t.Format = trace.Note, "is called to campaign"
 	}
-	return "campaigns"
+	return t
 }
+
+// Say writes an event in words.
+func Say(e trace.Event) string { return e.Words(Name, Show) }

@@ -3,6 +3,7 @@ package host
 import (
 	"github.com/elect-go/elect/algo"
 	"github.com/elect-go/elect/algo/driver"
+	"github.com/elect-go/elect/trace"
 )
 
 // step performs an event and what it asks for: save, timers, monitoring, sends,
@@ -17,7 +18,7 @@ func (c *Cluster) step(nd *Node, e driver.Event) {
 	effects, broken := Step(nd.Machine, e)
 	// Of a timer of which nothing comes nobody wants to read.
 	if c.Tracing && (e.Kind != driver.EventExpire || broken != nil || len(effects.Notes)+len(effects.Sends)+len(effects.Announce) > 0) {
-		c.Logf("%s %s", nd.ID, Happening(e))
+		c.emit(nd.ID, Traced(e))
 	}
 	if broken != nil {
 		c.breach(broken)
@@ -25,7 +26,7 @@ func (c *Cluster) step(nd *Node, e driver.Event) {
 		return
 	}
 	for _, note := range effects.Notes {
-		c.Logf("   %s "+note.Format, append([]any{nd.ID}, note.Args...)...)
+		c.emit(nd.ID, trace.Event{Kind: trace.Note, Format: note.Format, Args: note.Args})
 	}
 	if effects.Save && !c.save(nd, effects.Stable) {
 		return
@@ -114,12 +115,12 @@ func (c *Cluster) send(from *Node, to algo.NodeID, m algo.Message) {
 		copies = 2
 	}
 	for range copies {
+		c.emit(from.ID, trace.Event{Kind: trace.Send, Peer: to, Message: m})
 		delay, arrives := c.Delay(Number(from.ID), Number(to), m)
 		if !arrives {
-			c.Logf("   %s -> %s %s is lost", from.ID, to, m)
+			c.emit(to, trace.Event{Kind: trace.Drop, Peer: from.ID, Message: m})
 			continue
 		}
-		c.Logf("   %s -> %s %s", from.ID, to, m)
 		c.At(c.Now+delay, func() { c.arrive(from, c.node(to), m, repeat) })
 	}
 }
