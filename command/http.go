@@ -43,7 +43,7 @@ func run(ctx context.Context, s *config.Settings, n *cluster.Node, log *slog.Log
 		return err
 	}
 	defer stop()
-	notifyService(ctx, n)
+	defer notifyService(ctx, n)()
 	return ofConfiguration(s, n.Run(ctx))
 }
 

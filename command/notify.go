@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"os"
+	"sync"
 	"time"
 
 	"github.com/coreos/go-systemd/v22/daemon"
@@ -12,12 +13,15 @@ import (
 )
 
 // notifyService tells systemd how a service of Type=notify stands, until ctx ends: that it is ready as soon as the node
-// runs, which node leads, and, with WatchdogSec, that the loop of the node answers. Elsewhere it does nothing.
-func notifyService(ctx context.Context, n *cluster.Node) {
+// runs, which node leads, and, with WatchdogSec, that the loop of the node answers. Elsewhere it does nothing. The
+// result tells systemd that the node stops, unless the end of ctx has. It returns when that is sent: the process may end
+// then.
+func notifyService(ctx context.Context, n *cluster.Node) (stop func()) {
 	if os.Getenv("NOTIFY_SOCKET") == "" {
-		return
+		return func() {}
 	}
-	context.AfterFunc(ctx, func() { notify(daemon.SdNotifyStopping) })
+	stop = sync.OnceFunc(func() { notify(daemon.SdNotifyStopping) })
+	context.AfterFunc(ctx, stop)
 	go func() {
 		if _, err := n.Status(ctx); err != nil {
 			return // it has not begun
@@ -30,6 +34,7 @@ func notifyService(ctx context.Context, n *cluster.Node) {
 			notify("STATUS=" + serviceStatus(s))
 		}
 	}()
+	return stop
 }
 
 // notify drops what systemd does not take: the node is worth more than its status.
