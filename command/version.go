@@ -61,9 +61,9 @@ func (b *build) readRevision(settings []debug.BuildSetting) {
 	}
 }
 
-// String is the line of 'elect --version'.
+// String is what 'elect --version' shows behind the name of the program.
 func (b build) String() string {
-	line := "elect " + b.Version
+	line := b.Version
 	if b.Revision != "" {
 		line += ", revision " + b.Revision[:min(12, len(b.Revision))]
 	}
@@ -92,7 +92,7 @@ protocol, data_format. The revision is absent if the program was not built in a 
 			if asJSON {
 				return json.NewEncoder(cmd.OutOrStdout()).Encode(b)
 			}
-			_, err := fmt.Fprintln(cmd.OutOrStdout(), b)
+			_, err := fmt.Fprintln(cmd.OutOrStdout(), "elect version", b)
 			return err
 		},
 	}

@@ -18,7 +18,7 @@ func TestVersion(t *testing.T) {
 	for _, args := range [][]string{{"version"}, {"--version"}} {
 		status, out, errors = elect(args...)
 		require.Zero(t, status, errors)
-		require.Equal(t, b.String()+"\n", out)
+		require.Equal(t, "elect version "+b.String()+"\n", out)
 	}
 }
 
@@ -31,10 +31,10 @@ func TestBuildInformation(t *testing.T) {
 		info *debug.BuildInfo
 		want string
 	}{
-		{"a clone", &debug.BuildInfo{Main: own, Settings: revision}, "elect v0.1.0, revision 0123456789ab with changes"},
-		{"an installed module", &debug.BuildInfo{Main: own}, "elect v0.1.0"},
-		{"another program", &debug.BuildInfo{Main: debug.Module{Path: "example.com/x", Version: "v2.0.0"}, Deps: []*debug.Module{&own}, Settings: revision}, "elect v0.1.0"},
-		{"nothing", nil, "elect unknown"},
+		{"a clone", &debug.BuildInfo{Main: own, Settings: revision}, "v0.1.0, revision 0123456789ab with changes"},
+		{"an installed module", &debug.BuildInfo{Main: own}, "v0.1.0"},
+		{"another program", &debug.BuildInfo{Main: debug.Module{Path: "example.com/x", Version: "v2.0.0"}, Deps: []*debug.Module{&own}, Settings: revision}, "v0.1.0"},
+		{"nothing", nil, "unknown"},
 	} {
 		require.Equal(t, test.want+rest, buildOf(test.info, test.info != nil).String(), test.name)
 	}
