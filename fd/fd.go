@@ -141,6 +141,9 @@ func (d *Detector) Deadline() time.Duration {
 // TakeOutput returns the output since its last call. The result is valid until the next call of any method.
 func (d *Detector) TakeOutput() Output {
 	out := d.out
+	if len(out.Sends)+len(out.Dials)+len(out.Changes)+len(out.BrokenLinks) == 0 {
+		return Output{}
+	}
 	d.out = Output{Sends: out.Sends[:0], Dials: out.Dials[:0], Changes: out.Changes[:0], BrokenLinks: out.BrokenLinks[:0]}
 	return out
 }

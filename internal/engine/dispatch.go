@@ -223,7 +223,7 @@ func (e *Engine) setMonitored(now time.Duration, peers []algo.NodeID) {
 
 // updateMonitored makes the detector monitor the peers that the algorithm or the membership needs.
 func (e *Engine) updateMonitored(now time.Duration) {
-	watched := slices.Clone(e.monitored)
+	watched := slices.Clip(e.monitored) // an append copies it
 	for _, id := range e.members.MonitorSet() {
 		if !slices.Contains(watched, id) {
 			watched = append(watched, id)
