@@ -23,7 +23,6 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/elect-go/elect/algo"
-	"github.com/elect-go/elect/cluster"
 	"github.com/elect-go/elect/internal/fleet"
 	"github.com/elect-go/elect/internal/testkit"
 	"github.com/elect-go/elect/trace"
@@ -181,8 +180,8 @@ func TestTheDemoKeepsTheClusterUntilCtrlC(t *testing.T) {
 	}
 
 	stdout := statusOf(t, o.Nodes[0].Addr, "--json")
-	require.Equal(t, []string{"algorithm", "awaited", "called", "called_at", "cluster", "committed", "counters", "epoch", "leader", "lease", "members", "node", "view", "view_epoch"}, keys(t, stdout))
-	var s cluster.Status
+	require.Equal(t, []string{"algorithm", "awaited", "called", "called_at", "cluster", "committed", "counters", "epoch", "leader", "leader_addr", "leader_name", "lease", "members", "node", "view", "view_epoch"}, keys(t, stdout))
+	var s statusObject
 	decodeStrictly(t, stdout, &s)
 	require.Len(t, s.Members, 3)
 	stdout = statusOf(t, o.Nodes[0].Addr)

@@ -12,6 +12,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"sync"
 	"syscall"
 	"testing"
 	"time"
@@ -49,11 +50,30 @@ func TestJavaScriptUnits(t *testing.T) {
 	require.NoError(t, err, "%s", out)
 }
 
-// event is a line that a member prints: the command with --events, and main.mjs.
+// event is a new leader, as a member reports it.
 type event struct {
-	Event string
 	Name  string
 	Epoch uint64
+}
+
+// line is a line of a member that may report a leader: in the log of the command, or on the output of main.mjs.
+type line struct {
+	Event, Name string // of main.mjs
+	Msg, Leader string // of the command
+	Epoch       uint64
+}
+
+// leader returns the leader that the line of the member reports; false if it reports none.
+func (l line) leader(member string) (event, bool) {
+	switch {
+	case l.Event == "leader":
+		return event{l.Name, l.Epoch}, true
+	case l.Msg == "leading":
+		return event{member, l.Epoch}, true
+	case l.Msg == "following":
+		return event{l.Leader, l.Epoch}, true
+	}
+	return event{}, false
 }
 
 // process is a member in a process of its own.
@@ -69,7 +89,8 @@ func start(t *testing.T, name, program string, args ...string) *process {
 	t.Helper()
 	p := &process{name: name, cmd: exec.Command(program, args...)}
 	p.cmd.Env = append(os.Environ(), mainEnv+"=1", "GORACE=atexit_sleep_ms=0")
-	p.cmd.Stderr = t.Output()
+	stderr, err := p.cmd.StderrPipe()
+	require.NoError(t, err)
 	stdin, err := p.cmd.StdinPipe()
 	require.NoError(t, err)
 	p.stdin = stdin
@@ -78,20 +99,27 @@ func start(t *testing.T, name, program string, args ...string) *process {
 	require.NoError(t, p.cmd.Start())
 	lines := make(chan event, 1000)
 	p.lines = lines
-	read := make(chan struct{})
-	go func() {
-		defer close(read)
-		defer close(lines)
-		for scanner := bufio.NewScanner(stdout); scanner.Scan(); {
-			var e event
-			if json.Unmarshal(scanner.Bytes(), &e) == nil && e.Event == "leader" {
-				lines <- e
+	var readers sync.WaitGroup
+	for _, output := range []io.Reader{stdout, stderr} {
+		readers.Go(func() {
+			for scanner := bufio.NewScanner(output); scanner.Scan(); {
+				var l line
+				if json.Unmarshal(scanner.Bytes(), &l) != nil {
+					fmt.Fprintf(t.Output(), "%s: %s\n", name, scanner.Text())
+				}
+				if e, ok := l.leader(name); ok {
+					lines <- e
+				}
 			}
-		}
+		})
+	}
+	go func() {
+		readers.Wait()
+		close(lines)
 	}()
 	t.Cleanup(func() {
 		_ = p.cmd.Process.Kill()
-		<-read
+		readers.Wait()
 		_ = p.cmd.Wait()
 	})
 	return p
@@ -169,7 +197,7 @@ func (c *cluster) arguments(number int) []string {
 func (c *cluster) startNode(t *testing.T, number int) *process {
 	t.Helper()
 	name := fmt.Sprintf("n%d", number)
-	arguments := []string{"node", "--events", "--name", name, "--log-level=error"}
+	arguments := []string{"node", "--name", name, "--log", "json"}
 	if c.folder == "" {
 		arguments = append(arguments, "--lease=off")
 	}
