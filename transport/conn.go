@@ -149,7 +149,7 @@ func (c *conn) fill() error {
 	}
 	c.hasFrameDeadline = partial
 	err := c.reader.fill()
-	if !errors.Is(err, os.ErrDeadlineExceeded) || c.closeCause() != nil {
+	if !errors.Is(err, os.ErrDeadlineExceeded) || c.isEnding() {
 		return err
 	}
 	if partial {
@@ -247,6 +247,13 @@ func (c *conn) readUntilClosed(cause error, d time.Duration) {
 		c.lingering = true
 		c.nc.SetReadDeadline(time.Now().Add(d))
 	}
+}
+
+// isEnding reports whether the read deadline is final.
+func (c *conn) isEnding() bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.lingering
 }
 
 // closeGracefully closes the connection after all frames in flight have arrived on both sides.

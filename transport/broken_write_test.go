@@ -1,0 +1,45 @@
+package transport
+
+import (
+	"net"
+	"sync/atomic"
+	"syscall"
+	"testing"
+	"testing/synctest"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/elect-go/elect/internal/testkit"
+)
+
+// halfBroken is a connection that reads, but does not write any more once it is broken.
+type halfBroken struct {
+	net.Conn
+	broken *atomic.Bool
+}
+
+func (c halfBroken) Write(b []byte) (int, error) {
+	if c.broken.Load() {
+		return 0, syscall.EPIPE
+	}
+	return c.Conn.Write(b)
+}
+
+// After a failed write, the transport reads for a moment, because earlier frames may explain the failure. A peer that
+// sends nothing meanwhile must neither keep the connection nor the processor.
+func TestConnectionEndsAfterFailedWrite(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		m, broken := newMemory(), new(atomic.Bool)
+		n := m.start(t, 1, 1, func(o *Options) {
+			o.Security = func(nc net.Conn, _ bool) (net.Conn, any, error) { return halfBroken{nc, broken}, nil, nil }
+		})
+		r := m.raw(t, "n2", "n1")
+		r.greet(id(2), 1, false)
+		n.untilLine(t, "up 2/1")
+		broken.Store(true)
+		n.Send(id(2), body("lost"))
+		testkit.Pass(2 * rejectLinger)
+		require.Zero(t, n.open())
+		require.ErrorIs(t, n.lastWhy(), syscall.EPIPE)
+	})
+}
