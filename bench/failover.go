@@ -10,11 +10,11 @@ import (
 
 	"github.com/elect-go/elect/algo"
 	"github.com/elect-go/elect/algo/lease"
+	"github.com/elect-go/elect/internal/algosim"
 	"github.com/elect-go/elect/internal/bench/election"
 	"github.com/elect-go/elect/internal/bench/fault"
 	"github.com/elect-go/elect/internal/bench/result"
 	"github.com/elect-go/elect/internal/fleet"
-	"github.com/elect-go/elect/internal/host"
 	"github.com/elect-go/elect/internal/sample"
 )
 
@@ -156,8 +156,8 @@ func (s *failoverSeries) check(r failoverRound) error {
 	case r.recovery.Leader != back && !s.leased || r.recovery.EpochAfter < r.EpochAfter:
 		return fmt.Errorf("bench: after the return of %s, %s leads in epoch %d; want %s, not in an epoch below %d",
 			r.OldLeader, r.recovery.Leader, r.recovery.EpochAfter, back, r.EpochAfter)
-	case host.Total(r.Messages) < survivors-1: // a new leader has to tell each of the others
-		return fmt.Errorf("bench: %d messages were counted for %d survivors", host.Total(r.Messages), survivors)
+	case algosim.Total(r.Messages) < survivors-1: // a new leader has to tell each of the others
+		return fmt.Errorf("bench: %d messages were counted for %d survivors", algosim.Total(r.Messages), survivors)
 	case r.Failover.Failover <= 0:
 		return fmt.Errorf("bench: the failover took %v", r.Failover.Failover)
 	}
@@ -168,6 +168,6 @@ func (s *failoverSeries) check(r failoverRound) error {
 func (r failoverRound) values() figures {
 	return figures{
 		result.MetricFailover: sample.MS(r.Failover.Failover), result.MetricDetect: sample.MS(r.Detect),
-		result.MetricElect: sample.MS(r.Elect), result.MetricFailoverMessages: float64(host.Total(r.Messages)),
+		result.MetricElect: sample.MS(r.Elect), result.MetricFailoverMessages: float64(algosim.Total(r.Messages)),
 	}
 }

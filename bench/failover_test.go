@@ -13,11 +13,11 @@ import (
 	"github.com/elect-go/elect/algo"
 	"github.com/elect-go/elect/algo/builtin"
 	"github.com/elect-go/elect/algo/lease"
+	"github.com/elect-go/elect/internal/algosim"
 	"github.com/elect-go/elect/internal/bench/election"
 	"github.com/elect-go/elect/internal/bench/machine"
 	"github.com/elect-go/elect/internal/bench/result"
 	"github.com/elect-go/elect/internal/fleet"
-	"github.com/elect-go/elect/internal/host"
 	"github.com/elect-go/elect/internal/netlab"
 	"github.com/elect-go/elect/internal/sample"
 	"github.com/elect-go/elect/internal/testkit"
@@ -197,7 +197,7 @@ func (c striking) report(b *testing.B, results, observed []observedRound) {
 		elect = append(elect, r.Elect)
 		saves = append(saves, r.Saves...)
 		back = append(back, r.recovery.Took)
-		messages = append(messages, float64(host.Total(r.Messages)))
+		messages = append(messages, float64(algosim.Total(r.Messages)))
 		critical = append(critical, float64(r.CriticalSaves))
 	}
 	failover, save := sample.Milliseconds(took), sample.Milliseconds(saves)

@@ -13,11 +13,11 @@ import (
 	"github.com/elect-go/elect/algo"
 	"github.com/elect-go/elect/algo/lease"
 	"github.com/elect-go/elect/cluster"
+	"github.com/elect-go/elect/internal/algosim"
 	"github.com/elect-go/elect/internal/bench/election"
 	"github.com/elect-go/elect/internal/bench/result"
 	"github.com/elect-go/elect/internal/bench/theory"
 	"github.com/elect-go/elect/internal/fleet"
-	"github.com/elect-go/elect/internal/host"
 	"github.com/elect-go/elect/internal/sample"
 	"github.com/elect-go/elect/trace"
 )
@@ -294,7 +294,7 @@ func (w *wired) simulated(ctx context.Context, row theory.Row, e theory.Election
 
 // values is r by metric: what it cost, and, where anybody changed its mind, how long it took.
 func (r wireRound) values() figures {
-	values := figures{result.MetricSent: float64(host.Total(r.Sent)), result.MetricDelivered: float64(host.Total(r.Received))}
+	values := figures{result.MetricSent: float64(algosim.Total(r.Sent)), result.MetricDelivered: float64(algosim.Total(r.Received))}
 	if r.Turnaround > 0 {
 		values[result.MetricTurnaround], values[result.MetricElect], values[result.MetricT] = r.InT(), sample.MS(r.Turnaround), r.T()
 	}

@@ -15,10 +15,10 @@ import (
 
 	"github.com/elect-go/elect/algo/builtin"
 	"github.com/elect-go/elect/cluster"
+	"github.com/elect-go/elect/internal/algosim"
 	"github.com/elect-go/elect/internal/bench/election"
 	"github.com/elect-go/elect/internal/bench/machine"
 	"github.com/elect-go/elect/internal/fleet"
-	"github.com/elect-go/elect/internal/host"
 	"github.com/elect-go/elect/internal/sample"
 	"github.com/elect-go/elect/internal/testkit"
 )
@@ -101,7 +101,7 @@ func reportWire(b *testing.B, rounds []wireRound) {
 	var took, saved []time.Duration
 	var T, multiples, above []float64
 	for _, r := range rounds {
-		sent, received = sent+host.Total(r.Sent), received+host.Total(r.Received)
+		sent, received = sent+algosim.Total(r.Sent), received+algosim.Total(r.Received)
 		if r.Exact(nil) {
 			exact++
 		}
@@ -157,7 +157,7 @@ func TestWire(t *testing.T) {
 					require.NoError(t, err)
 					require.Equal(t, r.counted, between(before, after, election.Kinds(w.spec)), "what the status of the nodes counts")
 				}
-				require.Len(t, r.Flights, host.Total(r.Received), "of each message that arrived")
+				require.Len(t, r.Flights, algosim.Total(r.Received), "of each message that arrived")
 				require.Positive(t, r.T())
 				require.Equal(t, c.LeaderStays, r.Turnaround == 0)
 				if r.Turnaround > 0 {

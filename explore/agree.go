@@ -5,7 +5,7 @@ import (
 	"time"
 
 	"github.com/elect-go/elect/algo"
-	"github.com/elect-go/elect/internal/host"
+	"github.com/elect-go/elect/internal/algosim"
 )
 
 // calmSteps bounds a calm: whoever has not agreed by then never will.
@@ -31,7 +31,7 @@ func (e *search) agrees(s *state) bool {
 	if e.options.Network == Once {
 		return newCalm(e.m, s.locals, s.network).run()
 	}
-	var key host.Fingerprint
+	var key algosim.Fingerprint
 	for _, number := range s.locals[:len(e.m.ids)] {
 		key = key.Plus(e.m.locals[number].print)
 	}
@@ -54,7 +54,7 @@ func newCalm(m *model, locals [MaxNodes]uint32, network []uint32) *calm {
 // run reports whether all who run agree once nothing is on its way.
 func (c *calm) run() bool {
 	// Those who run may be too few to elect somebody: agreement has to wait for the others.
-	if !host.CanElect(c.m.options.View, c.m.options.Spec.Claims, c.running()) {
+	if !algosim.CanElect(c.m.options.View, c.m.options.Spec.Claims, c.running()) {
 		for i := range c.m.ids {
 			if c.local(i).phase != up && !c.take(action{what: starts, node: uint8(i)}) {
 				return false
@@ -81,10 +81,10 @@ func (c *calm) run() bool {
 func (c *calm) local(i int) *local { return &c.m.locals[c.locals[i]] }
 
 // running are those who run, and whom they follow.
-func (c *calm) running() (all []host.Opinion) {
+func (c *calm) running() (all []algosim.Opinion) {
 	for i, id := range c.m.ids {
 		if l := c.local(i); l.phase == up {
-			all = append(all, host.Opinion{Node: id, Leader: l.leader})
+			all = append(all, algosim.Opinion{Node: id, Leader: l.leader})
 		}
 	}
 	return all
@@ -162,5 +162,5 @@ func (c *calm) take(a action) bool {
 // claimed.
 func (c *calm) agreed() bool {
 	running := c.running()
-	return host.CanElect(c.m.options.View, c.m.options.Spec.Claims, running) && host.Agreed(c.m.options.View, c.m.options.Spec.Claims, running) == ""
+	return algosim.CanElect(c.m.options.View, c.m.options.Spec.Claims, running) && algosim.Agreed(c.m.options.View, c.m.options.Spec.Claims, running) == ""
 }

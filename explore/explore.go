@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"github.com/elect-go/elect/algo"
-	"github.com/elect-go/elect/internal/host"
+	"github.com/elect-go/elect/internal/algosim"
 	"github.com/elect-go/elect/trace"
 )
 
@@ -122,10 +122,10 @@ var ErrNoLeader = errors.New("explore: no state had a leader, so that nothing wa
 var ErrOptions = errors.New("explore: bad options")
 
 // NodeID returns the id of node i, counted from 1.
-func NodeID(i int) algo.NodeID { return host.ID(i) }
+func NodeID(i int) algo.NodeID { return algosim.ID(i) }
 
 // NewView is the view of so many nodes, as Options.Nodes describes them.
-func NewView(nodes int) algo.View { return host.View(nodes) }
+func NewView(nodes int) algo.View { return algosim.View(nodes) }
 
 // Run visits every state. A report comes with ErrNoLeader too; a search cut short by
 // its limits or by ctx has no error, but says so in the report.
@@ -140,14 +140,14 @@ func Run(ctx context.Context, o Options) (report Report, err error) {
 }
 
 // UnreadableError says that no fingerprint can cover a field of an algorithm's state.
-type UnreadableError host.UnreadableError
+type UnreadableError algosim.UnreadableError
 
-func (e *UnreadableError) Error() string { return "explore: " + (*host.UnreadableError)(e).Error() }
+func (e *UnreadableError) Error() string { return "explore: " + (*algosim.UnreadableError)(e).Error() }
 
 func catchUnreadable(err *error) {
 	switch cause := recover().(type) {
 	case nil:
-	case *host.UnreadableError:
+	case *algosim.UnreadableError:
 		*err = (*UnreadableError)(cause)
 	default:
 		panic(cause)
@@ -197,7 +197,7 @@ func (o *Options) check() error {
 type search struct {
 	m       *model
 	options Options
-	calms   map[host.Fingerprint]bool // of nodes: whether they come to agree
+	calms   map[algosim.Fingerprint]bool // of nodes: whether they come to agree
 	visited visited
 	start   state
 	report  Report
@@ -206,7 +206,7 @@ type search struct {
 }
 
 // begin returns a search that stands at its beginning. It panics with a
-// [*host.UnreadableError].
+// [*algosim.UnreadableError].
 func begin(o Options) (*search, error) {
 	if o.Nodes > 0 && o.Nodes <= MaxNodes {
 		o.View = NewView(o.Nodes)
@@ -217,7 +217,7 @@ func begin(o Options) (*search, error) {
 	if o.Properties == nil {
 		o.Properties = Claimed(o.Spec.Claims)
 	}
-	e := &search{options: o, calms: map[host.Fingerprint]bool{}, visited: newVisited(), began: time.Now()}
+	e := &search{options: o, calms: map[algosim.Fingerprint]bool{}, visited: newVisited(), began: time.Now()}
 	e.shown = e.began
 	e.m = newModel(&e.options)
 	var err error

@@ -8,7 +8,7 @@ import (
 
 	"github.com/elect-go/elect/algo"
 	"github.com/elect-go/elect/algo/driver"
-	"github.com/elect-go/elect/internal/host"
+	"github.com/elect-go/elect/internal/algosim"
 )
 
 // MaxNodes bounds the nodes of a search. States grow far too fast to come near it.
@@ -40,7 +40,7 @@ type local struct {
 	// only for the property algo.EpochsGrow.
 	told algo.Epoch
 
-	print    host.Fingerprint
+	print    algosim.Fingerprint
 	expiries []uint32 // timers that may expire next: the numbers of their names
 }
 
@@ -57,7 +57,7 @@ func (l *local) leads(id algo.NodeID) bool { return l.phase == up && l.leader.ID
 type envelope struct {
 	from, to int
 	message  algo.Message
-	print    host.Fingerprint
+	print    algosim.Fingerprint
 }
 
 // What can happen to one node: events, and what is none.
@@ -79,9 +79,9 @@ type outcome struct {
 	sends     []uint32 // envelopes
 	announces []algo.Leader
 	timers    []driver.TimerChange
-	epoch     algo.Epoch   // saved after it
-	repeats   bool         // it says something again, and nothing else
-	broken    *host.Breach // the contract, by a panic: nothing else counts
+	epoch     algo.Epoch      // saved after it
+	repeats   bool            // it says something again, and nothing else
+	broken    *algosim.Breach // the contract, by a panic: nothing else counts
 }
 
 // model is what states are made of, nodes, messages and histories, each under a number, and the
@@ -97,13 +97,13 @@ type model struct {
 	locals    []local
 	messages  []envelope
 	histories []history
-	numbers   map[host.Fingerprint]uint32 // of all these
+	numbers   map[algosim.Fingerprint]uint32 // of all these
 	announced map[announcement]announced
 	names     []algo.Timer
 
 	outcomes []outcome
 	known    map[uint64]uint32 // node and happening → outcome
-	breach   []host.Breach     // of the last apply
+	breach   []algosim.Breach  // of the last apply
 }
 
 func newModel(options *Options) *model {
@@ -111,7 +111,7 @@ func newModel(options *Options) *model {
 	m := &model{
 		options: options, tracksTold: asked(algo.EpochsGrow), tracksNamed: asked(NodeTokens),
 		tracksLed: asked(algo.OneLeaderPerEpoch) || asked(algo.NoPhantom) || asked(ResourceTokens),
-		numbers:   map[host.Fingerprint]uint32{}, announced: map[announcement]announced{}, known: map[uint64]uint32{},
+		numbers:   map[algosim.Fingerprint]uint32{}, announced: map[announcement]announced{}, known: map[uint64]uint32{},
 	}
 	for member := range options.View.All() {
 		m.ids = append(m.ids, member.ID)
@@ -120,7 +120,7 @@ func newModel(options *Options) *model {
 }
 
 // name is how scenarios call a node.
-func (m *model) name(i int) string { return host.Name(m.ids[i]) }
+func (m *model) name(i int) string { return algosim.Name(m.ids[i]) }
 
 func (m *model) index(id algo.NodeID) int { return m.options.View.Index(id) }
 
@@ -130,7 +130,7 @@ func (m *model) intern(l local) uint32 {
 	if l.phase == up {
 		counts = append(counts, l.watched, l.suspected, l.missed, l.leader, l.timers, l.machine.Algorithm())
 	}
-	l.print = host.FingerprintOf(counts...)
+	l.print = algosim.FingerprintOf(counts...)
 	if number, ok := m.numbers[l.print]; ok {
 		return number
 	}
@@ -144,7 +144,7 @@ func (m *model) intern(l local) uint32 {
 }
 
 // number returns the number of a value, under which an equal one may be already.
-func number[T any](m *model, all *[]T, print host.Fingerprint, v T) uint32 {
+func number[T any](m *model, all *[]T, print algosim.Fingerprint, v T) uint32 {
 	n, ok := m.numbers[print]
 	if !ok {
 		n = uint32(len(*all))
@@ -158,7 +158,7 @@ func number[T any](m *model, all *[]T, print host.Fingerprint, v T) uint32 {
 func (m *model) send(from int, e driver.Envelope) uint32 {
 	to := m.index(e.To)
 	message, _ := algo.Open(e.Message) // who gets it cannot tell it from a repeat
-	print := host.FingerprintOf(from, to, message)
+	print := algosim.FingerprintOf(from, to, message)
 	return number(m, &m.messages, print, envelope{from, to, message, print})
 }
 
@@ -209,7 +209,7 @@ func (m *model) happen(number uint32, what driver.EventKind, argument uint32) ou
 	o := outcome{announces: slices.Clone(effects.Announce), timers: slices.Clone(effects.Timers)}
 	for _, leader := range effects.Announce {
 		if leader.Epoch < l.told {
-			return outcome{broken: &host.Breach{Property: algo.EpochsGrow, What: fmt.Sprintf("%s announced epoch %d before a crash, and now epoch %d", m.name(l.node), l.told, leader.Epoch)}}
+			return outcome{broken: &algosim.Breach{Property: algo.EpochsGrow, What: fmt.Sprintf("%s announced epoch %d before a crash, and now epoch %d", m.name(l.node), l.told, leader.Epoch)}}
 		}
 		if m.tracksTold {
 			l.told = leader.Epoch
@@ -282,10 +282,10 @@ func (m *model) event(l *local, what driver.EventKind, argument uint32) driver.E
 
 // step has a copy of the node's machine take an event. A panic is a breach of the
 // contract, and of the property that the contract is about.
-func (m *model) step(l *local, e driver.Event) (machine *driver.Machine, effects *driver.Effects, broken *host.Breach) {
+func (m *model) step(l *local, e driver.Event) (machine *driver.Machine, effects *driver.Effects, broken *algosim.Breach) {
 	defer func() {
 		if cause := recover(); cause != nil {
-			broken = &host.Breach{Property: algo.Contract, What: fmt.Sprint(cause)}
+			broken = &algosim.Breach{Property: algo.Contract, What: fmt.Sprint(cause)}
 		}
 	}()
 	if e.Kind == starts {
@@ -293,7 +293,7 @@ func (m *model) step(l *local, e driver.Event) (machine *driver.Machine, effects
 	} else {
 		machine = l.machine.Clone()
 	}
-	effects, broken = host.Step(machine, e)
+	effects, broken = algosim.Step(machine, e)
 	return machine, effects, broken
 }
 

@@ -4,7 +4,7 @@ import (
 	"slices"
 
 	"github.com/elect-go/elect/algo"
-	"github.com/elect-go/elect/internal/host"
+	"github.com/elect-go/elect/internal/algosim"
 )
 
 // A leader's token is its epoch and its id, in this order: it goes with what the leader does, so
@@ -36,13 +36,13 @@ func Claimed(claims algo.Claims) []algo.Property {
 
 // history is who has announced itself so far, and whom each node named last.
 type history struct {
-	led   host.Past
+	led   algosim.Past
 	named [MaxNodes]algo.Leader
-	print host.Fingerprint
+	print algosim.Fingerprint
 }
 
 func (m *model) history(h history) uint32 {
-	h.print = host.FingerprintOf(h.led, h.named)
+	h.print = algosim.FingerprintOf(h.led, h.named)
 	return number(m, &m.histories, h.print, h)
 }
 
@@ -56,7 +56,7 @@ type announcement struct {
 // announced is what an announcement makes of the history, and what it breaks.
 type announced struct {
 	history uint32
-	broken  []host.Breach
+	broken  []algosim.Breach
 }
 
 // announce returns what becomes of a history when a node announces a leader. It is computed
@@ -71,7 +71,7 @@ func (m *model) announce(before uint32, node int, l algo.Leader) announced {
 		return known
 	}
 	h := m.histories[before] // a copy
-	breaks := func(b *host.Breach) {
+	breaks := func(b *algosim.Breach) {
 		if b != nil {
 			after.broken = append(after.broken, *b)
 		}
@@ -97,9 +97,9 @@ func (m *model) announce(before uint32, node int, l algo.Leader) announced {
 }
 
 // goesBack says that the token of a leader is lower than that of one before.
-func goesBack(p algo.Property, where string, l, before algo.Leader) *host.Breach {
+func goesBack(p algo.Property, where string, l, before algo.Leader) *algosim.Breach {
 	if l.Compare(before) >= 0 {
 		return nil
 	}
-	return &host.Breach{Property: p, What: host.Sprintf("%s %s in epoch %d after %s in epoch %d", where, l.ID, l.Epoch, before.ID, before.Epoch)}
+	return &algosim.Breach{Property: p, What: algosim.Sprintf("%s %s in epoch %d after %s in epoch %d", where, l.ID, l.Epoch, before.ID, before.Epoch)}
 }

@@ -7,7 +7,7 @@ import (
 
 	"github.com/elect-go/elect/algo"
 	"github.com/elect-go/elect/explore"
-	"github.com/elect-go/elect/internal/host"
+	"github.com/elect-go/elect/internal/algosim"
 )
 
 // token carries an id around the ring.
@@ -58,7 +58,7 @@ func changRobertsSpec(initiators map[int]bool) algo.Spec {
 		Name:     "chang-roberts",
 		Messages: []algo.Message{token{}},
 		New: func(self algo.NodeID) algo.Algorithm {
-			return &changRoberts{self: self, initiator: initiators[host.Number(self)]}
+			return &changRoberts{self: self, initiator: initiators[algosim.Number(self)]}
 		},
 	}
 }

@@ -7,7 +7,7 @@ import (
 	"strings"
 
 	"github.com/elect-go/elect/algo"
-	"github.com/elect-go/elect/internal/host"
+	"github.com/elect-go/elect/internal/algosim"
 	"github.com/elect-go/elect/internal/scenario"
 	"github.com/elect-go/elect/trace"
 )
@@ -109,7 +109,7 @@ func (r *parsing) set(l *scenario.Line) (*scenario.Arg, error) {
 
 // cluster makes the view.
 func (r *parsing) cluster(l *scenario.Line) (*scenario.Arg, error) {
-	members := host.Members(int(min(l.Args[0].Count, MaxNodes+1))) // that is too many
+	members := algosim.Members(int(min(l.Args[0].Count, MaxNodes+1))) // that is too many
 	if priorities := l.Args[1:]; len(priorities) > 0 && len(priorities) != len(members) {
 		return nil, scenario.Wanted("no priorities, or one for each node")
 	}
@@ -170,7 +170,7 @@ func head(o *Options) string {
 	for i := range o.View.Len() {
 		m := o.View.At(i)
 		if !m.Eligible {
-			line("witness %s", host.Name(m.ID))
+			line("witness %s", algosim.Name(m.ID))
 		}
 		priorities, differ = fmt.Sprintf("%s %d", priorities, m.Priority), differ || m.Priority != 0
 	}

@@ -4,7 +4,7 @@ import (
 	"slices"
 
 	"github.com/elect-go/elect/algo/driver"
-	"github.com/elect-go/elect/internal/host"
+	"github.com/elect-go/elect/internal/algosim"
 )
 
 // state is one state of the cluster. It is small, for there are many: it says by
@@ -14,7 +14,7 @@ type state struct {
 	network []uint32 // envelopes, sorted, each once
 	history uint32
 	spent   [budgets]uint8
-	print   host.Fingerprint
+	print   algosim.Fingerprint
 }
 
 // action is what leads from a state to the next.
@@ -148,8 +148,8 @@ const (
 )
 
 // unit is what the fingerprint of a state gets for each unit of a budget that is used up.
-var unit = [budgets]host.Fingerprint{
-	host.FingerprintOf(kills), host.FingerprintOf(mistakes), host.FingerprintOf(calls), host.FingerprintOf(beats),
+var unit = [budgets]algosim.Fingerprint{
+	algosim.FingerprintOf(kills), algosim.FingerprintOf(mistakes), algosim.FingerprintOf(calls), algosim.FingerprintOf(beats),
 }
 
 func (s *state) spend(b budget) {

@@ -5,17 +5,17 @@ import (
 	"slices"
 	"testing"
 
-	"github.com/elect-go/elect/internal/host"
+	"github.com/elect-go/elect/internal/algosim"
 )
 
 func newRandom(seed uint64) *rand.Rand { return rand.New(rand.NewPCG(seed, 0)) }
 
 func TestAPathIsHowAStateWasFirstReached(t *testing.T) {
 	v := newVisited()
-	root, _ := v.add(host.Fingerprint{A: 1, B: 0}, noParent, 0)
-	a, _ := v.add(host.Fingerprint{A: 2, B: 0}, root, 7)
-	b, _ := v.add(host.Fingerprint{A: 3, B: 0}, a, 8)
-	v.add(host.Fingerprint{A: 3, B: 0}, root, 9)
+	root, _ := v.add(algosim.Fingerprint{A: 1, B: 0}, noParent, 0)
+	a, _ := v.add(algosim.Fingerprint{A: 2, B: 0}, root, 7)
+	b, _ := v.add(algosim.Fingerprint{A: 3, B: 0}, a, 8)
+	v.add(algosim.Fingerprint{A: 3, B: 0}, root, 9)
 	if got := v.path(b); !slices.Equal(got, []uint16{7, 8}) {
 		t.Errorf("path %v, want 7, 8", got)
 	}

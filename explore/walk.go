@@ -8,7 +8,7 @@ import (
 	"slices"
 
 	"github.com/elect-go/elect/algo"
-	"github.com/elect-go/elect/internal/host"
+	"github.com/elect-go/elect/internal/algosim"
 )
 
 // WalkOptions say how far to walk.
@@ -42,7 +42,7 @@ func Walk(ctx context.Context, o Options, w WalkOptions) (report Report, err err
 	if err != nil {
 		return Report{}, err
 	}
-	k := walker{search: e, driver: host.Seeded(w.Seed)}
+	k := walker{search: e, driver: algosim.Seeded(w.Seed)}
 	k.over = func() bool { return k.enough(ctx, 0, int64(cap(k.taken))*int64(reflect.TypeFor[action]().Size())) }
 	for e.report.Generated < w.Steps && !k.refuted() && !k.over() {
 		k.walk(min(w.Length, w.Steps-e.report.Generated))
@@ -56,7 +56,7 @@ func Walk(ctx context.Context, o Options, w WalkOptions) (report Report, err err
 // walker takes walks.
 type walker struct {
 	*search
-	driver host.Driver
+	driver algosim.Driver
 	over   func() bool // whether a limit or the context ends it here; shows how far it is
 
 	here, next state

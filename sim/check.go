@@ -7,8 +7,8 @@ import (
 
 	"github.com/elect-go/elect/algo"
 	"github.com/elect-go/elect/algo/driver"
+	"github.com/elect-go/elect/internal/algosim"
 	"github.com/elect-go/elect/internal/engine"
-	"github.com/elect-go/elect/internal/host"
 	"github.com/elect-go/elect/internal/membership"
 )
 
@@ -56,7 +56,7 @@ const maxViolations = 20
 // judge sees what nodes say, as it leaves their engines.
 type judge struct {
 	found   []Violation // known faults, too
-	past    host.Past
+	past    algosim.Past
 	rosters map[algo.Stamp]string      // what those hold that a leader made
 	struck  map[algo.NodeID]algo.Stamp // who is removed in a confirmed one, since when
 
@@ -95,7 +95,7 @@ func (w *World) caught() {
 	case nil:
 	case *driver.ContractError:
 		w.stuck = true
-		w.breach(host.Contract(why))
+		w.breach(algosim.Contract(why))
 	default:
 		panic(why)
 	}
@@ -128,7 +128,7 @@ func (w *World) removed(n *node) bool {
 	return slices.ContainsFunc(w.nodes, func(o *node) bool { return slices.Contains(o.struck, n.id) })
 }
 
-func (w *World) breach(b *host.Breach) { w.violated(b.Property, "%s", b.What) }
+func (w *World) breach(b *algosim.Breach) { w.violated(b.Property, "%s", b.What) }
 
 // announced sees an announcement when it is performed.
 func (w *World) announced(n *node, l algo.Leader) {

@@ -4,14 +4,14 @@ import (
 	"math"
 	"time"
 
-	"github.com/elect-go/elect/internal/host"
+	"github.com/elect-go/elect/internal/algosim"
 )
 
 const never = time.Duration(math.MaxInt64)
 
 // deadlines are when nodes want to be woken. What a node has replaced by another stays among
 // them, and counts no more: most of what happens to a node leaves its deadline as it was.
-type deadlines struct{ host.Queue[deadline] }
+type deadlines struct{ algosim.Queue[deadline] }
 
 type deadline struct {
 	node *node

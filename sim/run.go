@@ -9,7 +9,7 @@ import (
 	"time"
 
 	"github.com/elect-go/elect/algo"
-	"github.com/elect-go/elect/internal/host"
+	"github.com/elect-go/elect/internal/algosim"
 	"github.com/elect-go/elect/trace"
 )
 
@@ -227,7 +227,7 @@ func (w *World) quiet(limit, t time.Duration) {
 // result fills in what is known at the end.
 func (w *World) result(o *Options, r *Result) {
 	counts := w.Counts()
-	r.Kinds, r.Sent, r.Delivered = counts.Sent, uint64(host.Total(counts.Sent)), uint64(host.Total(counts.Delivered))
+	r.Kinds, r.Sent, r.Delivered = counts.Sent, uint64(algosim.Total(counts.Sent)), uint64(algosim.Total(counts.Delivered))
 	leader, epoch, agreed := w.Leader()
 	if r.Agreed = agreed; agreed {
 		r.Leader, r.Epoch = 1+slices.Index(o.Order(), leader), epoch

@@ -11,7 +11,7 @@ import (
 	"time"
 
 	"github.com/elect-go/elect/algo"
-	"github.com/elect-go/elect/internal/host"
+	"github.com/elect-go/elect/internal/algosim"
 	"github.com/elect-go/elect/internal/membership"
 	"github.com/elect-go/elect/internal/scenario"
 	"github.com/elect-go/elect/trace"
@@ -53,7 +53,7 @@ type World struct {
 	config   Config
 	now      time.Duration
 	random   *rand.Rand
-	queue    host.Queue[event]
+	queue    algosim.Queue[event]
 	room     int // in the queue
 	due      deadlines
 	nodes    []*node
@@ -97,7 +97,7 @@ const maxNodes = 1 << 20
 
 // find returns the node of an ID, or nil.
 func (w *World) find(id algo.NodeID) *node {
-	if n := host.Number(id); n > 0 && n <= len(w.nodes) {
+	if n := algosim.Number(id); n > 0 && n <= len(w.nodes) {
 		return w.nodes[n-1]
 	}
 	return nil
@@ -112,13 +112,13 @@ func (w *World) node(n int) (*node, error) {
 }
 
 // ID is the ID of node number n, whether or not there is such a node yet.
-func ID(n int) algo.NodeID { return host.ID(n) }
+func ID(n int) algo.NodeID { return algosim.ID(n) }
 
 // Number is the inverse of ID; 0 for the ID of something else.
-func Number(id algo.NodeID) int { return host.Number(id) }
+func Number(id algo.NodeID) int { return algosim.Number(id) }
 
 // Name is what a node is called: n1 for the first one.
-func Name(id algo.NodeID) string { return host.Name(id) }
+func Name(id algo.NodeID) string { return algosim.Name(id) }
 
 // Now is the time of the world, since its beginning.
 func (w *World) Now() time.Duration { return w.now }

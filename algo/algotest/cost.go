@@ -3,7 +3,7 @@ package algotest
 import (
 	"fmt"
 
-	"github.com/elect-go/elect/internal/host"
+	"github.com/elect-go/elect/internal/algosim"
 	"github.com/elect-go/elect/sim"
 )
 
@@ -44,7 +44,7 @@ func (w *world) election(event string, limit int, happens func()) {
 	happens()
 	w.Run(w.p.options.Within)
 	sent := w.Counts().Sent
-	if sum := host.Total(sent); sum > limit {
+	if sum := algosim.Total(sent); sum > limit {
 		w.p.fatalf("%s, and %d messages are sent, %v; want at most %d", event, sum, sent, limit)
 	}
 	w.requireNoViolation()
@@ -64,7 +64,7 @@ func watchedEdges(p *checkRun) {
 			happens func()
 		}{
 			{"after the start", c.StartAll},
-			{"after a failover", func() { c.Crash(host.Number(c.Leader(c.Live()[0]).ID)) }},
+			{"after a failover", func() { c.Crash(algosim.Number(c.Leader(c.Live()[0]).ID)) }},
 			{fmt.Sprintf("with %d crashed", dead), func() { c.Crash(c.Live()[:dead-1]...) }},
 		} {
 			step.happens()

@@ -6,7 +6,7 @@ import (
 	"time"
 
 	"github.com/elect-go/elect/algo"
-	"github.com/elect-go/elect/internal/host"
+	"github.com/elect-go/elect/internal/algosim"
 )
 
 // replayForged runs some elections among five nodes. Then each node sends the messages that forge
@@ -17,7 +17,7 @@ func (p *checkRun) replayForged(forge func(m algo.Message, l algo.Leader) []algo
 	resend := recordSends(c)
 	c.StartAll()
 	p.requireAgreed(c)
-	leader := host.Number(c.Leader(1).ID)
+	leader := algosim.Number(c.Leader(1).ID)
 	for _, happens := range []func(...int){c.Campaign, c.Campaign, c.Crash} {
 		happens(leader)
 		p.requireAgreed(c)
@@ -33,7 +33,7 @@ func (p *checkRun) replayForged(forge func(m algo.Message, l algo.Leader) []algo
 
 // recordSends records the messages of each node. The function that it returns sends what forge
 // makes from each of them, in the name of the same node.
-func recordSends(c *host.Cluster) func(from int, forge func(algo.Message) []algo.Message) {
+func recordSends(c *algosim.Cluster) func(from int, forge func(algo.Message) []algo.Message) {
 	type envelope struct {
 		to      int
 		message algo.Message
@@ -65,7 +65,7 @@ func oldMessages(p *checkRun) {
 	c.StartAll()
 	p.requireAgreed(c)
 	for range 3 {
-		leader := host.Number(c.Leader(1).ID)
+		leader := algosim.Number(c.Leader(1).ID)
 		c.Crash(leader)
 		p.requireAgreed(c)
 		c.Start(leader)
@@ -90,7 +90,7 @@ var (
 // nonMembers sends the messages that name nodes with a non-member in their place, in the epoch of
 // the leader and in the next.
 func nonMembers(p *checkRun) {
-	nonMember := reflect.ValueOf(host.ID(0xee))
+	nonMember := reflect.ValueOf(algosim.ID(0xee))
 	p.replayForged(func(m algo.Message, l algo.Leader) (all []algo.Message) {
 		named, ids := forged(m, idType, func(_ int, v reflect.Value) { v.Set(nonMember) })
 		for _, epoch := range []algo.Epoch{l.Epoch, l.Epoch + 1} {

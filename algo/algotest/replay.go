@@ -7,7 +7,7 @@ import (
 
 	"github.com/elect-go/elect/algo"
 	"github.com/elect-go/elect/algo/driver"
-	"github.com/elect-go/elect/internal/host"
+	"github.com/elect-go/elect/internal/algosim"
 )
 
 // incarnation is the sequence of events of one process, from its start to its end.
@@ -19,18 +19,18 @@ type incarnation struct {
 // incarnations returns the incarnations of all processes of a random walk.
 func (p *checkRun) incarnations() (all []*incarnation) {
 	w, now := p.newWalk(), map[int]*incarnation{}
-	w.New = func(_ *rand.Rand, view algo.View) *host.Cluster {
+	w.New = func(_ *rand.Rand, view algo.View) *algosim.Cluster {
 		c := p.newMachines(view)
 		c.Seen = func(i int, e driver.Event) {
 			if e.Kind == driver.EventStart {
-				now[i] = &incarnation{self: host.ID(i)}
+				now[i] = &incarnation{self: algosim.ID(i)}
 				all = append(all, now[i])
 			}
 			now[i].events = append(now[i].events, e)
 		}
 		return c
 	}
-	w.Take(host.Seeded(p.seed), false) // another check reports its violations
+	w.Take(algosim.Seeded(p.seed), false) // another check reports its violations
 	return all
 }
 
@@ -53,11 +53,11 @@ func (p *checkRun) replay(l *incarnation, each func(i int, m *driver.Machine)) (
 
 // step returns the effects of an event as text, and false if the algorithm violates the contract.
 func step(m *driver.Machine, e driver.Event) (requested string, ok bool) {
-	effects, broken := host.Step(m, e)
+	effects, broken := algosim.Step(m, e)
 	if broken != nil {
 		return "", false
 	}
-	requested = host.Line(effects)
+	requested = algosim.Line(effects)
 	for _, n := range effects.Notes {
 		requested += fmt.Sprintf("; %q", fmt.Sprintf(n.Format, n.Args...))
 	}
@@ -73,7 +73,7 @@ func deterministic(p *checkRun) {
 			again := append(p.replay(l, nil), "nothing, because it violates the contract")
 			for i := range first {
 				if first[i] != again[i] {
-					p.fatalf("step %d of a process, (%s) has the effects\n%s\nand, when repeated,\n%s", i+1, host.Say(host.Traced(l.events[i])), first[i], again[i])
+					p.fatalf("step %d of a process, (%s) has the effects\n%s\nand, when repeated,\n%s", i+1, algosim.Say(algosim.Traced(l.events[i])), first[i], again[i])
 				}
 			}
 		}
@@ -89,19 +89,19 @@ const maxClones, maxCloneSteps = 24, 4
 func cloneSharesNothing(p *checkRun) {
 	type still struct {
 		clone algo.Algorithm
-		state host.Fingerprint
+		state algosim.Fingerprint
 	}
 	for _, l := range p.incarnations() {
 		var clones []still
 		p.replay(l, func(i int, m *driver.Machine) {
-			now := host.FingerprintOf(m.Algorithm())
+			now := algosim.FingerprintOf(m.Algorithm())
 			for _, c := range clones {
-				if host.FingerprintOf(c.clone) != c.state {
-					p.fatalf("a clone changed when its original went on (%s). It is now\n%+v", host.Say(host.Traced(l.events[i])), c.clone)
+				if algosim.FingerprintOf(c.clone) != c.state {
+					p.fatalf("a clone changed when its original went on (%s). It is now\n%+v", algosim.Say(algosim.Traced(l.events[i])), c.clone)
 				}
 			}
 			clone := m.Algorithm().Clone()
-			if host.FingerprintOf(clone) != now {
+			if algosim.FingerprintOf(clone) != now {
 				p.fatalf("a process is\n%+v\nand its clone\n%+v", m.Algorithm(), clone)
 			}
 			clones = append(clones[max(0, len(clones)+1-maxClones):], still{clone, now})
@@ -112,8 +112,8 @@ func cloneSharesNothing(p *checkRun) {
 				if _, ok := step(other, e); !ok {
 					break
 				}
-				if host.FingerprintOf(m.Algorithm()) != now {
-					p.fatalf("a process changed when its clone went on (%s). It is now\n%+v", host.Say(host.Traced(e)), m.Algorithm())
+				if algosim.FingerprintOf(m.Algorithm()) != now {
+					p.fatalf("a process changed when its clone went on (%s). It is now\n%+v", algosim.Say(algosim.Traced(e)), m.Algorithm())
 				}
 			}
 		})

@@ -4,8 +4,8 @@ import (
 	"reflect"
 	"strings"
 
+	"github.com/elect-go/elect/internal/algosim"
 	"github.com/elect-go/elect/internal/engine"
-	"github.com/elect-go/elect/internal/host"
 	"github.com/elect-go/elect/internal/wire"
 )
 
@@ -24,7 +24,7 @@ func wellFormed(p *checkRun) {
 		}
 		before = set.Name
 	}
-	first, second := s.New(host.ID(1)), s.New(host.ID(1))
+	first, second := s.New(algosim.ID(1)), s.New(algosim.ID(1))
 	switch {
 	case first == nil || second == nil:
 		p.errorf("New returns nil")

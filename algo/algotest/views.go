@@ -7,7 +7,7 @@ import (
 
 	"github.com/elect-go/elect/algo"
 	"github.com/elect-go/elect/algo/driver"
-	"github.com/elect-go/elect/internal/host"
+	"github.com/elect-go/elect/internal/algosim"
 )
 
 // quorumContest is a trial of the rule that keeps the majorities before and after a change of
@@ -15,7 +15,7 @@ import (
 // the others, only the candidate can communicate with each of the rest, so it gets any help that
 // a node gives.
 type quorumContest struct {
-	*host.Cluster
+	*algosim.Cluster
 	candidate int
 	rest      []int      // the other running nodes
 	before    algo.Epoch // epoch of the crashed leader
@@ -31,7 +31,7 @@ func (p *checkRun) runContests(run func(c *quorumContest)) {
 		c.StartAll()
 		p.requireAgreed(c.Cluster)
 		l, isolated := c.Leader(1), true
-		live := others(nodes, []int{host.Number(l.ID)})
+		live := others(nodes, []int{algosim.Number(l.ID)})
 		c.candidate, c.rest, c.before = live[i], slices.Delete(slices.Clone(live), i, i+1), l.Epoch
 		delayOf := c.Delay
 		c.Delay = func(from, to int, m algo.Message) (time.Duration, bool) {
@@ -39,13 +39,13 @@ func (p *checkRun) runContests(run func(c *quorumContest)) {
 			return delay, arrives && (!isolated || from == c.candidate || to == c.candidate)
 		}
 		c.Seen = func(int, driver.Event) {
-			if m := c.Node(c.candidate).Machine; m != nil && isolated && m.Leader().ID == host.ID(c.candidate) &&
+			if m := c.Node(c.candidate).Machine; m != nil && isolated && m.Leader().ID == algosim.ID(c.candidate) &&
 				m.Leader().Epoch > c.before && m.Leader().Epoch <= c.closed {
 				p.fatalf("n%d is elected in epoch %d:\n%s", c.candidate, uint64(m.Leader().Epoch), c.Story())
 			}
 		}
 		c.Tracing = true
-		c.Crash(host.Number(l.ID))
+		c.Crash(algosim.Number(l.ID))
 		run(c)
 		c.Campaign(c.candidate)
 		p.pass(c.Cluster)
@@ -94,7 +94,7 @@ func closedEpochs(p *checkRun) {
 func closedEpoch(p *checkRun) {
 	p.runContests(func(c *quorumContest) {
 		c.Later(time.Duration(p.random.Int64N(int64(p.options.Timing.RoundTrip/2))), func() {
-			if c.Leader(c.candidate).ID != host.ID(c.candidate) {
+			if c.Leader(c.candidate).ID != algosim.ID(c.candidate) {
 				c.closed = c.Node(c.candidate).Saved.Epoch
 				c.Reconfigure(c.numbered(2).In(c.closed), c.candidate)
 			}

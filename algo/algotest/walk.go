@@ -6,20 +6,20 @@ import (
 	"time"
 
 	"github.com/elect-go/elect/algo"
-	"github.com/elect-go/elect/internal/host"
+	"github.com/elect-go/elect/internal/algosim"
 )
 
 // newWalk returns a random walk over machines without the rest of a node. A walk takes less than
 // a millisecond.
-func (p *checkRun) newWalk() host.Walk {
+func (p *checkRun) newWalk() algosim.Walk {
 	t := p.options.Timing.RoundTrip / 2
-	return host.Walk{New: func(_ *rand.Rand, view algo.View) *host.Cluster { return p.newMachines(view) }, T: t, Calm: int(p.options.Within / t)}
+	return algosim.Walk{New: func(_ *rand.Rand, view algo.View) *algosim.Cluster { return p.newMachines(view) }, T: t, Calm: int(p.options.Within / t)}
 }
 
 // newMachines returns a cluster of machines that are not started. A leader may give up and lead
 // again in the same epoch, which the contract allows.
-func (p *checkRun) newMachines(view algo.View) *host.Cluster {
-	c := host.New(p.spec, view)
+func (p *checkRun) newMachines(view algo.View) *algosim.Cluster {
+	c := algosim.New(p.spec, view)
 	c.Resumes = true
 	return c
 }
@@ -27,9 +27,9 @@ func (p *checkRun) newMachines(view algo.View) *host.Cluster {
 // machines returns a cluster of machines that are not started, without faults. A message takes up
 // to a tenth of a round trip. A crash is detected when none of the node's messages is in flight
 // any more.
-func (p *checkRun) machines(nodes int) *host.Cluster {
+func (p *checkRun) machines(nodes int) *algosim.Cluster {
 	t := p.options.Timing.RoundTrip / 10
-	all := host.Members(nodes)
+	all := algosim.Members(nodes)
 	for i, priority := range p.priorities(nodes) {
 		all[i].Priority = priority
 	}
@@ -45,7 +45,7 @@ func (p *checkRun) machines(nodes int) *host.Cluster {
 }
 
 // pass runs the machines for the time in which they must agree.
-func (p *checkRun) pass(c *host.Cluster) {
+func (p *checkRun) pass(c *algosim.Cluster) {
 	p.Helper()
 	c.Run(p.options.Within)
 	if c.Broken != "" {
@@ -54,7 +54,7 @@ func (p *checkRun) pass(c *host.Cluster) {
 }
 
 // requireAgreed runs the machines like pass, and fails the check unless they agree.
-func (p *checkRun) requireAgreed(c *host.Cluster) {
+func (p *checkRun) requireAgreed(c *algosim.Cluster) {
 	p.Helper()
 	p.pass(c)
 	if why := c.Agreed(); why != "" {
@@ -64,9 +64,9 @@ func (p *checkRun) requireAgreed(c *host.Cluster) {
 
 // walk runs a random walk. It runs some of the first walks twice, and compares them.
 func walk(p *checkRun) {
-	p.checkWalk(func() host.Driver { return host.Seeded(p.seed) })
+	p.checkWalk(func() algosim.Driver { return algosim.Seeded(p.seed) })
 	if p.seed < p.firstSeed()+20 {
-		story := func() string { return p.newWalk().Take(host.Seeded(p.seed), true).Story() }
+		story := func() string { return p.newWalk().Take(algosim.Seeded(p.seed), true).Story() }
 		if first, second := story(), story(); first != second {
 			p.fatalf("the same seed gives a different walk")
 		}
@@ -74,7 +74,7 @@ func walk(p *checkRun) {
 }
 
 // checkWalk fails the check if the walk that driver chooses violates a property.
-func (p *checkRun) checkWalk(driver func() host.Driver) {
+func (p *checkRun) checkWalk(driver func() algosim.Driver) {
 	p.Helper()
 	if why := p.newWalk().Broken(driver); why != "" {
 		p.fatalf("%s", why)
@@ -93,12 +93,12 @@ func Fuzz(f *testing.F, spec algo.Spec) { Options{}.Fuzz(f, spec) }
 func (o Options) Fuzz(f *testing.F, spec algo.Spec) {
 	o = o.withDefaults()
 	for seed := range uint64(8) {
-		random := host.Seeded(seed)
+		random := algosim.Seeded(seed)
 		f.Add(random.Uint64(), random.Uint64(), random.Uint64(), random.Uint64())
 	}
 	f.Fuzz(func(t *testing.T, first, second, third, fourth uint64) {
 		p := &checkRun{T: t, check: &Check{Name: "walk", Requires: "Whatever faults occur, all agree once they have ended."}, spec: spec, options: o}
 		defer p.reportPanic()
-		p.checkWalk(func() host.Driver { return host.Chosen(first, second, third, fourth) })
+		p.checkWalk(func() algosim.Driver { return algosim.Chosen(first, second, third, fourth) })
 	})
 }

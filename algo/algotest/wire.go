@@ -6,7 +6,7 @@ import (
 	"fmt"
 
 	"github.com/elect-go/elect/algo"
-	"github.com/elect-go/elect/internal/host"
+	"github.com/elect-go/elect/internal/algosim"
 	"github.com/elect-go/elect/internal/wire"
 )
 
@@ -18,7 +18,7 @@ func (p *checkRun) elections(sent func(from, to int, m algo.Message)) {
 	p.pass(c)
 	for range 3 {
 		for _, i := range c.Live() { // the leader crashes and the others campaign
-			if c.Leader(i).ID == host.ID(i) {
+			if c.Leader(i).ID == algosim.ID(i) {
 				c.Crash(i)
 			} else {
 				c.Campaign(i)
@@ -52,15 +52,15 @@ func survivesWire(p *checkRun) {
 func sentMessagesStay(p *checkRun) {
 	type sent struct {
 		message algo.Message
-		print   host.Fingerprint
+		print   algosim.Fingerprint
 		text    string
 	}
 	var all []sent
 	p.elections(func(_, _ int, m algo.Message) {
-		all = append(all, sent{m, host.FingerprintOf(m), fmt.Sprintf("%+v", m)})
+		all = append(all, sent{m, algosim.FingerprintOf(m), fmt.Sprintf("%+v", m)})
 	})
 	for _, s := range all {
-		if host.FingerprintOf(s.message) != s.print {
+		if algosim.FingerprintOf(s.message) != s.print {
 			p.fatalf("%T was sent as\n%s\nand has changed to\n%+v", s.message, s.text, s.message)
 		}
 	}

@@ -6,7 +6,7 @@ import (
 	"time"
 
 	"github.com/elect-go/elect/algo"
-	"github.com/elect-go/elect/internal/host"
+	"github.com/elect-go/elect/internal/algosim"
 )
 
 // The rules of the algorithm as the readme has them, by number.
@@ -144,7 +144,7 @@ func TestNote4EpochLastsAsLongAsLeader(t *testing.T) {
 	for i := range 5 {
 		c.WantLeader(t, i+1, leadership(1, 5))
 	}
-	if sum := host.Total(c.Sent); sum != 0 || c.Repeats == 0 {
+	if sum := algosim.Total(c.Sent); sum != 0 || c.Repeats == 0 {
 		t.Errorf("%d messages and %d repeats while nothing happens, want only repeats", sum, c.Repeats)
 	}
 	c.Crash(5)
@@ -299,7 +299,7 @@ func TestHighestLeadsWhicheverNodesCampaign(t *testing.T) {
 		c.WantAgreed(t)
 		c.Reset()
 		c.Run(50 * T)
-		if sum := host.Total(c.Sent); sum != 0 {
+		if sum := algosim.Total(c.Sent); sum != 0 {
 			t.Errorf("callers %05b: %d messages after the election\n%s", callers, sum, c.Story())
 		}
 	}
@@ -509,7 +509,7 @@ func TestFollowerSavesNextEpochEarly(t *testing.T) {
 
 // Higher processes have a head start when a leadership ends.
 func TestHeadStart(t *testing.T) {
-	suspects := func() *host.Solo {
+	suspects := func() *algosim.Solo {
 		s := follower(t, 2, 5, viewOf(5))
 		expect(t, "n2 suspects its leader", s.Suspects(5), "save 8; head-start in 10ms; monitor n4 n5; announce nobody in 7")
 		return s

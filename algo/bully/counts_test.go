@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"github.com/elect-go/elect/algo"
-	"github.com/elect-go/elect/internal/host"
+	"github.com/elect-go/elect/internal/algosim"
 )
 
 // TestCounts checks the known message counts and turnaround times of bully. N
@@ -19,7 +19,7 @@ func TestCounts(t *testing.T) {
 		name       string
 		options    Options
 		crashed    bool // the highest has crashed
-		start      func(c *host.Cluster, N int)
+		start      func(c *algosim.Cluster, N int)
 		sent       func(N int) counts
 		delivered  func(N int) counts
 		turnaround time.Duration
@@ -27,7 +27,7 @@ func TestCounts(t *testing.T) {
 		{
 			name:    "one crashed, the highest live process detects it",
 			options: Defaults(timing), crashed: true,
-			start:      func(c *host.Cluster, N int) { c.Suspect(N, N-1) },
+			start:      func(c *algosim.Cluster, N int) { c.Suspect(N, N-1) },
 			sent:       func(N int) counts { return counts{"coordinator": N - 2} },
 			delivered:  func(N int) counts { return counts{"coordinator": N - 2} },
 			turnaround: T,
@@ -35,7 +35,7 @@ func TestCounts(t *testing.T) {
 		{
 			name:    "one crashed, all live processes detect it",
 			options: Defaults(timing), crashed: true,
-			start: func(c *host.Cluster, N int) {
+			start: func(c *algosim.Cluster, N int) {
 				for i := 1; i < N; i++ {
 					c.Suspect(N, i)
 				}
@@ -47,7 +47,7 @@ func TestCounts(t *testing.T) {
 		{
 			name:    "one crashed, the lowest starts, textbook",
 			options: textbook(), crashed: true,
-			start: func(c *host.Cluster, N int) { c.Suspect(N, 1) },
+			start: func(c *algosim.Cluster, N int) { c.Suspect(N, 1) },
 			sent: func(N int) counts {
 				return counts{"election": N * (N - 1) / 2, "answer": (N - 1) * (N - 2) / 2, "coordinator": N - 2}
 			},
@@ -59,7 +59,7 @@ func TestCounts(t *testing.T) {
 		{
 			name:    "one crashed, all start, textbook",
 			options: textbook(), crashed: true,
-			start: func(c *host.Cluster, N int) {
+			start: func(c *algosim.Cluster, N int) {
 				for i := 1; i < N; i++ {
 					c.Suspect(N, i)
 				}
@@ -75,7 +75,7 @@ func TestCounts(t *testing.T) {
 		{
 			name:    "none crashed, the highest restarts",
 			options: textbook(),
-			start: func(c *host.Cluster, N int) {
+			start: func(c *algosim.Cluster, N int) {
 				c.Crash(N)
 				c.Start(N)
 			},
@@ -104,7 +104,7 @@ func TestCounts(t *testing.T) {
 				if got := c.Last - began; got != tc.turnaround {
 					t.Errorf("N=%d: turnaround %v, want %v", N, got, tc.turnaround)
 				}
-				if sum := host.Total(c.Sent); tc.crashed && tc.turnaround > T && sum != N*N-N-1 {
+				if sum := algosim.Total(c.Sent); tc.crashed && tc.turnaround > T && sum != N*N-N-1 {
 					t.Errorf("N=%d: %d messages, want N²-N-1 = %d", N, sum, N*N-N-1)
 				}
 			}
@@ -148,5 +148,5 @@ func coldStart(t testing.TB, N int, seed uint64) int {
 	c.Start(order...)
 	c.Run(50 * T)
 	c.WantAgreed(t)
-	return host.Total(c.Sent)
+	return algosim.Total(c.Sent)
 }

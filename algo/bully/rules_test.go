@@ -7,7 +7,7 @@ import (
 
 	"github.com/elect-go/elect/algo"
 	"github.com/elect-go/elect/algo/driver"
-	"github.com/elect-go/elect/internal/host"
+	"github.com/elect-go/elect/internal/algosim"
 )
 
 // The rules that no source has. Each prevents a failure, and a test shows that failure when
@@ -16,9 +16,9 @@ import (
 
 // checkRun runs a cluster of size nodes. It fails the test if run returns a problem, or if a
 // property was violated.
-func checkRun(t *testing.T, size int, run func(c *host.Cluster) string) {
+func checkRun(t *testing.T, size int, run func(c *algosim.Cluster) string) {
 	t.Helper()
-	c := host.New(newSpec(Defaults(timing)), host.View(size))
+	c := algosim.New(newSpec(Defaults(timing)), algosim.View(size))
 	c.Tracing = true
 	why := run(c)
 	if why == "" {
@@ -33,14 +33,14 @@ func checkRun(t *testing.T, size int, run func(c *host.Cluster) string) {
 // awaited ends the wait at once." Without it a crash costs a whole timeout.
 func TestSuspectingLastPendingEndsWait(t *testing.T) {
 	t.Run("for answers", func(t *testing.T) {
-		checkRun(t, 3, func(c *host.Cluster) string {
+		checkRun(t, 3, func(c *algosim.Cluster) string {
 			c.Detect = T / 10
 			c.Start(1, 2) // n3 never ran: no process followed or monitored it
 			return c.AgreedAfter(7 * T / 2)
 		})
 	})
 	t.Run("for the coordinator", func(t *testing.T) {
-		checkRun(t, 3, func(c *host.Cluster) string {
+		checkRun(t, 3, func(c *algosim.Cluster) string {
 			c.Detect = T / 10
 			c.Start(1)
 			c.Start(2)
@@ -55,7 +55,7 @@ func TestSuspectingLastPendingEndsWait(t *testing.T) {
 // process returns, leads in an epoch in which another has led, and then leads again in a newer one.
 func TestStartingNodeInquiresBeforeLeading(t *testing.T) {
 	t.Run("it leads once, above the epoch of its peers", func(t *testing.T) {
-		checkRun(t, 3, func(c *host.Cluster) string {
+		checkRun(t, 3, func(c *algosim.Cluster) string {
 			c.Detect = T / 10
 			c.StartAll()
 			c.Run(3 * T)
@@ -70,7 +70,7 @@ func TestStartingNodeInquiresBeforeLeading(t *testing.T) {
 		})
 	})
 	t.Run("it does not wait for crashed peers", func(t *testing.T) {
-		checkRun(t, 3, func(c *host.Cluster) string {
+		checkRun(t, 3, func(c *algosim.Cluster) string {
 			c.Detect = T / 10
 			c.Start(3)
 			return c.AgreedAfter(T / 2)
@@ -118,7 +118,7 @@ func TestInquiryFromHigherEndsElection(t *testing.T) {
 // rule, a process that is disconnected briefly leads alone, and the leader has to take a newer epoch.
 func TestElectionWithoutRepliesIsRetriedOnce(t *testing.T) {
 	const leads = "stop answer; announce in 100ms; monitor; n1 <- coordinator epoch=8 leader=n2; announce n2 in 8"
-	asks := func(i, size int) *host.Solo {
+	asks := func(i, size int) *algosim.Solo {
 		s := follower(t, i, size, viewOf(size))
 		s.Suspects(size)
 		expect(t, "the head start ends", s.Expires("head-start"), map[int]string{
@@ -140,7 +140,7 @@ func TestElectionWithoutRepliesIsRetriedOnce(t *testing.T) {
 // A process sends Election to a process that it trusts again. Without this rule, a process that was
 // disconnected briefly hears its leader again and still leads beside it.
 func TestElectionIsSentToTrustedProcess(t *testing.T) {
-	checkRun(t, 3, func(c *host.Cluster) string {
+	checkRun(t, 3, func(c *algosim.Cluster) string {
 		c.StartAll()
 		c.Run(3 * T)
 		lost := true
@@ -171,7 +171,7 @@ func TestLeaderInformsHigherAtItsHeartbeat(t *testing.T) {
 // was absent leads in an epoch below that of its peers, and they reject it
 // forever.
 func TestProcessAdoptsEveryHigherEpoch(t *testing.T) {
-	checkRun(t, 3, func(c *host.Cluster) string {
+	checkRun(t, 3, func(c *algosim.Cluster) string {
 		c.Node(1).Saved.Epoch, c.Node(2).Saved.Epoch = 5, 5
 		c.StartAll() // n3 was absent and knows no epoch
 		return c.AgreedAfter(100 * T)
@@ -182,7 +182,7 @@ func TestProcessAdoptsEveryHigherEpoch(t *testing.T) {
 // when I follow no leader." Without this rule, a late message restores a leadership that has
 // ended.
 func TestRestartedProcessIgnoresOldCoordinator(t *testing.T) {
-	checkRun(t, 3, func(c *host.Cluster) string {
+	checkRun(t, 3, func(c *algosim.Cluster) string {
 		c.StartAll()
 		c.Run(3 * T)
 		late := Coordinator{Epoch: 1, Leader: n(3)}
@@ -205,7 +205,7 @@ func TestRestartedProcessIgnoresOldCoordinator(t *testing.T) {
 // strayEpoch makes a cluster of four in which n1 knows epoch 5 from a process that
 // has crashed since, and no other process knows it; n1 follows n3, which leads in epoch 2. Then n4
 // recovers, and leads in epoch 2 as well, with the higher ID.
-func strayEpoch(c *host.Cluster) string {
+func strayEpoch(c *algosim.Cluster) string {
 	c.StartAll()
 	c.Run(3 * T)
 	c.Crash(4)
@@ -254,7 +254,7 @@ func TestLeaderRaisesEpochAfterRejection(t *testing.T) {
 // A leader takes at most maxBumps epochs in one AnnounceInterval. Without this limit, two leaders whose views say of each
 // other that it may not lead answer each bump with the next one.
 func TestLeaderBumpsAreLimited(t *testing.T) {
-	checkRun(t, 2, func(c *host.Cluster) string {
+	checkRun(t, 2, func(c *algosim.Cluster) string {
 		c.StartAll()
 		c.Run(3 * T) // n2 leads, and by the new view of n1 it may not
 		second := members(2)
@@ -278,7 +278,7 @@ func TestLeaderBumpsAreLimited(t *testing.T) {
 // The views of n3 and n4 differ, both lead, and messages are duplicated: replies to
 // replies filled the memory.
 func TestSeed37317(t *testing.T) {
-	if c := walk.Take(host.Seeded(37317), false); c.Broken != "" {
+	if c := walk.Take(algosim.Seeded(37317), false); c.Broken != "" {
 		t.Error(c.Broken)
 	}
 }
@@ -287,7 +287,7 @@ func TestSeed37317(t *testing.T) {
 func TestLeaderBumpsItsEpoch(t *testing.T) {
 	const bumped = "save 10; monitor; "
 	const toAll = "n1 n2 <- coordinator epoch=10 leader=n3"
-	lower := func() *host.Solo { return leading(t, 3, viewOf(3)) }
+	lower := func() *algosim.Solo { return leading(t, 3, viewOf(3)) }
 	expect(t, "an Answer", lower().Hears(1, Answer{9}), bumped+toAll+"; announce n3 in 10")
 	expect(t, "an Election, which is answered first", lower().Hears(1, Election{9}), bumped+"n1 <- answer epoch=9; "+toAll+"; announce n3 in 10")
 	expect(t, "a Coordinator for a lower process", lower().Hears(1, Coordinator{Epoch: 9, Leader: n(2)}), bumped+toAll+"; announce n3 in 10")
@@ -298,7 +298,7 @@ func TestLeaderBumpsItsEpoch(t *testing.T) {
 // "A Coordinator naming someone below me is not followed." Without this rule, the highest
 // process follows for good a process that took over while the highest was suspected.
 func TestLowerProcessIsNotFollowed(t *testing.T) {
-	checkRun(t, 3, func(c *host.Cluster) string {
+	checkRun(t, 3, func(c *algosim.Cluster) string {
 		c.StartAll()
 		c.Run(3 * T)
 		c.Suspect(3, 1, 2) // falsely; n2 leads, and repeats its Coordinator
@@ -310,7 +310,7 @@ func TestLowerProcessIsNotFollowed(t *testing.T) {
 // process considers itself the leader in an epoch in which it led before its crash:
 // the leadership is announced twice, once more after others may have taken over.
 func TestProcessDoesNotFollowItself(t *testing.T) {
-	checkRun(t, 3, func(c *host.Cluster) string {
+	checkRun(t, 3, func(c *algosim.Cluster) string {
 		c.Start(1, 2)
 		c.Run(6 * T)
 		if got := c.Leader(1); got != leadership(1, 2) {
@@ -331,7 +331,7 @@ func TestProcessDoesNotFollowItself(t *testing.T) {
 // crashed leader from a process that has not noticed, and follows it. The detector has
 // reported that crash already, so the process follows the crashed leader for good.
 func TestSuspectedProcessIsNotFollowed(t *testing.T) {
-	checkRun(t, 3, func(c *host.Cluster) string {
+	checkRun(t, 3, func(c *algosim.Cluster) string {
 		c.StartAll()
 		c.Run(3 * T)
 		c.Crash(3)
@@ -364,7 +364,7 @@ func TestCoordinatorIsContested(t *testing.T) {
 // A leader repeats its Coordinator to all other processes, including higher ones. Without this rule, two leaders
 // do not detect each other after a partition heals.
 func TestLeaderRepeatsCoordinator(t *testing.T) {
-	checkRun(t, 4, func(c *host.Cluster) string {
+	checkRun(t, 4, func(c *algosim.Cluster) string {
 		c.StartAll()
 		c.Run(3 * T)
 		c.Lose(func(from, to int, _ algo.Message) bool { return (from <= 2) != (to <= 2) })

@@ -9,16 +9,16 @@ import (
 	"github.com/elect-go/elect/algo"
 	"github.com/elect-go/elect/algo/driver"
 	"github.com/elect-go/elect/algo/lease"
-	"github.com/elect-go/elect/internal/host"
+	"github.com/elect-go/elect/internal/algosim"
 	"github.com/elect-go/elect/internal/wire"
 )
 
 // three is the view of the tests: n1, n2 and n3.
-func three() algo.View { return viewOf(0, 1, host.ID(1), host.ID(2), host.ID(3)) }
+func three() algo.View { return viewOf(0, 1, algosim.ID(1), algosim.ID(2), algosim.ID(3)) }
 
 // member returns n1, whose Lead callback takes time to return if drain is not zero.
-func member(t *testing.T, drain time.Duration) *host.Solo {
-	return host.Alone(puppets(t, drain), 1, three())
+func member(t *testing.T, drain time.Duration) *algosim.Solo {
+	return algosim.Alone(puppets(t, drain), 1, three())
 }
 
 func ask(ballot algo.Epoch, round uint64) lease.Ask {
@@ -36,11 +36,11 @@ func yes(ballot algo.Epoch, round uint64) lease.Reply {
 }
 
 // leading returns n1, which leads with ballot 1 and the lease of its first request, and has sent a second.
-func leading(t *testing.T, drain time.Duration) *host.Solo {
+func leading(t *testing.T, drain time.Duration) *algosim.Solo {
 	t.Helper()
 	n := member(t, drain)
 	n.Start(0)
-	n.Hears(3, point{host.ID(1)})
+	n.Hears(3, point{algosim.ID(1)})
 	n.Hears(2, yes(0, 0))
 	if effects := n.Hears(2, yes(1, 1)); !strings.Contains(effects, "announce n1 in 1") {
 		t.Fatalf("n1 does not lead: %s", effects)
@@ -62,11 +62,11 @@ func wants(t *testing.T, what, effects, want string, not ...string) {
 }
 
 // callbackReturns reports to a node that its Lead callback has returned.
-func callbackReturns(n *host.Solo) string {
-	return host.Line(n.Machine.Step(driver.Event{Kind: driver.EventReturned}))
+func callbackReturns(n *algosim.Solo) string {
+	return algosim.Line(n.Machine.Step(driver.Event{Kind: driver.EventReturned}))
 }
 
-func backed(n *host.Solo) bool { return n.Machine.Algorithm().(algo.Lessee).Backed() }
+func backed(n *algosim.Solo) bool { return n.Machine.Algorithm().(algo.Lessee).Backed() }
 
 const (
 	denies = "lease/reply ballot=2"
@@ -76,7 +76,7 @@ const (
 func TestNomineeTakesNoBallotBeforeMajorityIsFree(t *testing.T) {
 	n := member(t, 0)
 	n.Start(0)
-	wants(t, "nominated", n.Hears(3, point{host.ID(1)}), "n2 n3 <- lease/ask", "save", "ballot=")
+	wants(t, "nominated", n.Hears(3, point{algosim.ID(1)}), "n2 n3 <- lease/ask", "save", "ballot=")
 	wants(t, "denied", n.Hears(3, lease.Reply{Max: 7}), "", "save")
 	wants(t, "free", n.Hears(2, yes(0, 0)), "save 8 for n1", "announce")
 }
@@ -106,8 +106,8 @@ func TestGrantEndsWhenAnotherLeads(t *testing.T) {
 
 // With TrustEvidence, the end of a process ends the grant for it.
 func TestGrantToDeadProcess(t *testing.T) {
-	died := func(n *host.Solo, peer int) string {
-		return host.Line(n.Machine.Step(driver.Event{Kind: driver.EventDied, Peer: host.ID(peer)}))
+	died := func(n *algosim.Solo, peer int) string {
+		return algosim.Line(n.Machine.Step(driver.Event{Kind: driver.EventDied, Peer: algosim.ID(peer)}))
 	}
 	o := options
 	o.TrustEvidence, o.TrustedNetwork = true, true
@@ -116,14 +116,14 @@ func TestGrantToDeadProcess(t *testing.T) {
 		if trusts {
 			spec = puppetsWith(t, o, 0)
 		}
-		n := host.Alone(spec, 1, three())
+		n := algosim.Alone(spec, 1, three())
 		n.Start(0)
 		n.Hears(2, holds(1, 1))
 		wants(t, "a request of another", n.Hears(3, ask(2, 1)), denies, grants)
 		died(n, 3)
 		wants(t, "the other has died", n.Clone().Hears(3, ask(2, 1)), denies, grants)
-		again := host.Alone(spec, 1, three())
-		again.StartFrom(algo.Stable{Epoch: 3, Vote: host.ID(1), Extra: n.Machine.Stable().Extra})
+		again := algosim.Alone(spec, 1, three())
+		again.StartFrom(algo.Stable{Epoch: 3, Vote: algosim.ID(1), Extra: n.Machine.Stable().Extra})
 		if did := died(n, 2); !trusts {
 			wants(t, "it has died", did, "", "lease/reply", "announce")
 			wants(t, "its own earlier incarnation", again.Hears(3, ask(4, 1)), "ballot=4", grants)
@@ -176,7 +176,7 @@ func TestRestartedVoterHonorsEarlierGrant(t *testing.T) {
 	wants(t, "restart", did, "lease/promise in 1.1s")
 	wants(t, "the leader continues", again.Clone().Hears(2, holds(1, 2)), grants)
 	wants(t, "another", again.Clone().Hears(3, ask(2, 1)), denies, grants)
-	again.Hears(3, point{host.ID(1)})
+	again.Hears(3, point{algosim.ID(1)})
 	wants(t, "itself", again.Hears(3, yes(0, 0)), "", "save")
 	wants(t, "itself, then", again.Expires("lease/promise"), "save 2 for n1")
 }
@@ -184,9 +184,9 @@ func TestRestartedVoterHonorsEarlierGrant(t *testing.T) {
 // A leader that stopped gracefully has given up its ballot, and need not wait when it returns.
 func TestStoppedLeaderHasGrantedNothing(t *testing.T) {
 	n := leading(t, time.Second)
-	n.Hears(3, point{host.ID(2)})
+	n.Hears(3, point{algosim.ID(2)})
 	n.Hears(2, lease.Ask{Heard: true, For: options.Duration})
-	again := func() *host.Solo {
+	again := func() *algosim.Solo {
 		m := member(t, 0)
 		m.StartFrom(n.Machine.Stable())
 		return m
@@ -202,7 +202,7 @@ func TestStoppedLeaderHasGrantedNothing(t *testing.T) {
 func TestLateCallbackEndsNoGrant(t *testing.T) {
 	n := leading(t, time.Second)
 	wants(t, "its lease expires", n.Expires("lease/1"), "announce nobody in 1", "release")
-	n.Hears(3, point{host.ID(2)})
+	n.Hears(3, point{algosim.ID(2)})
 	wants(t, "another", n.Hears(2, ask(2, 1)), grants)
 	wants(t, "the callback returns", callbackReturns(n), "lease/release")
 	again := member(t, 0)
@@ -226,7 +226,7 @@ func TestLongerGrantOutlastsShorterConfiguration(t *testing.T) {
 func TestLeaseDurationCountsFromRequest(t *testing.T) {
 	n := member(t, 0)
 	n.Start(0)
-	n.Hears(3, point{host.ID(1)})
+	n.Hears(3, point{algosim.ID(1)})
 	wants(t, "the request", n.Hears(2, yes(0, 0)), "lease/1 in 899.999ms")
 	wants(t, "the reply", n.Hears(2, yes(1, 1)), "announce n1 in 1", "lease/1 in")
 	wants(t, "the end", n.Expires("lease/1"), "announce nobody in 1", "release")
@@ -244,7 +244,7 @@ func TestReplyCountsForItsRequestAndEarlierOnes(t *testing.T) {
 
 func TestLeaderGrantsNothing(t *testing.T) {
 	n := leading(t, 0)
-	n.Hears(3, point{host.ID(3)}) // its own nominee, too
+	n.Hears(3, point{algosim.ID(3)}) // its own nominee, too
 	wants(t, "a request", n.Hears(3, ask(2, 1)), denies, grants)
 }
 
@@ -253,7 +253,7 @@ func TestReleaseWaitsForCallback(t *testing.T) {
 	n := leading(t, time.Second)
 	preVote := lease.Ask{Heard: true, For: options.Duration}
 	wants(t, "not its nominee", n.Hears(2, preVote), "n2 <- lease/reply", "announce")
-	n.Hears(3, point{host.ID(2)})
+	n.Hears(3, point{algosim.ID(2)})
 	wants(t, "its nominee, without a majority", n.Hears(2, ask(0, 0)), "n2 <- lease/reply", "announce")
 	wants(t, "its nominee", n.Hears(2, preVote), "announce nobody in 1", "release")
 	wants(t, "it still renews", n.Expires("lease/renew"), "lease/ask ballot=1", "holds", "release")
@@ -268,7 +268,7 @@ type recorder struct {
 }
 
 func (r recorder) note(what string, about ...any) {
-	*r.events = append(*r.events, host.Sprintf(what, about...))
+	*r.events = append(*r.events, algosim.Sprintf(what, about...))
 }
 func (r recorder) Receive(_ algo.Env, peer algo.NodeID, _ algo.Message) { r.note("hears %s", peer) }
 func (r recorder) Suspect(_ algo.Env, peer algo.NodeID)                 { r.note("suspects %s", peer) }
@@ -286,7 +286,7 @@ func TestWithdrawnMemberTakesNoPart(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	n := host.Alone(spec, 1, three())
+	n := algosim.Alone(spec, 1, three())
 	n.Start(0)
 	all := func(want ...string) {
 		t.Helper()
@@ -300,14 +300,14 @@ func TestWithdrawnMemberTakesNoPart(t *testing.T) {
 	}
 	known := []string{"hears n3", "suspects n3", "trusts n3"}
 	all(known...)
-	wants(t, "the message is relayed", n.Hears(2, lease.Aside{ID: host.ID(3), Said: 1}), "n3 <- lease/aside")
+	wants(t, "the message is relayed", n.Hears(2, lease.Aside{ID: algosim.ID(3), Said: 1}), "n3 <- lease/aside")
 	all("2 members, a quorum of 2")
-	n.Hears(2, lease.Aside{ID: host.ID(3), Said: 1})
+	n.Hears(2, lease.Aside{ID: algosim.ID(3), Said: 1})
 	all()
-	n.Hears(3, lease.Aside{ID: host.ID(3), Said: 2, Off: true})
+	n.Hears(3, lease.Aside{ID: algosim.ID(3), Said: 2, Off: true})
 	all(append([]string{"3 members, a quorum of 2"}, known...)...)
-	n.Hears(3, lease.Aside{ID: host.ID(3), Said: 3})
-	n.Expires("lease/back/" + algo.Timer(host.ID(3).String()))
+	n.Hears(3, lease.Aside{ID: algosim.ID(3), Said: 3})
+	n.Expires("lease/back/" + algo.Timer(algosim.ID(3).String()))
 	all(append([]string{"2 members, a quorum of 2", "3 members, a quorum of 2"}, known...)...)
 }
 
@@ -321,16 +321,16 @@ func TestDeadMembersWithdrawalIsRelayedOnce(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	n := host.Alone(spec, 1, host.View(4))
+	n := algosim.Alone(spec, 1, algosim.View(4))
 	n.Start(0)
-	message := lease.Aside{ID: host.ID(3), Said: 1}
+	message := lease.Aside{ID: algosim.ID(3), Said: 1}
 	wants(t, "the first copy", n.Hears(2, message), "n4 <- lease/aside", "set lease/back")
-	n.Machine.Step(driver.Event{Kind: driver.EventDied, Peer: host.ID(3)})
+	n.Machine.Step(driver.Event{Kind: driver.EventDied, Peer: algosim.ID(3)})
 	want := []string{"3 members, a quorum of 2", "4 members, a quorum of 3"}
 	if copied := n.Hears(4, message); copied != "" || !slices.Equal(events, want) {
 		t.Errorf("a copy after its death: %q, the algorithm gets %q, want %q", copied, events, want)
 	}
-	n.Expires("lease/back/" + algo.Timer(host.ID(3).String()))
+	n.Expires("lease/back/" + algo.Timer(algosim.ID(3).String()))
 	wants(t, "its next process", n.Hears(3, message), "n2 n4 <- lease/aside")
 }
 
@@ -341,11 +341,11 @@ func TestRestartedMemberCorrectsItsWithdrawal(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	n := host.Alone(spec, 1, three())
+	n := algosim.Alone(spec, 1, three())
 	n.Start(0)
-	correction := n.Hears(2, lease.Aside{ID: host.ID(1), Said: 5})
+	correction := n.Hears(2, lease.Aside{ID: algosim.ID(1), Said: 5})
 	wants(t, "its earlier message", correction, "n2 n3 <- lease/aside id=n1 said=6 off=true again")
-	if again := n.Hears(3, lease.Aside{ID: host.ID(1), Said: 6, Off: true}); again != "" {
+	if again := n.Hears(3, lease.Aside{ID: algosim.ID(1), Said: 6, Off: true}); again != "" {
 		t.Errorf("its own correction, relayed: %s", again)
 	}
 }
@@ -379,21 +379,21 @@ func TestLeaderWithoutPreemptStays(t *testing.T) {
 	o := options
 	o.Preempt = false
 	spec := puppetsWith(t, o, 0)
-	n := host.Alone(spec, 1, three())
+	n := algosim.Alone(spec, 1, three())
 	n.Start(0)
-	n.Hears(3, point{host.ID(1)})
+	n.Hears(3, point{algosim.ID(1)})
 	n.Hears(2, yes(0, 0))
 	wants(t, "it leads", n.Hears(2, yes(1, 1)), "announce n1 in 1")
-	n.Hears(3, point{host.ID(2)})
+	n.Hears(3, point{algosim.ID(2)})
 	wants(t, "a pre-vote of its nominee", n.Hears(2, lease.Ask{Heard: true, For: options.Duration}), "n2 <- lease/reply", "announce")
 	if spec.Claims.HighestLeads {
 		t.Error("it claims that the highest leads")
 	}
 
-	n = host.Alone(spec, 1, three())
+	n = algosim.Alone(spec, 1, three())
 	n.Start(0)
 	n.Hears(2, holds(1, 1))
-	wants(t, "nominated while another leads", n.Hears(3, point{host.ID(1)}), "", "lease/ask")
+	wants(t, "nominated while another leads", n.Hears(3, point{algosim.ID(1)}), "", "lease/ask")
 	wants(t, "no leader", n.Clone().Expires("lease/follow"), "n2 n3 <- lease/ask")
 	wants(t, "the leader has handed over", n.Clone().Hears(2, lease.Release{Ballot: 1}), "n2 n3 <- lease/ask")
 	wants(t, "the leader is suspected", n.Suspects(2), "n2 n3 <- lease/ask")
@@ -402,13 +402,13 @@ func TestLeaderWithoutPreemptStays(t *testing.T) {
 // The lease expires, and nothing is released before the callback has returned.
 func TestCallbackThatDoesNotReturn(t *testing.T) {
 	n := leading(t, time.Second)
-	n.Hears(3, point{host.ID(2)})
+	n.Hears(3, point{algosim.ID(2)})
 	n.Hears(2, lease.Ask{Heard: true, For: options.Duration})
 	wants(t, "time is over", n.Expires("lease/drain"), "stop lease/renew", "release")
 	wants(t, "the lease expires", n.Expires("lease/1"), "", "release")
-	n.Hears(3, point{host.ID(1)})
+	n.Hears(3, point{algosim.ID(1)})
 	n.Hears(2, yes(0, 0))
-	wants(t, "a ballot without success", n.Hears(3, point{host.ID(2)}), "", "release")
+	wants(t, "a ballot without success", n.Hears(3, point{algosim.ID(2)}), "", "release")
 	wants(t, "the callback returns", callbackReturns(n), "n2 n3 <- lease/release ballot=2")
 }
 
@@ -439,7 +439,7 @@ func TestReconfigWaitsForGrantsOfNewMembers(t *testing.T) {
 	if n.Hears(2, yes(1, 2)); !backed(n) {
 		t.Error("it may not change the members")
 	}
-	wants(t, "a fourth", n.Gets(viewOf(1, 1, host.ID(1), host.ID(2), host.ID(3), host.ID(4))), "lease/ask ballot=1 round=3", "announce")
+	wants(t, "a fourth", n.Gets(viewOf(1, 1, algosim.ID(1), algosim.ID(2), algosim.ID(3), algosim.ID(4))), "lease/ask ballot=1 round=3", "announce")
 	if n.Hears(2, yes(1, 3)); backed(n) {
 		t.Error("two of four are enough")
 	}

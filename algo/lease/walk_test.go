@@ -12,7 +12,7 @@ import (
 	"github.com/elect-go/elect/algo"
 	"github.com/elect-go/elect/algo/driver"
 	"github.com/elect-go/elect/algo/lease"
-	"github.com/elect-go/elect/internal/host"
+	"github.com/elect-go/elect/internal/algosim"
 	"github.com/elect-go/elect/internal/testkit"
 )
 
@@ -117,7 +117,7 @@ func newWalk(t testing.TB, seed uint64) *walk {
 	drain := time.Duration(seed%2) * 400 * ms
 	w := &walk{drains: seed%2 > 0, specs: []algo.Spec{puppets(t, drain)}, random: rand.New(rand.NewPCG(seed, 9))}
 	for i := 1; i <= nodes; i++ {
-		w.actors = append(w.actors, &actor{id: host.ID(i), rate: 100, view: viewOf(0, 1, host.ID(1), host.ID(2), host.ID(3))})
+		w.actors = append(w.actors, &actor{id: algosim.ID(i), rate: 100, view: viewOf(0, 1, algosim.ID(1), algosim.ID(2), algosim.ID(3))})
 	}
 	if seed%4 > 1 {
 		longer := options
@@ -154,7 +154,7 @@ func ids(v algo.View) (all []algo.NodeID) {
 }
 
 func (w *walk) logf(format string, args ...any) {
-	w.story = append(w.story, fmt.Sprintf("%8v ", w.now)+host.Sprintf(format, args...))
+	w.story = append(w.story, fmt.Sprintf("%8v ", w.now)+algosim.Sprintf(format, args...))
 	if len(w.story) > 200 {
 		w.story = w.story[100:]
 	}
@@ -162,13 +162,13 @@ func (w *walk) logf(format string, args ...any) {
 
 func (w *walk) fail(format string, args ...any) {
 	if w.broken == "" {
-		w.broken = host.Sprintf(format, args...)
+		w.broken = algosim.Sprintf(format, args...)
 	}
 }
 
 func (w *walk) clock(a *actor) time.Duration { return a.shown + (w.now-a.since)*a.rate/100 }
 
-func (w *walk) find(id algo.NodeID) *actor { return w.actors[host.Number(id)-1] }
+func (w *walk) find(id algo.NodeID) *actor { return w.actors[algosim.Number(id)-1] }
 
 func (w *walk) start(a *actor) {
 	w.logf("%s starts, with the ballot %d", a.id, a.saved.Epoch)
@@ -410,7 +410,7 @@ func (w *walk) govern(a *actor) {
 	case !a.machine.Algorithm().(algo.Lessee).Backed():
 		return
 	default:
-		member := host.ID(1 + w.random.IntN(nodes))
+		member := algosim.ID(1 + w.random.IntN(nodes))
 		if at := slices.Index(members, member); at < 0 {
 			members = append(members, member)
 		} else if member != a.id && len(members) > 2 {
@@ -496,7 +496,7 @@ func (w *walk) act() {
 // safety must not depend on its pre-votes.
 func (w *walk) nominate(a, peer *actor) {
 	for _, o := range w.actors {
-		if other := w.actors[host.Number(o.id)%nodes]; peer.machine != nil && o.machine != nil && (o == a || w.random.IntN(5) > 0) {
+		if other := w.actors[algosim.Number(o.id)%nodes]; peer.machine != nil && o.machine != nil && (o == a || w.random.IntN(5) > 0) {
 			w.hand(o, driver.Event{Kind: driver.EventReceive, Peer: other.id, Message: point{peer.id}})
 		}
 		if w.eager && o != peer && peer.machine != nil && peer.view.Contains(o.id) {

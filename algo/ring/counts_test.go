@@ -8,14 +8,14 @@ import (
 	"time"
 
 	"github.com/elect-go/elect/algo"
-	"github.com/elect-go/elect/internal/host"
+	"github.com/elect-go/elect/internal/algosim"
 )
 
 type counts = map[string]int
 
 // cost runs an election from now on. It returns the messages sent, and the time
 // until every live process knows the leader. Detection takes no time.
-func cost(t *testing.T, c *host.Cluster, N int, begin func()) (counts, time.Duration) {
+func cost(t *testing.T, c *algosim.Cluster, N int, begin func()) (counts, time.Duration) {
 	t.Helper()
 	began := c.Now
 	begin()
@@ -101,7 +101,7 @@ func TestCountsWhenAllStartOnTheMean(t *testing.T) {
 			c := newCluster(ranked(random.Perm(N)...))
 			c.Tracing = false
 			sent, took := cost(t, c, N, c.StartAll)
-			sum += host.Total(sent)
+			sum += algosim.Total(sent)
 			if took != time.Duration(2*N-1)*T {
 				t.Errorf("N=%d: turnaround %v, want (2N-1)T", N, took)
 			}
@@ -144,7 +144,7 @@ func TestColdStartBudget(t *testing.T) {
 			c.StartAll()
 			c.Run(50 * time.Duration(N) * T)
 			c.WantAgreed(t)
-			sent := host.Total(c.Sent)
+			sent := algosim.Total(c.Sent)
 			sum += sent
 			worst = max(worst, sent)
 			if c.Leader(1).Epoch > 1 {

@@ -5,7 +5,7 @@ import (
 	"testing"
 
 	"github.com/elect-go/elect/algo"
-	"github.com/elect-go/elect/internal/host"
+	"github.com/elect-go/elect/internal/algosim"
 )
 
 // The protocol of the notes, step by step.
@@ -112,7 +112,7 @@ func TestHighestLeadsWhicheverNodesCampaign(t *testing.T) {
 		}
 		c.Reset()
 		c.Run(50 * T)
-		if sum := host.Total(c.Sent); sum != 0 || c.Changes != 0 {
+		if sum := algosim.Total(c.Sent); sum != 0 || c.Changes != 0 {
 			t.Errorf("callers %05b: %d messages after the election\n%s", callers, sum, c.Story())
 		}
 	}
@@ -182,7 +182,7 @@ func TestNoProcessLeadsIfNoneIsEligible(t *testing.T) {
 	}
 	c.Reset()
 	c.Run(100 * T)
-	if sum := host.Total(c.Sent); sum != 0 {
+	if sum := algosim.Total(c.Sent); sum != 0 {
 		t.Errorf("%d messages while no process is eligible\n%s", sum, c.Story())
 	}
 	c.Start(3)
@@ -315,7 +315,7 @@ func TestClusterIsQuietWhileLeaderLives(t *testing.T) {
 	for i := range 5 {
 		c.WantLeader(t, i+1, leadership(1, 5))
 	}
-	if sum := host.Total(c.Sent); sum != 0 || c.Changes != 0 {
+	if sum := algosim.Total(c.Sent); sum != 0 || c.Changes != 0 {
 		t.Errorf("%d messages and %d announcements while nothing happens", sum, c.Changes)
 	}
 }
@@ -334,8 +334,8 @@ func TestEpochIsSavedBeforeItIsSent(t *testing.T) {
 			c := newCluster(viewOf(3))
 			c.Node(3).DieIn = want.dieIn
 			c.Start(3)
-			if c.Node(3).Machine != nil || c.Node(3).Saved.Epoch != want.saved || (host.Total(c.Sent) > 0) != want.hears {
-				t.Errorf("runs: %v, saved epoch %d, sent %d messages", c.Node(3).Machine != nil, c.Node(3).Saved.Epoch, host.Total(c.Sent))
+			if c.Node(3).Machine != nil || c.Node(3).Saved.Epoch != want.saved || (algosim.Total(c.Sent) > 0) != want.hears {
+				t.Errorf("runs: %v, saved epoch %d, sent %d messages", c.Node(3).Machine != nil, c.Node(3).Saved.Epoch, algosim.Total(c.Sent))
 			}
 		})
 	}
@@ -362,7 +362,7 @@ func TestHighestTakesOverWhenItRecovers(t *testing.T) {
 	c.WantAgreed(t)
 	c.Reset()
 	c.Run(100 * T)
-	if sum := host.Total(c.Sent); sum != 0 {
+	if sum := algosim.Total(c.Sent); sum != 0 {
 		t.Errorf("%d messages after that\n%s", sum, c.Story())
 	}
 }

@@ -7,7 +7,7 @@ import (
 
 	"github.com/elect-go/elect/algo"
 	"github.com/elect-go/elect/algo/driver"
-	"github.com/elect-go/elect/internal/host"
+	"github.com/elect-go/elect/internal/algosim"
 )
 
 // The rules that no source has. Each prevents a failure, and a test shows that failure when
@@ -16,9 +16,9 @@ import (
 
 // checkRun runs a cluster of size nodes. It fails the test if run returns a problem, or if a
 // property was violated.
-func checkRun(t *testing.T, size int, run func(c *host.Cluster) string) {
+func checkRun(t *testing.T, size int, run func(c *algosim.Cluster) string) {
 	t.Helper()
-	c := host.New(spec, host.View(size))
+	c := algosim.New(spec, algosim.View(size))
 	c.Tracing = true
 	why := run(c)
 	if why == "" {
@@ -30,11 +30,11 @@ func checkRun(t *testing.T, size int, run func(c *host.Cluster) string) {
 }
 
 // quietAfter waits for d, and returns a problem if messages are still sent after that.
-func quietAfter(c *host.Cluster, d time.Duration) string {
+func quietAfter(c *algosim.Cluster, d time.Duration) string {
 	c.Run(d)
 	c.Reset()
 	c.Run(100 * T)
-	if sum := host.Total(c.Sent); sum != 0 {
+	if sum := algosim.Total(c.Sent); sum != 0 {
 		return fmt.Sprintf("%.0fT later there are %d messages in 100T", float64(d)/float64(T), sum)
 	}
 	return ""
@@ -43,7 +43,7 @@ func quietAfter(c *host.Cluster, d time.Duration) string {
 // "Election timer, armed anew at every Election sent or forwarded": also if the process is no
 // candidate. Without this rule, a process whose Elected is lost never learns the outcome.
 func TestForwardingProcessWaitsForOutcome(t *testing.T) {
-	checkRun(t, 3, func(c *host.Cluster) string {
+	checkRun(t, 3, func(c *algosim.Cluster) string {
 		c.StartAll()
 		c.Run(20 * T)
 		c.Lose(func(_, to int, m algo.Message) bool { return to == 2 && m == Elected{Epoch: 2, ID: n(3), Hops: 2} })
@@ -55,7 +55,7 @@ func TestForwardingProcessWaitsForOutcome(t *testing.T) {
 // "Every such start bumps the epoch." Without this rule, the token of a second election is
 // confused with that of the first, which all processes have seen already.
 func TestEachElectionHasItsEpoch(t *testing.T) {
-	checkRun(t, 3, func(c *host.Cluster) string {
+	checkRun(t, 3, func(c *algosim.Cluster) string {
 		c.Lose(func(from, _ int, _ algo.Message) bool { return from == 2 && c.Now < 5*T })
 		c.StartAll()
 		return c.AgreedAfter(100 * T)
@@ -65,7 +65,7 @@ func TestEachElectionHasItsEpoch(t *testing.T) {
 // "A newer epoch clears participating and what was forwarded." Without this rule, a process
 // that participated in a failed election cannot participate in the next.
 func TestNewerEpochClearsParticipation(t *testing.T) {
-	checkRun(t, 3, func(c *host.Cluster) string {
+	checkRun(t, 3, func(c *algosim.Cluster) string {
 		c.StartAll()
 		c.Run(20 * T)
 		c.Campaign(3)
@@ -83,7 +83,7 @@ func TestOlderTokenIsNotForwarded(t *testing.T) {
 	s := follower(t, 2)
 	s.Campaigns()
 	expect(t, "of a higher candidate, in an election", s.Hears(1, token(7, 4, 2)), "")
-	checkRun(t, 3, func(c *host.Cluster) string {
+	checkRun(t, 3, func(c *algosim.Cluster) string {
 		c.Detect = T
 		c.StartAll()
 		c.Run(20 * T)
@@ -121,7 +121,7 @@ func TestLateTokenExtendsTimeout(t *testing.T) {
 func TestOlderTokenStartsElection(t *testing.T) {
 	s := follower(t, 2)
 	expect(t, "an older token", s.Hears(1, token(6, 1, 1)), "election in 120ms to 180ms; n3 <- election epoch=8 eligible=true id=n2 hops=1")
-	checkRun(t, 3, func(c *host.Cluster) string {
+	checkRun(t, 3, func(c *algosim.Cluster) string {
 		for i := range 3 {
 			c.Node(i + 1).Saved.Epoch = 1000
 		}
@@ -144,7 +144,7 @@ func TestTokenAfterOutcomeStartsElection(t *testing.T) {
 	expect(t, "of a candidate above the leader", s.Hears(4, Election{Epoch: 7, Eligible: true, Priority: 1, ID: n(5), Hops: 1}),
 		"election in 120ms to 180ms; n2 <- election epoch=7 eligible=true priority=1 id=n5 hops=2")
 
-	checkRun(t, 3, func(c *host.Cluster) string {
+	checkRun(t, 3, func(c *algosim.Cluster) string {
 		c.Delay = func(_, _ int, m algo.Message) (time.Duration, bool) {
 			if m == token(1, 1, 1) {
 				return 7 * T, true // the outcome overtakes it
@@ -160,7 +160,7 @@ func TestTokenAfterOutcomeStartsElection(t *testing.T) {
 // rule, that token keeps lower candidates out of the epoch, if
 // the election that replaces it has the same epoch.
 func TestTokenOfSuspectedCandidateIsRemoved(t *testing.T) {
-	checkRun(t, 4, func(c *host.Cluster) string {
+	checkRun(t, 4, func(c *algosim.Cluster) string {
 		c.View = ranked(0, 1, 0, 2)
 		for i := range 4 {
 			c.Node(i + 1).View = c.View
@@ -177,7 +177,7 @@ func TestTokenOfSuspectedCandidateIsRemoved(t *testing.T) {
 // "A node monitors its successor and everyone it skipped." Without the second part, it skips
 // them forever.
 func TestSkippedProcessIsMonitored(t *testing.T) {
-	checkRun(t, 3, func(c *host.Cluster) string {
+	checkRun(t, 3, func(c *algosim.Cluster) string {
 		c.Detect = T
 		c.StartAll()
 		c.Run(20 * T)
@@ -192,7 +192,7 @@ func TestSkippedProcessIsMonitored(t *testing.T) {
 // this rule, two leaders do not detect each other after a partition heals.
 func TestNewSuccessorIsInformed(t *testing.T) {
 	t.Run("after a partition", func(t *testing.T) {
-		checkRun(t, 4, func(c *host.Cluster) string {
+		checkRun(t, 4, func(c *algosim.Cluster) string {
 			c.StartAll()
 			c.Run(20 * T)
 			c.Lose(func(from, to int, _ algo.Message) bool { return (from <= 2) != (to <= 2) })
@@ -212,7 +212,7 @@ func TestNewSuccessorIsInformed(t *testing.T) {
 		})
 	})
 	t.Run("after a pause", func(t *testing.T) {
-		checkRun(t, 3, func(c *host.Cluster) string {
+		checkRun(t, 3, func(c *algosim.Cluster) string {
 			c.Detect = T
 			c.StartAll()
 			c.Run(20 * T)
@@ -232,7 +232,7 @@ func TestNewSuccessorIsInformed(t *testing.T) {
 // The outcome is sent without an election. With one, each link between two followers that breaks or recovers
 // would end the work of the leader.
 func TestBrokenLinkEndsNoLeadership(t *testing.T) {
-	checkRun(t, 4, func(c *host.Cluster) string {
+	checkRun(t, 4, func(c *algosim.Cluster) string {
 		c.StartAll()
 		c.Run(20 * T)
 		for i := 1; i <= 4; i++ {
@@ -268,7 +268,7 @@ func TestInformedSuccessorReplies(t *testing.T) {
 // A process that learns an outcome that it did not wait for also sends it repeatedly. Without this rule, the processes
 // behind a lost message follow the previous leader forever.
 func TestUnexpectedOutcomeArrives(t *testing.T) {
-	checkRun(t, 4, func(c *host.Cluster) string {
+	checkRun(t, 4, func(c *algosim.Cluster) string {
 		c.StartAll()
 		c.Run(20 * T)
 		c.Lose(func(from, to int, _ algo.Message) bool { return (from == 1 || from == 4) != (to == 1 || to == 4) })
@@ -299,7 +299,7 @@ func TestProcessBelowForwardedCandidateIsNotFollowed(t *testing.T) {
 // circulates forever. Each token restarts the timers,
 // so no timer ends this.
 func TestNoMessageCirculatesForever(t *testing.T) {
-	orphan := func(c *host.Cluster) string {
+	orphan := func(c *algosim.Cluster) string {
 		c.StartAll()
 		c.Run(20 * T)
 		c.Suspect(3, 2) // falsely: n2 leads in epoch 2, with n1
@@ -329,7 +329,7 @@ func TestElectedIsContested(t *testing.T) {
 // A candidate whose token was forwarded is followed, even if it is lower in an older view.
 // Without this rule, every Elected is contested for as long as the views differ.
 func TestTokenOverridesOlderView(t *testing.T) {
-	checkRun(t, 3, func(c *host.Cluster) string {
+	checkRun(t, 3, func(c *algosim.Cluster) string {
 		c.Node(1).View = ranked(1, 0, 0) // n2 and n3 do not know the priority of n1
 		c.StartAll()
 		if why := quietAfter(c, 50*T); why != "" {
@@ -360,7 +360,7 @@ func dies(t *testing.T, start, victim int, after time.Duration) {
 	}
 }
 
-func dying(start, victim int, after time.Duration, tracing bool) (c *host.Cluster, why string) {
+func dying(start, victim int, after time.Duration, tracing bool) (c *algosim.Cluster, why string) {
 	const size, detect = 5, 2 * T
 	c = newCluster(ranked(0, 3, 1, 4, 2))
 	c.Tracing = tracing
@@ -389,7 +389,7 @@ func eachMoment(f func(start int, after time.Duration)) {
 // The leader crashes before its Elected returns. A naive ring forwards that Elected forever.
 func TestElectedProcessCrashes(t *testing.T) {
 	eachMoment(func(start int, after time.Duration) { dies(t, start, 4, after) })
-	checkRun(t, 3, func(c *host.Cluster) string {
+	checkRun(t, 3, func(c *algosim.Cluster) string {
 		c.Detect = T / 2
 		c.StartAll()
 		c.At(7*T/2, func() { c.Crash(3) }) // it has sent Elected
@@ -451,7 +451,7 @@ func TestTwoConcurrentElections(t *testing.T) {
 				c.WantAgreed(t)
 				c.Reset()
 				c.Run(100 * T)
-				if sum := host.Total(c.Sent); sum != 0 {
+				if sum := algosim.Total(c.Sent); sum != 0 {
 					t.Fatalf("n%d starts before n%d: %d messages after the election\n%s", first, second, sum, c.Story())
 				}
 			}
@@ -477,7 +477,7 @@ func TestOneWayCutHeals(t *testing.T) {
 			c.WantAgreed(t)
 			c.Reset()
 			c.Run(100 * T)
-			if sum := host.Total(c.Sent); sum != 0 {
+			if sum := algosim.Total(c.Sent); sum != 0 {
 				t.Errorf("n%d did not hear n%d: %d messages after the heal\n%s", deaf, mute, sum, c.Story())
 			}
 		}
@@ -513,9 +513,9 @@ func TestForgedCandidatesAreForgotten(t *testing.T) {
 	const size = 4
 	for _, made := range []func(i int) algo.Message{
 		func(i int) algo.Message {
-			return Election{Epoch: 8, Eligible: true, Priority: 1, ID: host.ID(100 + i), Hops: 1}
+			return Election{Epoch: 8, Eligible: true, Priority: 1, ID: algosim.ID(100 + i), Hops: 1}
 		},
-		func(i int) algo.Message { return Elected{Epoch: 8, ID: host.ID(100 + i), Hops: 1} },
+		func(i int) algo.Message { return Elected{Epoch: 8, ID: algosim.ID(100 + i), Hops: 1} },
 	} {
 		s := follower(t, 2)
 		for i := range 1000 {
@@ -534,12 +534,12 @@ func TestForgedCandidatesAreForgotten(t *testing.T) {
 // The process that a failed election reports as unresponsive, at n2 of four.
 func TestFailedElectionReportsUnresponsivePeer(t *testing.T) {
 	for what, test := range map[string]struct {
-		happens func(s *host.Solo)
+		happens func(s *algosim.Solo)
 		want    string
 	}{
-		"no token arrived":           {func(*host.Solo) {}, "misses n1, which forwarded no token"},
-		"the token of n1 arrived":    {func(s *host.Solo) { s.Hears(1, token(7, 1, 1)) }, "misses n3, which has the token of this node, which did not return"},
-		"those of n3 and n4 arrived": {func(s *host.Solo) { s.Hears(1, token(7, 3, 1)); s.Hears(1, token(7, 4, 1)) }, "misses n4, which sent its token around but did not become leader"},
+		"no token arrived":           {func(*algosim.Solo) {}, "misses n1, which forwarded no token"},
+		"the token of n1 arrived":    {func(s *algosim.Solo) { s.Hears(1, token(7, 1, 1)) }, "misses n3, which has the token of this node, which did not return"},
+		"those of n3 and n4 arrived": {func(s *algosim.Solo) { s.Hears(1, token(7, 3, 1)); s.Hears(1, token(7, 4, 1)) }, "misses n4, which sent its token around but did not become leader"},
 	} {
 		s := alone(2, viewOf(4))
 		s.Start(6)

@@ -5,12 +5,12 @@ import (
 	"testing"
 
 	"github.com/elect-go/elect/algo"
-	"github.com/elect-go/elect/internal/host"
+	"github.com/elect-go/elect/internal/algosim"
 	"github.com/elect-go/elect/internal/testkit"
 )
 
 // walk runs random walks with the defaults.
-var walk = host.Walk{New: func(_ *rand.Rand, view algo.View) *host.Cluster { return host.New(spec, view) }, Calm: 45}
+var walk = algosim.Walk{New: func(_ *rand.Rand, view algo.View) *algosim.Cluster { return algosim.New(spec, view) }, Calm: 45}
 
-// See [host.Walk] for the faults.
+// See [algosim.Walk] for the faults.
 func TestRandomWalks(t *testing.T) { walk.Want(t, testkit.Rounds(1000, 20_000)) }

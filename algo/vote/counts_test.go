@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"github.com/elect-go/elect/algo"
-	"github.com/elect-go/elect/internal/host"
+	"github.com/elect-go/elect/internal/algosim"
 )
 
 // TestCounts checks the known message counts and turnaround times of vote. N includes
@@ -16,9 +16,9 @@ import (
 func TestCounts(t *testing.T) {
 	type counts = map[string]int
 	full := func(N int) counts { return counts{"elect": N * (N - 1), "vote": N - 1, "lead": N - 1} }
-	startAll := func(c *host.Cluster, _ int) { c.StartAll() }
-	one := func(i func(N int) int) func(c *host.Cluster, N int) {
-		return func(c *host.Cluster, N int) {
+	startAll := func(c *algosim.Cluster, _ int) { c.StartAll() }
+	one := func(i func(N int) int) func(c *algosim.Cluster, N int) {
+		return func(c *algosim.Cluster, N int) {
 			c.StartAll()
 			c.Run(6 * T)
 			c.Reset()
@@ -31,7 +31,7 @@ func TestCounts(t *testing.T) {
 	for _, tc := range []struct {
 		name             string
 		options          Options
-		start            func(c *host.Cluster, N int)
+		start            func(c *algosim.Cluster, N int)
 		sent             func(N int) counts
 		decided, allKnow time.Duration // since it began
 		spread           time.Duration // how much earlier both may be
@@ -46,7 +46,7 @@ func TestCounts(t *testing.T) {
 		{"the last campaigns, the rest join, early close", Defaults(timing), one(last), full, 3 * T, 4 * T, 0},
 		{
 			name: "the leader crashed, all detect it at once", options: Defaults(timing),
-			start: func(c *host.Cluster, N int) {
+			start: func(c *algosim.Cluster, N int) {
 				c.StartAll()
 				c.Run(6 * T)
 				c.Reset()
@@ -62,7 +62,7 @@ func TestCounts(t *testing.T) {
 		t.Run(tc.name, func(t *testing.T) {
 			for N := 3; N <= 20; N++ {
 				tc.options.HeartbeatInterval = 1000 * T // no Lead of the old leader is in flight
-				c := host.New(newSpec(tc.options), host.View(N))
+				c := algosim.New(newSpec(tc.options), algosim.View(N))
 				tc.start(c, N)
 				began := c.Now
 				decided := -time.Nanosecond
@@ -88,7 +88,7 @@ func TestCounts(t *testing.T) {
 }
 
 // leads reports whether a server leads in a later epoch.
-func leads(c *host.Cluster, than algo.Epoch) bool {
+func leads(c *algosim.Cluster, than algo.Epoch) bool {
 	for _, i := range c.Live() {
 		if l := c.Leader(i); l.ID == n(i) && l.Epoch > than {
 			return true
@@ -107,11 +107,11 @@ func within(got, want, spread time.Duration) string {
 // A cold start of N servers at once costs one election.
 func TestColdStart(t *testing.T) {
 	for _, N := range []int{1, 2, 3, 5, 10, 30} {
-		c := host.New(newSpec(Defaults(timing)), host.View(N))
+		c := algosim.New(newSpec(Defaults(timing)), algosim.View(N))
 		c.StartAll()
 		c.Run(3 * T)
 		c.WantAgreed(t)
-		if got, want := host.Total(c.Sent), N*(N-1)+2*(N-1); got != want {
+		if got, want := algosim.Total(c.Sent), N*(N-1)+2*(N-1); got != want {
 			t.Errorf("N=%d: %d messages, want %d", N, got, want)
 		}
 	}

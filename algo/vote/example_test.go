@@ -3,7 +3,7 @@ package vote
 import (
 	"fmt"
 
-	"github.com/elect-go/elect/internal/host"
+	"github.com/elect-go/elect/internal/algosim"
 )
 
 // Two servers cannot lead in one term, as they can in the source (see the example
@@ -17,12 +17,12 @@ func Example_oneLeaderInATerm() {
 	fmt.Printf("after %v:\n", c.Now)
 	for i := 1; i <= 3; i++ {
 		switch l := c.Leader(i); {
-		case l.ID == host.ID(i):
+		case l.ID == algosim.ID(i):
 			fmt.Printf("\tn%d leads in term %d\n", i, l.Epoch)
 		case l.Vacant():
 			fmt.Printf("\tn%d knows no leader\n", i)
 		default:
-			fmt.Printf("\tn%d follows %s in term %d\n", i, host.Name(l.ID), l.Epoch)
+			fmt.Printf("\tn%d follows %s in term %d\n", i, algosim.Name(l.ID), l.Epoch)
 		}
 	}
 

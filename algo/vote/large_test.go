@@ -5,7 +5,7 @@ import (
 	"time"
 
 	"github.com/elect-go/elect/algo"
-	"github.com/elect-go/elect/internal/host"
+	"github.com/elect-go/elect/internal/algosim"
 )
 
 // The rules for large clusters: a step of N² messages can take longer than a window, and must not be repeated.
@@ -13,15 +13,15 @@ import (
 // In TestLargeClusterElectsWithSlowMessages, all messages wait for one processor, as if all nodes were
 // processes on one machine: each takes 70 µs, and an Elect from every node to every other 1.4 s.
 func TestLargeClusterElectsWithSlowMessages(t *testing.T) {
-	for what, happens := range map[string]func(c *host.Cluster){
-		"all start": func(*host.Cluster) {},
-		"the leader crashes": func(c *host.Cluster) {
+	for what, happens := range map[string]func(c *algosim.Cluster){
+		"all start": func(*algosim.Cluster) {},
+		"the leader crashes": func(c *algosim.Cluster) {
 			c.Run(10 * time.Second)
-			c.Crash(host.Number(c.Leader(2).ID))
+			c.Crash(algosim.Number(c.Leader(2).ID))
 		},
 	} {
 		c := newCluster(Defaults(algo.LAN()), viewOf(140))
-		random := host.Seeded(1)
+		random := algosim.Seeded(1)
 		c.Pick = func(least, most time.Duration) time.Duration {
 			return least + time.Duration(random.Int64N(int64(most-least)+1))
 		}

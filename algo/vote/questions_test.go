@@ -5,7 +5,7 @@ import (
 	"time"
 
 	"github.com/elect-go/elect/algo"
-	"github.com/elect-go/elect/internal/host"
+	"github.com/elect-go/elect/internal/algosim"
 )
 
 // The rules for requests: a server takes part in a round only if a majority has requested it.
@@ -102,7 +102,7 @@ func TestLateStarterIsAskedAgain(t *testing.T) {
 	s.Hears(1, Elect{Round: 7})
 	expect(t, "after its vote it still sends its claim on request", s.Hears(3, Elect{Round: 7, Again: true}), "n3 <- elect round=7 view={number=1}")
 	for _, size := range []int{3, 5} {
-		checkRun(t, Defaults(timing), size, func(c *host.Cluster) string {
+		checkRun(t, Defaults(timing), size, func(c *algosim.Cluster) string {
 			for i := 1; i <= size; i++ {
 				c.At(time.Duration(i)*(T+T/4), func() { c.Start(i) })
 			}
@@ -114,7 +114,7 @@ func TestLateStarterIsAskedAgain(t *testing.T) {
 
 // A server that alone knows a round follows no leader of an earlier one: the others enter that round.
 func TestServerAheadOfOthersIsNotLeftOut(t *testing.T) {
-	checkRun(t, Defaults(timing), 5, func(c *host.Cluster) string {
+	checkRun(t, Defaults(timing), 5, func(c *algosim.Cluster) string {
 		elected(c)
 		c.Node(5).Saved = algo.Stable{Epoch: 11}
 		c.Crash(5)

@@ -9,7 +9,7 @@ import (
 
 	"github.com/elect-go/elect/algo"
 	"github.com/elect-go/elect/algo/driver"
-	"github.com/elect-go/elect/internal/host"
+	"github.com/elect-go/elect/internal/algosim"
 )
 
 // The rules that are not in the source. Each prevents a failure, and a test shows that failure when
@@ -18,9 +18,9 @@ import (
 
 // checkRun runs a cluster of size nodes. It fails the test if run returns a problem, or if a
 // property was violated.
-func checkRun(t *testing.T, o Options, size int, run func(c *host.Cluster) string) {
+func checkRun(t *testing.T, o Options, size int, run func(c *algosim.Cluster) string) {
 	t.Helper()
-	c := host.New(newSpec(o), host.View(size))
+	c := algosim.New(newSpec(o), algosim.View(size))
 	c.Tracing = true
 	why := run(c)
 	if why == "" {
@@ -32,7 +32,7 @@ func checkRun(t *testing.T, o Options, size int, run func(c *host.Cluster) strin
 }
 
 // elected starts a cluster, which elects n1 in term 1.
-func elected(c *host.Cluster) {
+func elected(c *algosim.Cluster) {
 	c.StartAll()
 	c.Run(5 * T)
 }
@@ -40,7 +40,7 @@ func elected(c *host.Cluster) {
 // twoInATerm is how two servers can be elected in one term. n1 and n2 both claim, and n2
 // votes for n1, which leads. Messages from n1 are slow from then on. n3 starts the same
 // round late, and n2 votes again: for itself.
-func twoInATerm(c *host.Cluster) {
+func twoInATerm(c *algosim.Cluster) {
 	slow := false
 	c.Delay = func(from, to int, m algo.Message) (time.Duration, bool) {
 		if slow && from == 1 {
@@ -58,7 +58,7 @@ func twoInATerm(c *host.Cluster) {
 
 // "A numbered round, one vote per round." Without this rule, two servers are elected in a round.
 func TestServerVotesOncePerRound(t *testing.T) {
-	checkRun(t, textbook(), 3, func(c *host.Cluster) string {
+	checkRun(t, textbook(), 3, func(c *algosim.Cluster) string {
 		twoInATerm(c)
 		if got := c.Leader(1); c.Broken == "" && got != leadership(1, 1) {
 			return fmt.Sprintf("n1 names %v", got)
@@ -69,7 +69,7 @@ func TestServerVotesOncePerRound(t *testing.T) {
 
 // "Saved before it is sent." Without this rule, a restarted server votes again.
 func TestVoteIsSavedBeforeItIsSent(t *testing.T) {
-	checkRun(t, Defaults(timing), 3, func(c *host.Cluster) string {
+	checkRun(t, Defaults(timing), 3, func(c *algosim.Cluster) string {
 		c.StartAll()
 		c.Lose(func(from, to int, _ algo.Message) bool { return (from == 2) != (to == 2) })
 		c.Campaign(1) // n3 votes for n1, and n2 does not know
@@ -146,7 +146,7 @@ func TestRestartedServerDoesNotLeadInOldRound(t *testing.T) {
 	}
 	// If the server is elected before its own window ends, it has not voted yet. It then saves a
 	// vote for itself. Without this rule, it announces one leadership twice.
-	checkRun(t, textbook(), 3, func(c *host.Cluster) string {
+	checkRun(t, textbook(), 3, func(c *algosim.Cluster) string {
 		c.StartAll()
 		c.Campaign(1)
 		c.Deliver(2, 1, Vote{1})
@@ -180,7 +180,7 @@ func TestVotesOfOtherRoundsAreIgnored(t *testing.T) {
 	expect(t, "an older vote", s.Hears(1, Vote{5}), "")
 	expect(t, "one from another server", s.Hears(3, Vote{5}), "")
 
-	checkRun(t, Defaults(timing), 3, func(c *host.Cluster) string {
+	checkRun(t, Defaults(timing), 3, func(c *algosim.Cluster) string {
 		c.Delay = func(from, to int, m algo.Message) (time.Duration, bool) {
 			if m == (Vote{1}) {
 				return 10 * T, true // those of n2 and n3 for n1
@@ -204,7 +204,7 @@ func TestVotesOfOtherRoundsAreIgnored(t *testing.T) {
 // "A Lead is obsolete if its term is below my saved round." Without this rule, a late Lead
 // restores a crashed leader, and the election of another fails.
 func TestObsoleteLeadIsIgnored(t *testing.T) {
-	checkRun(t, Defaults(timing), 3, func(c *host.Cluster) string {
+	checkRun(t, Defaults(timing), 3, func(c *algosim.Cluster) string {
 		elected(c)
 		c.Detect = T / 10
 		c.Crash(1)
@@ -220,7 +220,7 @@ func TestObsoleteLeadIsIgnored(t *testing.T) {
 // "A timeout takes saved round + 1." Without this rule, no server has a vote left when the leader
 // of a round has crashed.
 func TestTimeoutTakesNextRound(t *testing.T) {
-	checkRun(t, Defaults(timing), 3, func(c *host.Cluster) string {
+	checkRun(t, Defaults(timing), 3, func(c *algosim.Cluster) string {
 		elected(c)
 		c.Detect = T / 10
 		c.Crash(1)
@@ -239,7 +239,7 @@ func TestServerAdoptsNewerRound(t *testing.T) {
 	s.Expires(timerWindow)
 	expect(t, "the claim of the other round does not count", s.Expires(timerWindow), "save 9 for n2; pause in 60ms to 120ms")
 
-	checkRun(t, Defaults(timing), 3, func(c *host.Cluster) string {
+	checkRun(t, Defaults(timing), 3, func(c *algosim.Cluster) string {
 		c.Node(3).Saved.Epoch = 5
 		c.StartAll()
 		return c.AgreedAfter(1000 * T)
@@ -259,7 +259,7 @@ func TestServerBehindGetsReply(t *testing.T) {
 	s.Expires(timerWindow)
 	expect(t, "after a vote", s.Hears(3, Elect{Round: 8}), "n3 <- elect round=9 term=7 msg=1 leader=n2 view={number=1}")
 
-	checkRun(t, Defaults(timing), 3, func(c *host.Cluster) string {
+	checkRun(t, Defaults(timing), 3, func(c *algosim.Cluster) string {
 		c.Node(1).Saved.Epoch = 50
 		c.Start(1, 2) // n3 is not running: n1 and n2 need each other
 		c.Detect = T / 10
@@ -279,7 +279,7 @@ func TestLeaderRepliesToEveryElect(t *testing.T) {
 	s = leading(t, 2, viewOf(3), Defaults(timing))
 	expect(t, "the leader", s.Hears(3, Elect{Round: 7}), "n3 <- lead term=7 msg=1")
 
-	checkRun(t, textbook(), 3, func(c *host.Cluster) string {
+	checkRun(t, textbook(), 3, func(c *algosim.Cluster) string {
 		c.Start(1, 2)
 		c.Run(6 * T)
 		c.Start(3)
@@ -290,8 +290,8 @@ func TestLeaderRepliesToEveryElect(t *testing.T) {
 // "After voting a pause timer runs, random so that two candidates cannot tie for ever;
 // its end starts the next round." The network here is slower than the window.
 func TestPauseIsRandom(t *testing.T) {
-	checkRun(t, Defaults(timing), 2, func(c *host.Cluster) string {
-		random := host.Seeded(1)
+	checkRun(t, Defaults(timing), 2, func(c *algosim.Cluster) string {
+		random := algosim.Seeded(1)
 		c.Pick = func(least, most time.Duration) time.Duration {
 			return least + time.Duration(random.Int64N(int64(most-least)))
 		}
@@ -320,7 +320,7 @@ func TestLeaderEntersNextRound(t *testing.T) {
 	s.Hears(3, Elect{Round: 9})
 	expect(t, "not in a newer round", s.Expires(timerLead), "lead in 40ms; n1 n3 <- lead term=7 msg=3 again")
 
-	checkRun(t, Defaults(timing), 3, func(c *host.Cluster) string {
+	checkRun(t, Defaults(timing), 3, func(c *algosim.Cluster) string {
 		elected(c)
 		c.Lose(func(from, to int, m algo.Message) bool {
 			return m == Elect{Round: 2, Term: 1, Msg: 1, Leader: n(1), View: viewOf(3).Stamp()} && to == 2
@@ -349,7 +349,7 @@ func TestLeaderWithoutMajorityStops(t *testing.T) {
 		"n1 n2 n4 n5 <- elect round=8 term=7 msg=1 leader=n3 view={number=1}; announce nobody in 7")
 	expect(t, "late votes do not restore its leadership", s.Hears(1, Vote{7})+s.Hears(2, Vote{7})+s.Hears(4, Vote{7}), "")
 
-	checkRun(t, Defaults(timing), 3, func(c *host.Cluster) string {
+	checkRun(t, Defaults(timing), 3, func(c *algosim.Cluster) string {
 		elected(c)
 		c.Lose(func(from, to int, _ algo.Message) bool { return (from == 1) != (to == 1) })
 		c.Suspect(1, 2, 3)
@@ -372,7 +372,7 @@ func TestLeaderWithoutMajorityStops(t *testing.T) {
 // "The old leader is the one named by the highest term among the claims." Without this rule,
 // the votes split forever between a leader and its predecessor.
 func TestHighestTermNamesOldLeader(t *testing.T) {
-	checkRun(t, Defaults(timing), 5, func(c *host.Cluster) string {
+	checkRun(t, Defaults(timing), 5, func(c *algosim.Cluster) string {
 		elected(c)
 		// n1 and n4 are disconnected, and the others elect n2.
 		c.Lose(func(from, to int, _ algo.Message) bool {
@@ -397,7 +397,7 @@ func TestHighestTermNamesOldLeader(t *testing.T) {
 // them is suspected. Without this rule, a failover waits for the window if another server has
 // crashed as well.
 func TestSuspectingLastAwaitedClosesWindow(t *testing.T) {
-	checkRun(t, Defaults(timing), 5, func(c *host.Cluster) string {
+	checkRun(t, Defaults(timing), 5, func(c *algosim.Cluster) string {
 		c.Detect = T / 10
 		elected(c)
 		c.Crash(5)
@@ -409,7 +409,7 @@ func TestSuspectingLastAwaitedClosesWindow(t *testing.T) {
 
 // The claim of a suspected server is dropped. Without this rule, crashed servers get votes.
 func TestClaimOfSuspectedServerIsDropped(t *testing.T) {
-	checkRun(t, Defaults(timing), 4, func(c *host.Cluster) string {
+	checkRun(t, Defaults(timing), 4, func(c *algosim.Cluster) string {
 		c.Detect = T / 10
 		c.StartAll()
 		c.Delay = func(from, _ int, m algo.Message) (time.Duration, bool) {
@@ -427,7 +427,7 @@ func TestClaimOfSuspectedServerIsDropped(t *testing.T) {
 // The server that got the vote is monitored: its crash starts the next round immediately. Without this rule,
 // the voters wait for the end of the pause.
 func TestCrashOfElectedServerStartsNextRound(t *testing.T) {
-	checkRun(t, Defaults(timing), 3, func(c *host.Cluster) string {
+	checkRun(t, Defaults(timing), 3, func(c *algosim.Cluster) string {
 		c.Detect = T / 10
 		c.StartAll()
 		for i := 1; i <= 3; i++ {
@@ -457,7 +457,7 @@ func TestMessageOfMuchLaterEpoch(t *testing.T) {
 
 // round lets n2 of five take part in a round in which all but the silent servers claim, n1 best, and
 // fails unless n2 votes for the wanted server.
-func round(t *testing.T, s *host.Solo, round algo.Epoch, want int, silent ...int) {
+func round(t *testing.T, s *algosim.Solo, round algo.Epoch, want int, silent ...int) {
 	t.Helper()
 	effects := ""
 	for _, from := range []int{1, 3, 4, 5} {

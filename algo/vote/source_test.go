@@ -4,7 +4,7 @@ import (
 	"testing"
 
 	"github.com/elect-go/elect/algo"
-	"github.com/elect-go/elect/internal/host"
+	"github.com/elect-go/elect/internal/algosim"
 )
 
 // The tables of the source, line by line, as far as they hold with the extensions. Package
@@ -236,7 +236,7 @@ func TestServerSendsTwoMessagesPerRoundTrip(t *testing.T) {
 			c.Run(rtt)
 			for id, kinds := range sent {
 				if kinds["elect"] > 4 || kinds["vote"] > 1 {
-					t.Fatalf("%s sent %v within a round trip", host.Name(id), kinds)
+					t.Fatalf("%s sent %v within a round trip", algosim.Name(id), kinds)
 				}
 			}
 		}

@@ -4,7 +4,7 @@ import (
 	"testing"
 
 	"github.com/elect-go/elect/algo"
-	"github.com/elect-go/elect/internal/host"
+	"github.com/elect-go/elect/internal/algosim"
 )
 
 // of returns a view of some nodes, created by the leader of an epoch.
@@ -40,7 +40,7 @@ func TestCandidateWithOlderViewGetsNoVote(t *testing.T) {
 // leader let the members confirm its view before it changed the view, and these members do not vote for a server with
 // an older one.
 func TestDisjointMajoritiesElectOneLeader(t *testing.T) {
-	checkRun(t, Defaults(timing), 4, func(c *host.Cluster) string {
+	checkRun(t, Defaults(timing), 4, func(c *algosim.Cluster) string {
 		elected(c)
 		c.Crash(1) // disconnected, it removes n4
 		c.Node(1).View = of(1, 2, 1, 2, 3)

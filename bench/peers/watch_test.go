@@ -6,21 +6,21 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/elect-go/elect/internal/algosim"
 	"github.com/elect-go/elect/internal/fleet"
-	"github.com/elect-go/elect/internal/host"
 	"github.com/elect-go/elect/trace"
 )
 
 func TestGaveUp(t *testing.T) {
 	event := func(at time.Duration, node string, kind trace.Kind, peer int) seen {
-		e := trace.Event{At: at, Kind: kind, Peer: host.ID(peer)}
+		e := trace.Event{At: at, Kind: kind, Peer: algosim.ID(peer)}
 		if kind == trace.Announce && peer > 0 {
-			e.Leader = host.Leadership(1, peer)
+			e.Leader = algosim.Leadership(1, peer)
 		}
 		return seen{node, e}
 	}
-	survivors := []fleet.State{{Name: "n1", ID: host.ID(1).String()}, {Name: "n2", ID: host.ID(2).String()}}
-	struck := fleet.State{Name: "n3", ID: host.ID(3).String()}
+	survivors := []fleet.State{{Name: "n1", ID: algosim.ID(1).String()}, {Name: "n2", ID: algosim.ID(2).String()}}
+	struck := fleet.State{Name: "n3", ID: algosim.ID(3).String()}
 	for _, test := range []struct {
 		name        string
 		all         []seen

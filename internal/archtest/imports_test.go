@@ -16,13 +16,13 @@ var allowedImports = map[string]string{
 	"fd": "algo algo/driver",
 
 	"algo/builtin":      "algo algo/bully algo/ring algo/vote algo/textbook/bully algo/textbook/ring algo/textbook/vote",
-	"algo/algotest":     "algo algo/driver explore internal/engine internal/host internal/wire sim trace",
+	"algo/algotest":     "algo algo/driver explore internal/engine internal/algosim internal/wire sim trace",
 	"internal/engine":   "algo algo/driver fd internal/membership trace",
 	"internal/wire":     "algo github.com/vmihailenco/msgpack/v5 github.com/vmihailenco/msgpack/v5/msgpcode",
 	"internal/scenario": "algo internal/untrusted internal/mistake",
-	"internal/host":     "algo algo/driver internal/scenario trace",
-	"sim":               "algo algo/driver fd internal/engine internal/host internal/membership internal/scenario trace",
-	"explore":           "algo algo/driver internal/host internal/scenario trace",
+	"internal/algosim":  "algo algo/driver internal/scenario trace",
+	"sim":               "algo algo/driver fd internal/engine internal/algosim internal/membership internal/scenario trace",
+	"explore":           "algo algo/driver internal/algosim internal/scenario trace",
 	"docs/lessons":      "",
 	"internal/lesson":   "algo docs/lessons explore internal/scenario sim trace",
 
@@ -44,13 +44,13 @@ var allowedImports = map[string]string{
 	"internal/bench/election": "algo algo/lease internal/bench/theory internal/engine internal/wire sim trace go.yaml.in/yaml/v3",
 	"internal/bench/fault":    "algo internal/bench/election internal/bench/result internal/fleet internal/netlab internal/sample sim trace",
 	"bench": `algo algo/lease cluster internal/bench/election internal/bench/fault internal/bench/machine internal/bench/report internal/bench/result
-		internal/bench/theory internal/fleet internal/host internal/netlab internal/sample internal/store
+		internal/bench/theory internal/fleet internal/algosim internal/netlab internal/sample internal/store
 		sim trace golang.org/x/sys/unix`,
 
 	"internal/fleet":                    "trace golang.org/x/sys/unix",
 	"internal/watchdog internal/netlab": "golang.org/x/sys/unix",
 	"internal/mutetest":                 "algo algo/bully algo/ring algo/vote",
-	"internal/testkit":                  "algo internal/host",
+	"internal/testkit":                  "algo internal/algosim",
 	"internal/config":                   "algo algo/lease cluster internal/disk internal/mistake github.com/spf13/pflag go.yaml.in/yaml/v3",
 	"command": `algo algo/lease bench cluster cluster/operator explore internal/bench/report internal/bench/result internal/config internal/disk internal/engine
 		internal/fleet internal/watchdog internal/untrusted internal/lesson internal/logqueue internal/mistake internal/sample internal/scenario internal/store

@@ -7,7 +7,7 @@ import (
 	"testing"
 
 	"github.com/elect-go/elect/algo"
-	"github.com/elect-go/elect/internal/host"
+	"github.com/elect-go/elect/internal/algosim"
 )
 
 // Options is how an algorithm is configured: what each of its packages exports. Its methods test that.
@@ -55,11 +55,11 @@ func (o Options[O]) Checks(t testing.TB) {
 	if _, err := o.New(none); err == nil {
 		t.Error("New takes options that are all zero")
 	}
-	if spec, err := o.New(o.Defaults(host.Timing)); err != nil || spec.Name != o.Algorithm {
+	if spec, err := o.New(o.Defaults(algosim.Timing)); err != nil || spec.Name != o.Algorithm {
 		t.Errorf("New(Defaults) = %q, %v", spec.Name, err)
 	}
 	broken := errors.New("broken")
-	if _, err := o.Factory(host.Timing, func(any) error { return broken }); !errors.Is(err, broken) {
+	if _, err := o.Factory(algosim.Timing, func(any) error { return broken }); !errors.Is(err, broken) {
 		t.Errorf("Factory says %v, want what decode said", err)
 	}
 }
@@ -81,7 +81,7 @@ func (o Options[O]) Makes(t testing.TB, change func(*O), claims algo.Claims, set
 }
 
 func (o Options[O]) make(change func(*O)) (algo.Spec, error) {
-	return o.Factory(host.Timing, func(options any) error {
+	return o.Factory(algosim.Timing, func(options any) error {
 		change(options.(*O))
 		return nil
 	})

@@ -5,7 +5,7 @@ import (
 
 	"github.com/elect-go/elect/algo"
 	"github.com/elect-go/elect/algo/textbook/bully"
-	"github.com/elect-go/elect/internal/host"
+	"github.com/elect-go/elect/internal/algosim"
 )
 
 // The rules of the sources, each by its number.
@@ -17,7 +17,7 @@ const (
 
 func spec(t testing.TB) algo.Spec {
 	t.Helper()
-	spec, err := bully.Factory(host.Timing, nil) // T is 10 ms
+	spec, err := bully.Factory(algosim.Timing, nil) // T is 10 ms
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -25,70 +25,70 @@ func spec(t testing.TB) algo.Spec {
 }
 
 // follower returns node i of n, which follows coordinator in epoch 7.
-func follower(t testing.TB, i, n, coordinator int) *host.Solo {
+func follower(t testing.TB, i, n, coordinator int) *algosim.Solo {
 	t.Helper()
-	s := host.Alone(spec(t), i, host.View(n))
+	s := algosim.Alone(spec(t), i, algosim.View(n))
 	s.Start(6)
 	s.Hears(coordinator, bully.Coordinator{Epoch: 7})
 	return s
 }
 
 func TestR0RecoveryOrSuspicionStartsElection(t *testing.T) {
-	s := host.Alone(spec(t), 2, host.View(4))
-	host.Does(t, "recovers", s.Start(6), "answer in 20ms; n3 n4 <- election")
+	s := algosim.Alone(spec(t), 2, algosim.View(4))
+	algosim.Does(t, "recovers", s.Start(6), "answer in 20ms; n3 n4 <- election")
 	s = follower(t, 2, 4, 4)
-	host.Does(t, "another fails", s.Suspects(3), "")
-	host.Does(t, "the coordinator fails", s.Suspects(4), "answer in 20ms; n3 n4 <- election")
+	algosim.Does(t, "another fails", s.Suspects(3), "")
+	algosim.Does(t, "the coordinator fails", s.Suspects(4), "answer in 20ms; n3 n4 <- election")
 }
 
 func TestR1HighestBecomesCoordinator(t *testing.T) {
-	s := host.Alone(spec(t), 3, host.View(3))
-	host.Does(t, "recovers", s.Start(6), "save 7; monitor; n1 n2 <- coordinator epoch=7; announce n3 in 7")
+	s := algosim.Alone(spec(t), 3, algosim.View(3))
+	algosim.Does(t, "recovers", s.Start(6), "save 7; monitor; n1 n2 <- coordinator epoch=7; announce n3 in 7")
 }
 
 func TestR2ProcessWithoutAnswerBecomesCoordinator(t *testing.T) {
-	s := host.Alone(spec(t), 2, host.View(4))
+	s := algosim.Alone(spec(t), 2, algosim.View(4))
 	s.Start(6)
-	host.Does(t, "no answer", s.Expires(answer), "save 7; monitor; n1 <- coordinator epoch=7; announce n2 in 7")
+	algosim.Does(t, "no answer", s.Expires(answer), "save 7; monitor; n1 <- coordinator epoch=7; announce n2 in 7")
 }
 
 func TestR3ProcessWithAnswerWaits(t *testing.T) {
-	s := host.Alone(spec(t), 2, host.View(4))
+	s := algosim.Alone(spec(t), 2, algosim.View(4))
 	s.Start(6)
-	host.Does(t, "an answer", s.Hears(3, bully.Answer{}), "stop answer; coordinator in 40ms")
-	host.Does(t, "another", s.Hears(4, bully.Answer{}), "")
-	host.Does(t, "no coordinator", s.Expires(coordinator), "answer in 20ms; n3 n4 <- election")
+	algosim.Does(t, "an answer", s.Hears(3, bully.Answer{}), "stop answer; coordinator in 40ms")
+	algosim.Does(t, "another", s.Hears(4, bully.Answer{}), "")
+	algosim.Does(t, "no coordinator", s.Expires(coordinator), "answer in 20ms; n3 n4 <- election")
 	s = follower(t, 2, 4, 4)
-	host.Does(t, "an answer after the election", s.Hears(3, bully.Answer{}), "")
+	algosim.Does(t, "an answer after the election", s.Hears(3, bully.Answer{}), "")
 }
 
 func TestR4ElectionIsAnsweredAndStartsAnother(t *testing.T) {
 	s := follower(t, 2, 3, 3)
-	host.Does(t, "by a lower one", s.Hears(1, bully.Election{}), "answer in 20ms; n1 <- answer; n3 <- election")
-	host.Does(t, "again, N6", s.Hears(1, bully.Election{}), "n1 <- answer")
-	host.Does(t, "by a higher one", s.Hears(3, bully.Election{}), "")
-	s = host.Alone(spec(t), 3, host.View(3))
+	algosim.Does(t, "by a lower one", s.Hears(1, bully.Election{}), "answer in 20ms; n1 <- answer; n3 <- election")
+	algosim.Does(t, "again, N6", s.Hears(1, bully.Election{}), "n1 <- answer")
+	algosim.Does(t, "by a higher one", s.Hears(3, bully.Election{}), "")
+	s = algosim.Alone(spec(t), 3, algosim.View(3))
 	s.Start(6)
-	host.Does(t, "the coordinator", s.Hears(1, bully.Election{}),
+	algosim.Does(t, "the coordinator", s.Hears(1, bully.Election{}),
 		"save 8; monitor; n1 <- answer; n1 n2 <- coordinator epoch=8; announce n3 in 8")
 }
 
 func TestR5SenderOfCoordinatorIsFollowed(t *testing.T) {
-	s := host.Alone(spec(t), 2, host.View(4))
+	s := algosim.Alone(spec(t), 2, algosim.View(4))
 	s.Start(6)
-	host.Does(t, "during the election", s.Hears(4, bully.Coordinator{Epoch: 7}), "save 7; stop answer; monitor n4; announce n4 in 7")
-	host.Does(t, "of an older epoch, from a lower process", s.Hears(1, bully.Coordinator{Epoch: 2}), "monitor n1; announce n1 in 7")
+	algosim.Does(t, "during the election", s.Hears(4, bully.Coordinator{Epoch: 7}), "save 7; stop answer; monitor n4; announce n4 in 7")
+	algosim.Does(t, "of an older epoch, from a lower process", s.Hears(1, bully.Coordinator{Epoch: 2}), "monitor n1; announce n1 in 7")
 }
 
 func TestN1AnyProcessCampaignsN2ForOneElection(t *testing.T) {
 	s := follower(t, 2, 3, 3)
-	host.Does(t, "calls", s.Campaigns(), "answer in 20ms; n3 <- election")
-	host.Does(t, "calls again", s.Campaigns(), "")
+	algosim.Does(t, "calls", s.Campaigns(), "answer in 20ms; n3 <- election")
+	algosim.Does(t, "calls again", s.Campaigns(), "")
 }
 
 func TestNewViewStartsElection(t *testing.T) {
 	s := follower(t, 2, 3, 3)
-	host.Does(t, "n4 joins", s.Gets(host.View(4)), "answer in 20ms; n3 n4 <- election")
+	algosim.Does(t, "n4 joins", s.Gets(algosim.View(4)), "answer in 20ms; n3 n4 <- election")
 }
 
 // The message counts of the literature, with a crashed leader and an election that the lowest or all processes
@@ -107,9 +107,9 @@ func TestCounts(t *testing.T) {
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			for n := 3; n <= 20; n++ {
-				c := host.New(spec(t), host.View(n))
+				c := algosim.New(spec(t), algosim.View(n))
 				c.StartAll()
-				c.Run(10 * host.T)
+				c.Run(10 * algosim.T)
 				c.WantAgreed(t)
 				c.Reset()
 				starts := []int{1}
@@ -126,9 +126,9 @@ func TestCounts(t *testing.T) {
 						c.Campaign(i)
 					}
 				}
-				c.Run(50 * host.T)
+				c.Run(50 * algosim.T)
 				c.WantAgreed(t)
-				if got, want := host.Total(c.Sent), tc.sent(n); got != want {
+				if got, want := algosim.Total(c.Sent), tc.sent(n); got != want {
 					t.Errorf("N=%d: %d messages (%v), want %d", n, got, c.Sent, want)
 				}
 			}
@@ -145,7 +145,7 @@ func TestOptionsAreChecked(t *testing.T) {
 		{func(o *bully.Options) { o.MessageTime = 0 }, "textbook-bully.message_time is 0s, want more than 0"},
 		{func(o *bully.Options) { o.MessageTime = 1 << 62 }, "textbook-bully.message_time is 1281023h53m38.427387904s, want at most 24h0m0s"},
 	} {
-		_, err := bully.Factory(host.Timing, func(o any) error { tc.change(o.(*bully.Options)); return nil })
+		_, err := bully.Factory(algosim.Timing, func(o any) error { tc.change(o.(*bully.Options)); return nil })
 		if err == nil || err.Error() != tc.want {
 			t.Errorf("error %v, want %s", err, tc.want)
 		}
@@ -154,15 +154,15 @@ func TestOptionsAreChecked(t *testing.T) {
 
 // Without the guard of N6, each Election makes its receiver start another one.
 func TestWithoutGuardEachElectionStartsAnother(t *testing.T) {
-	spec, err := bully.Factory(host.Timing, func(options any) error {
+	spec, err := bully.Factory(algosim.Timing, func(options any) error {
 		options.(*bully.Options).Guard = false
 		return nil
 	})
 	if err != nil {
 		t.Fatal(err)
 	}
-	s := host.Alone(spec, 2, host.View(4))
+	s := algosim.Alone(spec, 2, algosim.View(4))
 	s.Start(6)
-	host.Does(t, "an election", s.Hears(1, bully.Election{}), "answer in 20ms; n1 <- answer; n3 n4 <- election")
-	host.Does(t, "another", s.Hears(1, bully.Election{}), "answer in 20ms; n1 <- answer; n3 n4 <- election")
+	algosim.Does(t, "an election", s.Hears(1, bully.Election{}), "answer in 20ms; n1 <- answer; n3 n4 <- election")
+	algosim.Does(t, "another", s.Hears(1, bully.Election{}), "answer in 20ms; n1 <- answer; n3 n4 <- election")
 }

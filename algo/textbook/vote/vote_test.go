@@ -7,7 +7,7 @@ import (
 
 	"github.com/elect-go/elect/algo"
 	"github.com/elect-go/elect/algo/textbook/vote"
-	"github.com/elect-go/elect/internal/host"
+	"github.com/elect-go/elect/internal/algosim"
 )
 
 // The tables of the source, line by line.
@@ -17,15 +17,15 @@ const (
 	voting   = algo.Timer("voting")
 	lead     = algo.Timer("lead")
 
-	rtt = 2 * host.T
-	hbt = 4 * host.T
+	rtt = 2 * algosim.T
+	hbt = 4 * algosim.T
 )
 
-var does = host.Does
+var does = algosim.Does
 
 func spec(t testing.TB) algo.Spec {
 	t.Helper()
-	spec, err := vote.Factory(host.Timing, nil)
+	spec, err := vote.Factory(algosim.Timing, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -33,15 +33,15 @@ func spec(t testing.TB) algo.Spec {
 }
 
 // started returns n2 of n, which has seen (6,0).
-func started(t testing.TB, n int) *host.Solo {
+func started(t testing.TB, n int) *algosim.Solo {
 	t.Helper()
-	s := host.Alone(spec(t), 2, host.View(n))
+	s := algosim.Alone(spec(t), 2, algosim.View(n))
 	does(t, "W1: n2 starts", s.Start(6), "watching in 200ms")
 	return s
 }
 
 // following returns n2 of n, which follows n1 in term 7.
-func following(t testing.TB, n int) *host.Solo {
+func following(t testing.TB, n int) *algosim.Solo {
 	t.Helper()
 	s := started(t, n)
 	does(t, "W2: a Lead", s.Hears(1, vote.Lead{Term: 7, Msg: 4}), "save 7; watching in 120ms; announce n1 in 7")
@@ -49,7 +49,7 @@ func following(t testing.TB, n int) *host.Solo {
 }
 
 // leading returns n2 of three, which leads in term 7.
-func leading(t testing.TB) *host.Solo {
+func leading(t testing.TB) *algosim.Solo {
 	t.Helper()
 	s := started(t, 3)
 	s.Expires(watching)
@@ -130,7 +130,7 @@ func TestFollower(t *testing.T) {
 	s.Hears(1, vote.Vote{Term: 6})
 	does(t, "D8: more than half", s.Hears(3, vote.Vote{Term: 6}), leads)
 
-	known := host.Alone(spec(t), 2, host.View(5))
+	known := algosim.Alone(spec(t), 2, algosim.View(5))
 	known.Start(6)
 	does(t, "D1: two of five", known.Hears(1, vote.Vote{Term: 6})+known.Hears(3, vote.Vote{Term: 6}), "")
 }
@@ -150,28 +150,28 @@ func TestLeader(t *testing.T) {
 
 // With Once, a server votes once in a term until it restarts, because it does not save the vote.
 func TestOnceIsLostInCrash(t *testing.T) {
-	spec, err := vote.Factory(host.Timing, func(options any) error {
+	spec, err := vote.Factory(algosim.Timing, func(options any) error {
 		options.(*vote.Options).Once = true
 		return nil
 	})
 	if err != nil {
 		t.Fatal(err)
 	}
-	votes := func(s *host.Solo) {
+	votes := func(s *algosim.Solo) {
 		s.Start(6)
 		s.Hears(1, vote.Elect{Term: 6, Msg: 1})
 		does(t, "the first vote", s.Expires(voting), "watching in 200ms; n1 <- vote term=6 msg=1")
 	}
-	s := host.Alone(spec, 2, host.View(3))
+	s := algosim.Alone(spec, 2, algosim.View(3))
 	votes(s)
 	s.Hears(3, vote.Elect{Term: 6, Msg: 2})
 	does(t, "no second one", s.Expires(voting), "watching in 200ms")
-	votes(host.Alone(spec, 2, host.View(3))) // it starts again
+	votes(algosim.Alone(spec, 2, algosim.View(3))) // it starts again
 }
 
 // A restart keeps the term, and the next claim uses it.
 func TestTermSurvivesRestart(t *testing.T) {
-	s := host.Alone(spec(t), 2, host.View(3))
+	s := algosim.Alone(spec(t), 2, algosim.View(3))
 	s.StartFrom(algo.Stable{Epoch: 7})
 	does(t, "a Lead of an older term", s.Hears(1, vote.Lead{Term: 6, Msg: 9}), "watching in 120ms")
 	does(t, "its claim", s.Expires(watching), "stop watching; voting in 20ms; n1 n3 <- elect term=7")
@@ -183,7 +183,7 @@ func TestTermSurvivesRestart(t *testing.T) {
 
 // "Each server sends a max of two messages (ELECT + VOTE) per RTT interval."
 func TestServerSendsTwoMessagesPerRoundTrip(t *testing.T) {
-	c := host.New(spec(t), host.View(5))
+	c := algosim.New(spec(t), algosim.View(5))
 	sent := map[int]map[string]int{}
 	c.Lose(func(from, _ int, m algo.Message) bool {
 		if sent[from] == nil {
@@ -213,24 +213,24 @@ func TestServerSendsTwoMessagesPerRoundTrip(t *testing.T) {
 // All start at once: N(N−1) Elect, N−1 Vote and N−1 Lead, in RTT+2T.
 func TestCounts(t *testing.T) {
 	for n := 3; n <= 20; n++ {
-		c := host.New(spec(t), host.View(n))
+		c := algosim.New(spec(t), algosim.View(n))
 		c.StartAll()
 		for i := 1; i <= n; i++ {
 			c.Campaign(i)
 		}
-		c.Run(100 * host.T)
+		c.Run(100 * algosim.T)
 		c.WantAgreed(t)
 		if want := map[string]int{"elect": n * (n - 1), "vote": n - 1, "lead": n - 1}; !maps.Equal(c.Sent, want) {
 			t.Errorf("N=%d: sent %v, want %v", n, c.Sent, want)
 		}
-		if c.Last != rtt+2*host.T {
-			t.Errorf("N=%d: all know after %v, want %v", n, c.Last, rtt+2*time.Duration(host.T))
+		if c.Last != rtt+2*algosim.T {
+			t.Errorf("N=%d: all know after %v, want %v", n, c.Last, rtt+2*time.Duration(algosim.T))
 		}
 	}
 }
 
 func TestOptionsAreChecked(t *testing.T) {
-	_, err := vote.Factory(host.Timing, func(o any) error {
+	_, err := vote.Factory(algosim.Timing, func(o any) error {
 		*o.(*vote.Options) = vote.Options{RoundTrip: 15 * time.Millisecond, HeartbeatInterval: 10 * time.Millisecond}
 		return nil
 	})

@@ -6,20 +6,20 @@ import (
 	"testing"
 
 	"github.com/elect-go/elect/algo"
-	"github.com/elect-go/elect/internal/host"
+	"github.com/elect-go/elect/internal/algosim"
 )
 
 // Random walks also find two leaders in one term.
 func TestWalksFindTwoLeadersInOneTerm(t *testing.T) {
-	walk := host.Walk{
-		New: func(_ *rand.Rand, view algo.View) *host.Cluster {
+	walk := algosim.Walk{
+		New: func(_ *rand.Rand, view algo.View) *algosim.Cluster {
 			s := spec(t)
 			s.Claims.OneLeaderPerEpoch = true
-			return host.New(s, view)
+			return algosim.New(s, view)
 		},
 	}
 	for seed := range uint64(2000) {
-		if c := walk.Take(host.Seeded(seed), false); strings.Contains(c.Broken, " lead in epoch ") {
+		if c := walk.Take(algosim.Seeded(seed), false); strings.Contains(c.Broken, " lead in epoch ") {
 			t.Logf("seed %d: %s", seed, c.Broken)
 			return
 		}

@@ -13,8 +13,8 @@ import (
 	"time"
 
 	"github.com/elect-go/elect/algo"
+	"github.com/elect-go/elect/internal/algosim"
 	"github.com/elect-go/elect/internal/fleet"
-	"github.com/elect-go/elect/internal/host"
 	"github.com/elect-go/elect/trace"
 )
 
@@ -128,7 +128,7 @@ func (m *member) nameOf(addr string) string { return name(m.number(addr)) }
 func name(number int) string { return "n" + strconv.Itoa(number) }
 
 // idOf is the ID of a member.
-func idOf(name string) algo.NodeID { return host.ID(fleet.Number(name)) }
+func idOf(name string) algo.NodeID { return algosim.ID(fleet.Number(name)) }
 
 // others are the numbers and addresses of the other members.
 func (m *member) others(visit func(number int, addr string)) {

@@ -7,7 +7,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/elect-go/elect/internal/host"
+	"github.com/elect-go/elect/internal/algosim"
 	"github.com/elect-go/elect/trace"
 )
 
@@ -36,7 +36,7 @@ func TestFollowSaysEachThingOnce(t *testing.T) {
 				require.GreaterOrEqual(t, e.At, last)
 				last = e.At
 				e.Node = idOf("n1")
-				said = append(said, e.Describe(host.Name))
+				said = append(said, e.Describe(algosim.Name))
 			}}
 			for _, s := range test.steps {
 				e.follow(func() (string, uint64) { return s.leader, s.term })

@@ -4,7 +4,7 @@ import (
 	"testing"
 
 	"github.com/elect-go/elect/algo"
-	"github.com/elect-go/elect/internal/host"
+	"github.com/elect-go/elect/internal/algosim"
 	"github.com/elect-go/elect/internal/testkit"
 )
 
@@ -13,18 +13,18 @@ func TestMain(m *testing.M) {
 	m.Run()
 }
 
-// Short names for what the tests use of package host:
+// Short names for what the tests use of package algosim:
 // n(3) is the ID of node n3, T is the one-way message time.
-const T = host.T
+const T = algosim.T
 
 var (
-	timing     = host.Timing
-	n          = host.ID
-	name       = host.Name
-	members    = host.Members
-	viewOf     = host.View
-	leadership = host.Leadership
-	expect     = host.Does
+	timing     = algosim.Timing
+	n          = algosim.ID
+	name       = algosim.Name
+	members    = algosim.Members
+	viewOf     = algosim.View
+	leadership = algosim.Leadership
+	expect     = algosim.Does
 )
 
 // The options of the tests: RTT is 2T, HBT is 4T, a pause takes 6T to 12T.
@@ -40,12 +40,12 @@ func textbook() Options {
 	return o
 }
 
-func newCluster(o Options, view algo.View) *host.Cluster {
-	return host.New(newSpec(o), view)
+func newCluster(o Options, view algo.View) *algosim.Cluster {
+	return algosim.New(newSpec(o), view)
 }
 
 // agreedCluster returns a cluster of count nodes that has elected n1 in epoch 1.
-func agreedCluster(t testing.TB, o Options, count int) *host.Cluster {
+func agreedCluster(t testing.TB, o Options, count int) *algosim.Cluster {
 	t.Helper()
 	c := newCluster(o, viewOf(count))
 	c.Tracing = true
@@ -58,10 +58,10 @@ func agreedCluster(t testing.TB, o Options, count int) *host.Cluster {
 }
 
 // alone returns node i without its cluster, not started yet.
-func alone(i int, view algo.View, o Options) *host.Solo { return host.Alone(newSpec(o), i, view) }
+func alone(i int, view algo.View, o Options) *algosim.Solo { return algosim.Alone(newSpec(o), i, view) }
 
 // following returns node i, which follows leader in term 7.
-func following(t testing.TB, i, leader int, view algo.View, o Options) *host.Solo {
+func following(t testing.TB, i, leader int, view algo.View, o Options) *algosim.Solo {
 	t.Helper()
 	s := alone(i, view, o)
 	s.Start(6)
@@ -74,12 +74,12 @@ func following(t testing.TB, i, leader int, view algo.View, o Options) *host.Sol
 
 // leading returns node i, which leads in term 7, elected by the others and, if they
 // are no majority, by itself.
-func leading(t testing.TB, i int, view algo.View, o Options) *host.Solo {
+func leading(t testing.TB, i int, view algo.View, o Options) *algosim.Solo {
 	t.Helper()
 	s := alone(i, view, o)
 	s.Start(6)
 	for other := range view.Others(n(i)) {
-		s.Hears(host.Number(other), Vote{7})
+		s.Hears(algosim.Number(other), Vote{7})
 	}
 	if got, want := s.Machine.Leader(), leadership(7, i); got != want {
 		t.Fatalf("n%d follows %v, want %v", i, got, want)

@@ -4,21 +4,21 @@ import (
 	"testing"
 
 	"github.com/elect-go/elect/algo"
-	"github.com/elect-go/elect/internal/host"
+	"github.com/elect-go/elect/internal/algosim"
 )
 
-// Short names for what the tests use of package host:
+// Short names for what the tests use of package algosim:
 // n(3) is the ID of node n3, T is the one-way message time.
-const T = host.T
+const T = algosim.T
 
 var (
-	timing     = host.Timing
-	n          = host.ID
-	name       = host.Name
-	members    = host.Members
-	viewOf     = host.View
-	leadership = host.Leadership
-	expect     = host.Does
+	timing     = algosim.Timing
+	n          = algosim.ID
+	name       = algosim.Name
+	members    = algosim.Members
+	viewOf     = algosim.View
+	leadership = algosim.Leadership
+	expect     = algosim.Does
 )
 
 // textbook are the options of the sources: no detector, only timers.
@@ -28,12 +28,12 @@ func textbook() Options {
 	return o
 }
 
-func newCluster(o Options, view algo.View) *host.Cluster {
-	return host.New(newSpec(o), view)
+func newCluster(o Options, view algo.View) *algosim.Cluster {
+	return algosim.New(newSpec(o), view)
 }
 
 // agreedCluster returns a cluster of count nodes that follow the highest in epoch 1.
-func agreedCluster(t testing.TB, o Options, count int) *host.Cluster {
+func agreedCluster(t testing.TB, o Options, count int) *algosim.Cluster {
 	t.Helper()
 	c := newCluster(o, viewOf(count))
 	c.Tracing = true
@@ -45,10 +45,10 @@ func agreedCluster(t testing.TB, o Options, count int) *host.Cluster {
 }
 
 // alone returns node i without its cluster, not started yet.
-func alone(i int, view algo.View, o Options) *host.Solo { return host.Alone(newSpec(o), i, view) }
+func alone(i int, view algo.View, o Options) *algosim.Solo { return algosim.Alone(newSpec(o), i, view) }
 
 // follower returns node i, which follows leader in epoch 7.
-func follower(t *testing.T, i, leader int, view algo.View) *host.Solo {
+func follower(t *testing.T, i, leader int, view algo.View) *algosim.Solo {
 	t.Helper()
 	s := alone(i, view, Defaults(timing))
 	s.Start(6)
@@ -60,12 +60,12 @@ func follower(t *testing.T, i, leader int, view algo.View) *host.Solo {
 }
 
 // leading returns node i, which leads in epoch 7 because all higher nodes are suspected.
-func leading(t *testing.T, i int, view algo.View) *host.Solo {
+func leading(t *testing.T, i int, view algo.View) *algosim.Solo {
 	t.Helper()
 	s := alone(i, view, Defaults(timing))
 	s.Start(6)
 	for above := range view.Above(n(i)) {
-		s.Suspects(host.Number(above))
+		s.Suspects(algosim.Number(above))
 	}
 	replyToInquiry(s, i, view)
 	if got, want := s.Machine.Leader(), leadership(7, i); got != want {
@@ -76,9 +76,9 @@ func leading(t *testing.T, i int, view algo.View) *host.Solo {
 
 // replyToInquiry makes node i, which is about to lead, receive an Answer without a newer epoch from every lower
 // node. It returns the effects of the last one.
-func replyToInquiry(s *host.Solo, i int, view algo.View) (effects string) {
+func replyToInquiry(s *algosim.Solo, i int, view algo.View) (effects string) {
 	for below := range view.Below(n(i)) {
-		effects = s.Hears(host.Number(below), Answer{})
+		effects = s.Hears(algosim.Number(below), Answer{})
 	}
 	return effects
 }

@@ -1,4 +1,4 @@
-package host
+package algosim
 
 import (
 	"math/rand/v2"
@@ -11,7 +11,7 @@ import (
 	"github.com/elect-go/elect/algo/driver"
 )
 
-// A toy does what a test tells it to, so that the host itself can be tested.
+// A toy does what a test tells it to, so that the cluster itself can be tested.
 type toy struct {
 	epoch algo.Epoch
 	on    func(t *toy, env algo.Env, e driver.Event)

@@ -1,4 +1,4 @@
-// Package host runs algorithms without the rest of a node: what the explorer, the
+// Package algosim runs algorithms without the rest of a node: what the explorer, the
 // simulator, the conformance suite and the tests of the algorithms share.
 //
 // An algorithm is run in two layers, and there is one host for each:
@@ -28,4 +28,4 @@
 //
 // Nodes are counted from 1 and called n1, n2, and so on: see [ID]. Messages are written as
 // scenarios write them: see [Words].
-package host
+package algosim

@@ -5,7 +5,7 @@ import (
 	"time"
 
 	"github.com/elect-go/elect/algo"
-	"github.com/elect-go/elect/internal/host"
+	"github.com/elect-go/elect/internal/algosim"
 	"github.com/elect-go/elect/internal/testkit"
 )
 
@@ -14,32 +14,32 @@ func TestMain(m *testing.M) {
 	m.Run()
 }
 
-// Short names for what the tests use of package host:
+// Short names for what the tests use of package algosim:
 // n(3) is the ID of node n3, T is the one-way message time. The ring is n1, n2, …, n1.
-const T = host.T
+const T = algosim.T
 
 var (
-	timing     = host.Timing
-	n          = host.ID
-	name       = host.Name
-	members    = host.Members
-	viewOf     = host.View
-	leadership = host.Leadership
-	expect     = host.Does
+	timing     = algosim.Timing
+	n          = algosim.ID
+	name       = algosim.Name
+	members    = algosim.Members
+	viewOf     = algosim.View
+	leadership = algosim.Leadership
+	expect     = algosim.Does
 
 	spec = newSpec(Defaults(timing))
 )
 
 // newCluster returns a cluster whose nodes are not started.
-func newCluster(view algo.View) *host.Cluster {
-	c := host.New(spec, view)
+func newCluster(view algo.View) *algosim.Cluster {
+	c := algosim.New(spec, view)
 	c.Tracing = true
 	return c
 }
 
 // agreedCluster returns a cluster whose nodes follow the highest in epoch 1 and
 // have saved the next epoch.
-func agreedCluster(t testing.TB, view algo.View) *host.Cluster {
+func agreedCluster(t testing.TB, view algo.View) *algosim.Cluster {
 	t.Helper()
 	c := newCluster(view)
 	c.StartAll()
@@ -68,11 +68,11 @@ func witnessing(count int, witnesses ...int) algo.View {
 }
 
 // alone returns node i without its cluster, not started yet.
-func alone(i int, view algo.View) *host.Solo { return host.Alone(spec, i, view) }
+func alone(i int, view algo.View) *algosim.Solo { return algosim.Alone(spec, i, view) }
 
 // follower returns node i of a ring of four, which follows n4 in epoch 7 and has
 // saved the next.
-func follower(t *testing.T, i int) *host.Solo {
+func follower(t *testing.T, i int) *algosim.Solo {
 	t.Helper()
 	s := alone(i, viewOf(4))
 	s.Start(6)
@@ -87,7 +87,7 @@ func follower(t *testing.T, i int) *host.Solo {
 
 // leading returns n4 of a ring of four, which leads in epoch 7 and has saved the
 // next.
-func leading(t *testing.T) *host.Solo {
+func leading(t *testing.T) *algosim.Solo {
 	t.Helper()
 	s := alone(4, viewOf(4))
 	s.Start(6)
