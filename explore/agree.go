@@ -81,10 +81,10 @@ func (c *calm) run() bool {
 func (c *calm) local(i int) *local { return &c.m.locals[c.locals[i]] }
 
 // running are those who run, and whom they follow.
-func (c *calm) running() (all []algosim.Opinion) {
+func (c *calm) running() (all []algosim.FollowState) {
 	for i, id := range c.m.ids {
 		if l := c.local(i); l.phase == up {
-			all = append(all, algosim.Opinion{Node: id, Leader: l.leader})
+			all = append(all, algosim.FollowState{Node: id, Leader: l.leader})
 		}
 	}
 	return all
@@ -162,5 +162,5 @@ func (c *calm) take(a action) bool {
 // claimed.
 func (c *calm) agreed() bool {
 	running := c.running()
-	return algosim.CanElect(c.m.options.View, c.m.options.Spec.Claims, running) && algosim.Agreed(c.m.options.View, c.m.options.Spec.Claims, running) == ""
+	return algosim.CanElect(c.m.options.View, c.m.options.Spec.Claims, running) && algosim.Disagreement(c.m.options.View, c.m.options.Spec.Claims, running) == ""
 }

@@ -79,9 +79,9 @@ type outcome struct {
 	sends     []uint32 // envelopes
 	announces []algo.Leader
 	timers    []driver.TimerChange
-	epoch     algo.Epoch      // saved after it
-	repeats   bool            // it says something again, and nothing else
-	broken    *algosim.Breach // the contract, by a panic: nothing else counts
+	epoch     algo.Epoch         // saved after it
+	repeats   bool               // it says something again, and nothing else
+	broken    *algosim.Violation // the contract, by a panic: nothing else counts
 }
 
 // model is what states are made of, nodes, messages and histories, each under a number, and the
@@ -102,8 +102,8 @@ type model struct {
 	names     []algo.Timer
 
 	outcomes []outcome
-	known    map[uint64]uint32 // node and happening → outcome
-	breach   []algosim.Breach  // of the last apply
+	known    map[uint64]uint32   // node and happening → outcome
+	breach   []algosim.Violation // of the last apply
 }
 
 func newModel(options *Options) *model {
@@ -209,7 +209,7 @@ func (m *model) happen(number uint32, what driver.EventKind, argument uint32) ou
 	o := outcome{announces: slices.Clone(effects.Announce), timers: slices.Clone(effects.Timers)}
 	for _, leader := range effects.Announce {
 		if leader.Epoch < l.told {
-			return outcome{broken: &algosim.Breach{Property: algo.EpochsGrow, What: fmt.Sprintf("%s announced epoch %d before a crash, and now epoch %d", m.name(l.node), l.told, leader.Epoch)}}
+			return outcome{broken: &algosim.Violation{Property: algo.EpochsGrow, What: fmt.Sprintf("%s announced epoch %d before a crash, and now epoch %d", m.name(l.node), l.told, leader.Epoch)}}
 		}
 		if m.tracksTold {
 			l.told = leader.Epoch
@@ -282,10 +282,10 @@ func (m *model) event(l *local, what driver.EventKind, argument uint32) driver.E
 
 // step has a copy of the node's machine take an event. A panic is a breach of the
 // contract, and of the property that the contract is about.
-func (m *model) step(l *local, e driver.Event) (machine *driver.Machine, effects *driver.Effects, broken *algosim.Breach) {
+func (m *model) step(l *local, e driver.Event) (machine *driver.Machine, effects *driver.Effects, broken *algosim.Violation) {
 	defer func() {
 		if cause := recover(); cause != nil {
-			broken = &algosim.Breach{Property: algo.Contract, What: fmt.Sprint(cause)}
+			broken = &algosim.Violation{Property: algo.Contract, What: fmt.Sprint(cause)}
 		}
 	}()
 	if e.Kind == starts {

@@ -36,7 +36,7 @@ func Claimed(claims algo.Claims) []algo.Property {
 
 // history is who has announced itself so far, and whom each node named last.
 type history struct {
-	led   algosim.Past
+	led   algosim.LeaderHistory
 	named [MaxNodes]algo.Leader
 	print algosim.Fingerprint
 }
@@ -56,7 +56,7 @@ type announcement struct {
 // announced is what an announcement makes of the history, and what it breaks.
 type announced struct {
 	history uint32
-	broken  []algosim.Breach
+	broken  []algosim.Violation
 }
 
 // announce returns what becomes of a history when a node announces a leader. It is computed
@@ -71,7 +71,7 @@ func (m *model) announce(before uint32, node int, l algo.Leader) announced {
 		return known
 	}
 	h := m.histories[before] // a copy
-	breaks := func(b *algosim.Breach) {
+	breaks := func(b *algosim.Violation) {
 		if b != nil {
 			after.broken = append(after.broken, *b)
 		}
@@ -83,13 +83,13 @@ func (m *model) announce(before uint32, node int, l algo.Leader) announced {
 	switch {
 	case !m.tracksLed:
 	case l.ID != m.ids[node]:
-		breaks(h.led.Follow(m.ids[node], l))
+		breaks(h.led.CheckFollow(m.ids[node], l))
 	default:
 		if len(h.led) > 0 {
 			breaks(goesBack(ResourceTokens, "a resource hears of", l, h.led[len(h.led)-1]))
 		}
 		h.led = slices.Clone(h.led)
-		breaks(h.led.Lead(l))
+		breaks(h.led.AddLeader(l))
 	}
 	after.history = m.history(h)
 	m.announced[key] = after
@@ -97,9 +97,9 @@ func (m *model) announce(before uint32, node int, l algo.Leader) announced {
 }
 
 // goesBack says that the token of a leader is lower than that of one before.
-func goesBack(p algo.Property, where string, l, before algo.Leader) *algosim.Breach {
+func goesBack(p algo.Property, where string, l, before algo.Leader) *algosim.Violation {
 	if l.Compare(before) >= 0 {
 		return nil
 	}
-	return &algosim.Breach{Property: p, What: algosim.Sprintf("%s %s in epoch %d after %s in epoch %d", where, l.ID, l.Epoch, before.ID, before.Epoch)}
+	return &algosim.Violation{Property: p, What: algosim.Sprintf("%s %s in epoch %d after %s in epoch %d", where, l.ID, l.Epoch, before.ID, before.Epoch)}
 }

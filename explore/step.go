@@ -29,7 +29,7 @@ func (m *model) words(s *state, a action) []string {
 		}
 	case receives:
 		e := &m.messages[a.argument]
-		words = slices.Concat(words[:1], []string{m.name(e.from)}, words[1:], algosim.Words(e.message))
+		words = slices.Concat(words[:1], []string{m.name(e.from)}, words[1:], algosim.MessageWords(e.message))
 	case expires:
 		words = append(words, scenario.Quote(string(m.names[a.argument])))
 	case suspects, trusts:

@@ -70,11 +70,11 @@ func (t *story) take(a action) {
 // finish looks for what is looked for at the end.
 func (t *story) finish() {
 	if !t.over && t.asked(algo.Agreement) && !t.agrees(&t.end) {
-		t.breaks(algosim.Breach{Property: algo.Agreement, What: "nothing is wrong from here on, and still those who run do not come to follow one leader"})
+		t.breaks(algosim.Violation{Property: algo.Agreement, What: "nothing is wrong from here on, and still those who run do not come to follow one leader"})
 	}
 }
 
-func (t *story) breaks(all ...algosim.Breach) {
+func (t *story) breaks(all ...algosim.Violation) {
 	for _, b := range all {
 		if t.asked(b.Property) {
 			t.broken = append(t.broken, Violation{Property: b.Property, What: b.What, Steps: slices.Clip(t.steps)})
@@ -112,7 +112,7 @@ func (t *story) tell(a action) {
 	fmt.Fprintln(&t.text, t.steps[len(t.taken)-1])
 	at := time.Duration(len(t.taken))
 	e := t.m.event(l, a.what, a.argument)
-	event := algosim.Traced(e)
+	event := algosim.NewTraceEvent(e)
 	event.At, event.Node, event.Epoch = at, t.m.ids[a.node], l.saved.Epoch
 	switch {
 	case a.what == crashes:
@@ -140,7 +140,7 @@ func (t *story) perform(at time.Duration, node algo.NodeID, effects *driver.Effe
 	tell := func(heading string, e trace.Event) {
 		e.At, e.Node = at, node
 		t.events = append(t.events, e)
-		t.line("%s%s", heading, algosim.Say(e))
+		t.line("%s%s", heading, algosim.DescribeEvent(e))
 	}
 	for _, note := range effects.Notes {
 		tell("note: ", trace.Event{Kind: trace.Note, Format: note.Format, Args: note.Args})

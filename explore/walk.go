@@ -56,7 +56,7 @@ func Walk(ctx context.Context, o Options, w WalkOptions) (report Report, err err
 // walker takes walks.
 type walker struct {
 	*search
-	driver algosim.Driver
+	driver algosim.Chooser
 	over   func() bool // whether a limit or the context ends it here; shows how far it is
 
 	here, next state
@@ -99,7 +99,7 @@ func (k *walker) walk(length int) {
 // choose picks something that leads to another state, which is in k.next after that.
 func (k *walker) choose() (a action, ok bool) {
 	k.actions = k.m.actions(&k.here, k.actions[:0])
-	ok = k.driver.One(len(k.actions), func(i int) bool {
+	ok = k.driver.TryOne(len(k.actions), func(i int) bool {
 		a = k.actions[i]
 		_, moved := k.m.apply(&k.here, a, &k.next)
 		for _, b := range slices.Clone(k.m.breach) {

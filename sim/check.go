@@ -56,7 +56,7 @@ const maxViolations = 20
 // judge sees what nodes say, as it leaves their engines.
 type judge struct {
 	found   []Violation // known faults, too
-	past    algosim.Past
+	past    algosim.LeaderHistory
 	rosters map[algo.Stamp]string      // what those hold that a leader made
 	struck  map[algo.NodeID]algo.Stamp // who is removed in a confirmed one, since when
 
@@ -95,7 +95,7 @@ func (w *World) caught() {
 	case nil:
 	case *driver.ContractError:
 		w.stuck = true
-		w.breach(algosim.Contract(why))
+		w.breach(algosim.ContractViolation(why))
 	default:
 		panic(why)
 	}
@@ -110,7 +110,7 @@ func (w *World) claims(n *node, l algo.Leader) {
 	if w.config.Spec.Claims.NeedsQuorum && n.started == w.now && w.network.connected && w.awaited(n) {
 		w.violated(Struck, "%s leads as soon as it is started, and may have been removed meanwhile", n.name)
 	}
-	if broken := w.judge.past.Lead(l); broken != nil && w.config.Spec.Claims.OneLeaderPerEpoch {
+	if broken := w.judge.past.AddLeader(l); broken != nil && w.config.Spec.Claims.OneLeaderPerEpoch {
 		w.breach(broken)
 	}
 }
@@ -128,7 +128,7 @@ func (w *World) removed(n *node) bool {
 	return slices.ContainsFunc(w.nodes, func(o *node) bool { return slices.Contains(o.struck, n.id) })
 }
 
-func (w *World) breach(b *algosim.Breach) { w.violated(b.Property, "%s", b.What) }
+func (w *World) breach(b *algosim.Violation) { w.violated(b.Property, "%s", b.What) }
 
 // announced sees an announcement when it is performed.
 func (w *World) announced(n *node, l algo.Leader) {
@@ -139,7 +139,7 @@ func (w *World) announced(n *node, l algo.Leader) {
 	if l.Epoch > n.kept.Epoch {
 		w.violated(algo.Durable, "%s announces epoch %d and has saved epoch %d", n.name, l.Epoch, n.kept.Epoch)
 	}
-	if broken := w.judge.past.Follow(n.id, l); broken != nil {
+	if broken := w.judge.past.CheckFollow(n.id, l); broken != nil {
 		w.breach(broken)
 	}
 }

@@ -36,7 +36,7 @@ func TestDeadlinesKeepTheOrder(t *testing.T) {
 			return cmp.Or(last[a].at-last[b].at, last[a].turn-last[b].turn)
 		})
 		var woken []*node
-		for at, ok := d.First(); ok; at, ok = d.First() {
+		for at, ok := d.NextTime(); ok; at, ok = d.NextTime() {
 			if n := d.take(); n != nil {
 				woken = append(woken, n)
 				if last[n].at != int(at) || n.wakeAt != never {

@@ -32,7 +32,7 @@ func (d *deadlines) set(n *node, at time.Duration) {
 
 // take removes the first, and returns whom to wake: nobody if it was replaced.
 func (d *deadlines) take() *node {
-	first := d.Take()
+	first := d.Pop()
 	if first.made != first.node.wakeMade {
 		return nil
 	}

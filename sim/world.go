@@ -285,15 +285,15 @@ func (w *World) step(end time.Duration) bool {
 	if w.stuck {
 		return false
 	}
-	at, queued := w.queue.First()
-	wake, due := w.due.First()
+	at, queued := w.queue.NextTime()
+	wake, due := w.due.NextTime()
 	switch {
 	case queued && (!due || at <= wake):
 		if at > end {
 			return false
 		}
 		w.now = at
-		w.happen(w.queue.Take())
+		w.happen(w.queue.Pop())
 	case due && wake <= end:
 		if n := w.due.take(); n != nil { // else nothing happens, and it is no later
 			w.now = max(w.now, wake)

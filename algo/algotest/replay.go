@@ -21,7 +21,7 @@ func (p *checkRun) incarnations() (all []*incarnation) {
 	w, now := p.newWalk(), map[int]*incarnation{}
 	w.New = func(_ *rand.Rand, view algo.View) *algosim.Cluster {
 		c := p.newMachines(view)
-		c.Seen = func(i int, e driver.Event) {
+		c.OnEvent = func(i int, e driver.Event) {
 			if e.Kind == driver.EventStart {
 				now[i] = &incarnation{self: algosim.ID(i)}
 				all = append(all, now[i])
@@ -30,7 +30,7 @@ func (p *checkRun) incarnations() (all []*incarnation) {
 		}
 		return c
 	}
-	w.Take(algosim.Seeded(p.seed), false) // another check reports its violations
+	w.Run(algosim.Seeded(p.seed), false) // another check reports its violations
 	return all
 }
 
@@ -57,7 +57,7 @@ func step(m *driver.Machine, e driver.Event) (requested string, ok bool) {
 	if broken != nil {
 		return "", false
 	}
-	requested = algosim.Line(effects)
+	requested = algosim.FormatEffects(effects)
 	for _, n := range effects.Notes {
 		requested += fmt.Sprintf("; %q", fmt.Sprintf(n.Format, n.Args...))
 	}
@@ -73,7 +73,7 @@ func deterministic(p *checkRun) {
 			again := append(p.replay(l, nil), "nothing, because it violates the contract")
 			for i := range first {
 				if first[i] != again[i] {
-					p.fatalf("step %d of a process, (%s) has the effects\n%s\nand, when repeated,\n%s", i+1, algosim.Say(algosim.Traced(l.events[i])), first[i], again[i])
+					p.fatalf("step %d of a process, (%s) has the effects\n%s\nand, when repeated,\n%s", i+1, algosim.DescribeEvent(algosim.NewTraceEvent(l.events[i])), first[i], again[i])
 				}
 			}
 		}
@@ -97,7 +97,7 @@ func cloneSharesNothing(p *checkRun) {
 			now := algosim.FingerprintOf(m.Algorithm())
 			for _, c := range clones {
 				if algosim.FingerprintOf(c.clone) != c.state {
-					p.fatalf("a clone changed when its original went on (%s). It is now\n%+v", algosim.Say(algosim.Traced(l.events[i])), c.clone)
+					p.fatalf("a clone changed when its original went on (%s). It is now\n%+v", algosim.DescribeEvent(algosim.NewTraceEvent(l.events[i])), c.clone)
 				}
 			}
 			clone := m.Algorithm().Clone()
@@ -113,7 +113,7 @@ func cloneSharesNothing(p *checkRun) {
 					break
 				}
 				if algosim.FingerprintOf(m.Algorithm()) != now {
-					p.fatalf("a process changed when its clone went on (%s). It is now\n%+v", algosim.Say(algosim.Traced(e)), m.Algorithm())
+					p.fatalf("a process changed when its clone went on (%s). It is now\n%+v", algosim.DescribeEvent(algosim.NewTraceEvent(e)), m.Algorithm())
 				}
 			}
 		})

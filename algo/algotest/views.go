@@ -38,10 +38,10 @@ func (p *checkRun) runContests(run func(c *quorumContest)) {
 			delay, arrives := delayOf(from, to, m)
 			return delay, arrives && (!isolated || from == c.candidate || to == c.candidate)
 		}
-		c.Seen = func(int, driver.Event) {
+		c.OnEvent = func(int, driver.Event) {
 			if m := c.Node(c.candidate).Machine; m != nil && isolated && m.Leader().ID == algosim.ID(c.candidate) &&
 				m.Leader().Epoch > c.before && m.Leader().Epoch <= c.closed {
-				p.fatalf("n%d is elected in epoch %d:\n%s", c.candidate, uint64(m.Leader().Epoch), c.Story())
+				p.fatalf("n%d is elected in epoch %d:\n%s", c.candidate, uint64(m.Leader().Epoch), c.Transcript())
 			}
 		}
 		c.Tracing = true
@@ -83,7 +83,7 @@ func closedEpochs(p *checkRun) {
 		}
 		for _, i := range c.rest {
 			if saved := c.Node(i).Saved.Epoch; saved < c.closed {
-				p.fatalf("n%d has saved epoch %d, and its view is of epoch %d:\n%s", i, uint64(saved), uint64(c.closed), c.Story())
+				p.fatalf("n%d has saved epoch %d, and its view is of epoch %d:\n%s", i, uint64(saved), uint64(c.closed), c.Transcript())
 			}
 		}
 	})

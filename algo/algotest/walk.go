@@ -13,14 +13,14 @@ import (
 // a millisecond.
 func (p *checkRun) newWalk() algosim.Walk {
 	t := p.options.Timing.RoundTrip / 2
-	return algosim.Walk{New: func(_ *rand.Rand, view algo.View) *algosim.Cluster { return p.newMachines(view) }, T: t, Calm: int(p.options.Within / t)}
+	return algosim.Walk{New: func(_ *rand.Rand, view algo.View) *algosim.Cluster { return p.newMachines(view) }, T: t, RecoveryTime: int(p.options.Within / t)}
 }
 
 // newMachines returns a cluster of machines that are not started. A leader may give up and lead
 // again in the same epoch, which the contract allows.
 func (p *checkRun) newMachines(view algo.View) *algosim.Cluster {
 	c := algosim.New(p.spec, view)
-	c.Resumes = true
+	c.AllowsResume = true
 	return c
 }
 
@@ -34,7 +34,7 @@ func (p *checkRun) machines(nodes int) *algosim.Cluster {
 		all[i].Priority = priority
 	}
 	c := p.newMachines(algo.NewView(1, all...))
-	c.Detect = t
+	c.DetectionTime = t
 	c.Pick = func(shortest, longest time.Duration) time.Duration {
 		return shortest + time.Duration(p.random.Int64N(int64(longest-shortest)+1))
 	}
@@ -48,8 +48,8 @@ func (p *checkRun) machines(nodes int) *algosim.Cluster {
 func (p *checkRun) pass(c *algosim.Cluster) {
 	p.Helper()
 	c.Run(p.options.Within)
-	if c.Broken != "" {
-		p.fatalf("%s", c.Broken)
+	if c.Violation != "" {
+		p.fatalf("%s", c.Violation)
 	}
 }
 
@@ -57,16 +57,16 @@ func (p *checkRun) pass(c *algosim.Cluster) {
 func (p *checkRun) requireAgreed(c *algosim.Cluster) {
 	p.Helper()
 	p.pass(c)
-	if why := c.Agreed(); why != "" {
+	if why := c.Disagreement(); why != "" {
 		p.fatalf("%v after the last fault: %s", p.options.Within, why)
 	}
 }
 
 // walk runs a random walk. It runs some of the first walks twice, and compares them.
 func walk(p *checkRun) {
-	p.checkWalk(func() algosim.Driver { return algosim.Seeded(p.seed) })
+	p.checkWalk(func() algosim.Chooser { return algosim.Seeded(p.seed) })
 	if p.seed < p.firstSeed()+20 {
-		story := func() string { return p.newWalk().Take(algosim.Seeded(p.seed), true).Story() }
+		story := func() string { return p.newWalk().Run(algosim.Seeded(p.seed), true).Transcript() }
 		if first, second := story(), story(); first != second {
 			p.fatalf("the same seed gives a different walk")
 		}
@@ -74,9 +74,9 @@ func walk(p *checkRun) {
 }
 
 // checkWalk fails the check if the walk that driver chooses violates a property.
-func (p *checkRun) checkWalk(driver func() algosim.Driver) {
+func (p *checkRun) checkWalk(driver func() algosim.Chooser) {
 	p.Helper()
-	if why := p.newWalk().Broken(driver); why != "" {
+	if why := p.newWalk().FindViolation(driver); why != "" {
 		p.fatalf("%s", why)
 	}
 }
@@ -99,6 +99,6 @@ func (o Options) Fuzz(f *testing.F, spec algo.Spec) {
 	f.Fuzz(func(t *testing.T, first, second, third, fourth uint64) {
 		p := &checkRun{T: t, check: &Check{Name: "walk", Requires: "Whatever faults occur, all agree once they have ended."}, spec: spec, options: o}
 		defer p.reportPanic()
-		p.checkWalk(func() algosim.Driver { return algosim.Chosen(first, second, third, fourth) })
+		p.checkWalk(func() algosim.Chooser { return algosim.Fuzzed(first, second, third, fourth) })
 	})
 }

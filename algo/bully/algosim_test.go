@@ -18,7 +18,7 @@ var (
 	members    = algosim.Members
 	viewOf     = algosim.View
 	leadership = algosim.Leadership
-	expect     = algosim.Does
+	expect     = algosim.Expect
 )
 
 // textbook are the options of the sources: no detector, only timers.
@@ -39,20 +39,22 @@ func agreedCluster(t testing.TB, o Options, count int) *algosim.Cluster {
 	c.Tracing = true
 	c.StartAll()
 	c.Run(3 * T)
-	c.WantAgreed(t)
+	c.RequireAgreement(t)
 	c.Reset()
 	return c
 }
 
 // alone returns node i without its cluster, not started yet.
-func alone(i int, view algo.View, o Options) *algosim.Solo { return algosim.Alone(newSpec(o), i, view) }
+func alone(i int, view algo.View, o Options) *algosim.Single {
+	return algosim.NewSingle(newSpec(o), i, view)
+}
 
 // follower returns node i, which follows leader in epoch 7.
-func follower(t *testing.T, i, leader int, view algo.View) *algosim.Solo {
+func follower(t *testing.T, i, leader int, view algo.View) *algosim.Single {
 	t.Helper()
 	s := alone(i, view, Defaults(timing))
 	s.Start(6)
-	s.Hears(leader, Coordinator{Epoch: 7, Leader: n(leader)})
+	s.Receive(leader, Coordinator{Epoch: 7, Leader: n(leader)})
 	if got, want := s.Machine.Leader(), leadership(7, leader); got != want {
 		t.Fatalf("n%d follows %v, want %v", i, got, want)
 	}
@@ -60,12 +62,12 @@ func follower(t *testing.T, i, leader int, view algo.View) *algosim.Solo {
 }
 
 // leading returns node i, which leads in epoch 7 because all higher nodes are suspected.
-func leading(t *testing.T, i int, view algo.View) *algosim.Solo {
+func leading(t *testing.T, i int, view algo.View) *algosim.Single {
 	t.Helper()
 	s := alone(i, view, Defaults(timing))
 	s.Start(6)
 	for above := range view.Above(n(i)) {
-		s.Suspects(algosim.Number(above))
+		s.Suspect(algosim.Number(above))
 	}
 	replyToInquiry(s, i, view)
 	if got, want := s.Machine.Leader(), leadership(7, i); got != want {
@@ -76,9 +78,9 @@ func leading(t *testing.T, i int, view algo.View) *algosim.Solo {
 
 // replyToInquiry makes node i, which is about to lead, receive an Answer without a newer epoch from every lower
 // node. It returns the effects of the last one.
-func replyToInquiry(s *algosim.Solo, i int, view algo.View) (effects string) {
+func replyToInquiry(s *algosim.Single, i int, view algo.View) (effects string) {
 	for below := range view.Below(n(i)) {
-		effects = s.Hears(algosim.Number(below), Answer{})
+		effects = s.Receive(algosim.Number(below), Answer{})
 	}
 	return effects
 }

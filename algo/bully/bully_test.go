@@ -19,7 +19,7 @@ func TestRule1HighestProcessLeads(t *testing.T) {
 	expect(t, "the highest starts, and inquires first", s.Start(0), "answer in 20ms; monitor n1 n2; n1 n2 <- inquiry")
 	expect(t, "no peer knows a newer epoch", replyToInquiry(s, 3, viewOf(3)),
 		"save 1; stop answer; announce in 100ms; monitor; n1 n2 <- coordinator epoch=1 leader=n3; announce n3 in 1")
-	expect(t, "it campaigns", s.Campaigns(), "save 2; monitor; n1 n2 <- coordinator epoch=2 leader=n3; announce n3 in 2")
+	expect(t, "it campaigns", s.Campaign(), "save 2; monitor; n1 n2 <- coordinator epoch=2 leader=n3; announce n3 in 2")
 }
 
 func TestRule1OthersSendElectionToHigher(t *testing.T) {
@@ -28,8 +28,8 @@ func TestRule1OthersSendElectionToHigher(t *testing.T) {
 	expect(t, "n2 recovers", s.Start(6), asks)
 
 	s = follower(t, 2, 4, viewOf(4))
-	expect(t, "n2 suspects its leader", s.Suspects(4), "save 8; head-start in 10ms; monitor n3 n4; announce nobody in 7")
-	expect(t, "n3 does not become leader", s.Expires("head-start"), "answer in 20ms; monitor n3 n4; n3 <- election epoch=7")
+	expect(t, "n2 suspects its leader", s.Suspect(4), "save 8; head-start in 10ms; monitor n3 n4; announce nobody in 7")
+	expect(t, "n3 does not become leader", s.Expire("head-start"), "answer in 20ms; monitor n3 n4; n3 <- election epoch=7")
 }
 
 // Rule 2: "If P receives no Answer after sending an Election message, then it
@@ -37,8 +37,8 @@ func TestRule1OthersSendElectionToHigher(t *testing.T) {
 func TestRule2ProcessWithoutAnswerLeads(t *testing.T) {
 	s := alone(2, viewOf(3), Defaults(timing))
 	s.Start(6)
-	expect(t, "no answer", s.Expires("answer"), "stop answer; answer in 20ms; monitor n1 n3; n1 <- inquiry")
-	expect(t, "no reply from below either", s.Expires("answer"),
+	expect(t, "no answer", s.Expire("answer"), "stop answer; answer in 20ms; monitor n1 n3; n1 <- inquiry")
+	expect(t, "no reply from below either", s.Expire("answer"),
 		"save 7; stop answer; announce in 100ms; monitor; n1 <- coordinator epoch=7 leader=n2; announce n2 in 7")
 }
 
@@ -49,17 +49,17 @@ func TestRule2ProcessWithoutAnswerLeads(t *testing.T) {
 func TestRule3ProcessWithAnswerWaits(t *testing.T) {
 	s := alone(1, viewOf(3), Defaults(timing))
 	s.Start(6)
-	expect(t, "an answer", s.Hears(2, Answer{6}), "stop answer; coordinator in 40ms")
-	expect(t, "another answer", s.Hears(3, Answer{6}), "")
-	expect(t, "no victory", s.Expires("coordinator"),
+	expect(t, "an answer", s.Receive(2, Answer{6}), "stop answer; coordinator in 40ms")
+	expect(t, "another answer", s.Receive(3, Answer{6}), "")
+	expect(t, "no victory", s.Expire("coordinator"),
 		"stop coordinator; answer in 20ms; monitor n2 n3; n2 n3 <- election epoch=6")
 }
 
 func TestRule3OnlyAnswersFromHigherCount(t *testing.T) {
 	s := alone(2, viewOf(3), Defaults(timing))
 	s.Start(6)
-	expect(t, "an answer from below", s.Hears(1, Answer{6}), "")
-	s.Expires("answer")
+	expect(t, "an answer from below", s.Receive(1, Answer{6}), "")
+	s.Expire("answer")
 	expect(t, "no answer from above", replyToInquiry(s, 2, viewOf(3)),
 		"save 7; stop answer; announce in 100ms; monitor; n1 <- coordinator epoch=7 leader=n2; announce n2 in 7")
 }
@@ -69,15 +69,15 @@ func TestRule3OnlyAnswersFromHigherCount(t *testing.T) {
 // sending an Election message to higher-numbered processes."
 func TestRule4ElectionFromLowerGetsAnswer(t *testing.T) {
 	s := follower(t, 2, 4, viewOf(4))
-	expect(t, "an election from below", s.Hears(1, Election{7}),
+	expect(t, "an election from below", s.Receive(1, Election{7}),
 		"answer in 20ms; monitor n3 n4; n1 <- answer epoch=7; n3 n4 <- election epoch=7")
-	expect(t, "the leader stays announced until there is another", s.Hears(4, Coordinator{Epoch: 8, Leader: n(4)}),
+	expect(t, "the leader stays announced until there is another", s.Receive(4, Coordinator{Epoch: 8, Leader: n(4)}),
 		"save 8; stop answer; monitor n4; announce n4 in 8")
 }
 
 func TestRule4ElectionFromHigherGetsNoAnswer(t *testing.T) {
 	s := follower(t, 2, 4, viewOf(4))
-	expect(t, "an election from above", s.Hears(3, Election{9}), "save 9")
+	expect(t, "an election from above", s.Receive(3, Election{9}), "save 9")
 }
 
 // Rule 5: "If P receives a Coordinator message, it treats the sender as the
@@ -88,20 +88,20 @@ func TestRule5ProcessFollowsCoordinator(t *testing.T) {
 
 	s := alone(1, viewOf(3), Defaults(timing))
 	s.Start(6)
-	expect(t, "while it waits for answers", s.Hears(3, news), follows("stop answer; "))
+	expect(t, "while it waits for answers", s.Receive(3, news), follows("stop answer; "))
 
 	s = alone(1, viewOf(3), Defaults(timing))
 	s.Start(6)
-	s.Hears(2, Answer{6})
-	expect(t, "while it waits for a coordinator", s.Hears(3, news), follows("stop coordinator; "))
-	expect(t, "when it already follows that leader", s.Hears(3, news), "")
-	expect(t, "a periodic one", s.Hears(3, algo.Repeat{Message: Coordinator{Epoch: 7, Leader: n(3)}}), "")
-	expect(t, "of a newer epoch", s.Hears(3, Coordinator{Epoch: 8, Leader: n(3)}), "save 8; monitor n3; announce n3 in 8")
+	s.Receive(2, Answer{6})
+	expect(t, "while it waits for a coordinator", s.Receive(3, news), follows("stop coordinator; "))
+	expect(t, "when it already follows that leader", s.Receive(3, news), "")
+	expect(t, "a periodic one", s.Receive(3, algo.Repeat{Message: Coordinator{Epoch: 7, Leader: n(3)}}), "")
+	expect(t, "of a newer epoch", s.Receive(3, Coordinator{Epoch: 8, Leader: n(3)}), "save 8; monitor n3; announce n3 in 8")
 
 	s = leading(t, 2, viewOf(3))
-	expect(t, "a leader that is replaced", s.Hears(3, Coordinator{Epoch: 8, Leader: n(3)}),
+	expect(t, "a leader that is replaced", s.Receive(3, Coordinator{Epoch: 8, Leader: n(3)}),
 		"save 8; stop announce; monitor n3; announce n3 in 8")
-	expect(t, "it has stopped its own repeats", s.Expires("announce"), "")
+	expect(t, "it has stopped its own repeats", s.Expire("announce"), "")
 }
 
 // The implementation notes of the readme, by number. (1 has its test in cluster, where IDs
@@ -114,18 +114,18 @@ func TestNote2IDSurvivesRestart(t *testing.T) {
 	c.Crash(3)
 	c.Start(3)
 	c.Run(4 * T)
-	c.WantLeader(t, 1, leadership(2, 3))
+	c.RequireLeader(t, 1, leadership(2, 3))
 }
 
 // Note 3: "The lifetime of a process will be denoted by an epoch stamped on all the members
 // in a cluster." The epoch is that of the leader; each member follows and saves it.
 func TestNote3AllMembersKeepEpoch(t *testing.T) {
 	c := agreedCluster(t, Defaults(timing), 5)
-	c.Detect = T
+	c.DetectionTime = T
 	for life, survivors := range []int{5, 4, 3} {
 		epoch := algo.Epoch(life + 1)
 		for i := 1; i <= survivors; i++ {
-			c.WantLeader(t, i, leadership(epoch, survivors))
+			c.RequireLeader(t, i, leadership(epoch, survivors))
 			if got := c.Node(i).Saved.Epoch; got != epoch {
 				t.Errorf("n%d keeps epoch %d while n%d leads in %d", i, got, survivors, epoch)
 			}
@@ -139,18 +139,18 @@ func TestNote3AllMembersKeepEpoch(t *testing.T) {
 // change. A new round bumps the cluster's epoch."
 func TestNote4EpochLastsAsLongAsLeader(t *testing.T) {
 	c := agreedCluster(t, Defaults(timing), 5)
-	c.Detect = T
+	c.DetectionTime = T
 	c.Run(1000 * T)
 	for i := range 5 {
-		c.WantLeader(t, i+1, leadership(1, 5))
+		c.RequireLeader(t, i+1, leadership(1, 5))
 	}
-	if sum := algosim.Total(c.Sent); sum != 0 || c.Repeats == 0 {
-		t.Errorf("%d messages and %d repeats while nothing happens, want only repeats", sum, c.Repeats)
+	if sum := algosim.Total(c.Sent); sum != 0 || c.Periodic == 0 {
+		t.Errorf("%d messages and %d repeats while nothing happens, want only repeats", sum, c.Periodic)
 	}
 	c.Crash(5)
 	c.Run(4 * T)
 	for i := range 4 {
-		c.WantLeader(t, i+1, leadership(2, 4))
+		c.RequireLeader(t, i+1, leadership(2, 4))
 	}
 }
 
@@ -170,7 +170,7 @@ func TestNote5EpochIsSavedBeforeItIsSent(t *testing.T) {
 	} {
 		t.Run(moment, func(t *testing.T) {
 			c := agreedCluster(t, Defaults(timing), 3)
-			c.Node(3).DieIn = want.dieIn
+			c.Node(3).CrashAfter = want.dieIn
 			c.Campaign(3)
 			if c.Node(3).Machine != nil {
 				t.Fatal("n3 did not crash")
@@ -179,11 +179,11 @@ func TestNote5EpochIsSavedBeforeItIsSent(t *testing.T) {
 				t.Errorf("n3 saved epoch %d, want %d", got, want.saved)
 			}
 			c.Run(2 * T)
-			c.WantLeader(t, 1, want.n1)
+			c.RequireLeader(t, 1, want.n1)
 			c.Start(3)
 			c.Run(4 * T)
-			c.WantLeader(t, 1, want.after)
-			c.WantAgreed(t)
+			c.RequireLeader(t, 1, want.after)
+			c.RequireAgreement(t)
 		})
 	}
 }
@@ -199,47 +199,47 @@ func TestNote7MembersJoinAndLeave(t *testing.T) {
 	}
 	t.Run("the leader leaves", func(t *testing.T) {
 		s := follower(t, 1, 4, viewOf(4))
-		expect(t, "n1", s.Gets(algo.NewView(2, three...)),
+		expect(t, "n1", s.Reconfigure(algo.NewView(2, three...)),
 			"head-start in 10ms; monitor n3; announce nobody in 7")
 	})
 	t.Run("the leader resigns", func(t *testing.T) {
 		s := follower(t, 3, 4, viewOf(4))
-		expect(t, "n3", s.Gets(witness(4)),
+		expect(t, "n3", s.Reconfigure(witness(4)),
 			"save 8; announce in 100ms; monitor; n1 n2 n4 <- coordinator epoch=8 leader=n3; "+
 				"announce nobody in 7; announce n3 in 8")
 		s = leading(t, 4, viewOf(4))
-		expect(t, "n4", s.Gets(witness(4)),
+		expect(t, "n4", s.Reconfigure(witness(4)),
 			"stop announce; head-start in 10ms; monitor n3; announce nobody in 7")
 	})
 	t.Run("a resigned member returns", func(t *testing.T) {
 		s := alone(4, witness(4), Defaults(timing))
 		s.Start(6)
-		s.Hears(3, Coordinator{Epoch: 7, Leader: n(3)})
-		expect(t, "n4", s.Gets(algo.NewView(3, members(4)...)),
+		s.Receive(3, Coordinator{Epoch: 7, Leader: n(3)})
+		expect(t, "n4", s.Reconfigure(algo.NewView(3, members(4)...)),
 			"save 8; announce in 100ms; monitor; n1 n2 n3 <- coordinator epoch=8 leader=n4; announce n4 in 8")
 	})
 	t.Run("the last pending member leaves", func(t *testing.T) {
 		s := alone(3, viewOf(4), Defaults(timing))
 		s.Start(6)
-		expect(t, "n3", s.Gets(algo.NewView(2, three...)), "stop answer; answer in 20ms; monitor n1 n2; n1 n2 <- inquiry")
+		expect(t, "n3", s.Reconfigure(algo.NewView(2, three...)), "stop answer; answer in 20ms; monitor n1 n2; n1 n2 <- inquiry")
 		expect(t, "n3 receives a reply", replyToInquiry(s, 3, algo.NewView(2, three...)),
 			"save 7; stop answer; announce in 100ms; monitor; n1 n2 <- coordinator epoch=7 leader=n3; announce n3 in 7")
 	})
 	t.Run("the last member that answered leaves", func(t *testing.T) {
 		s := alone(2, viewOf(4), Defaults(timing))
 		s.Start(6)
-		s.Hears(4, Answer{6})
-		expect(t, "n2", s.Gets(algo.NewView(2, three...)),
+		s.Receive(4, Answer{6})
+		expect(t, "n2", s.Reconfigure(algo.NewView(2, three...)),
 			"stop coordinator; answer in 20ms; monitor n3; n3 <- election epoch=6")
 	})
 	t.Run("a lower member joins", func(t *testing.T) {
 		s := leading(t, 3, algo.NewView(1, three[1:]...))
-		expect(t, "n3", s.Gets(algo.NewView(2, three...)), "monitor")
-		expect(t, "n3 receives an election", s.Hears(1, Election{0}), "n1 <- coordinator epoch=7 leader=n3")
+		expect(t, "n3", s.Reconfigure(algo.NewView(2, three...)), "monitor")
+		expect(t, "n3 receives an election", s.Receive(1, Election{0}), "n1 <- coordinator epoch=7 leader=n3")
 	})
 	t.Run("a change without effect", func(t *testing.T) {
 		s := follower(t, 1, 4, viewOf(4))
-		expect(t, "n1", s.Gets(witness(2)), "monitor n4")
+		expect(t, "n1", s.Reconfigure(witness(2)), "monitor n4")
 	})
 	t.Run("the whole cluster grows", func(t *testing.T) {
 		c := newCluster(Defaults(timing), viewOf(4))
@@ -252,7 +252,7 @@ func TestNote7MembersJoinAndLeave(t *testing.T) {
 		c.Reconfigure(c.View, 2, 3, 1)
 		c.Start(4)
 		c.Run(3 * T)
-		c.WantAgreed(t)
+		c.RequireAgreement(t)
 	})
 }
 
@@ -275,7 +275,7 @@ func TestNote9RestartKeepsOnlyEpoch(t *testing.T) {
 	c := agreedCluster(t, Defaults(timing), 3)
 	c.Crash(1)
 	c.Start(1)
-	c.WantLeader(t, 1, algo.Leader{})
+	c.RequireLeader(t, 1, algo.Leader{})
 	if got := c.Node(1).Machine.Algorithm().(*process).epoch; got != 1 {
 		t.Errorf("n1 starts with epoch %d, want 1", got)
 	}
@@ -296,11 +296,11 @@ func TestHighestLeadsWhicheverNodesCampaign(t *testing.T) {
 			}
 		}
 		c.Run(10 * T)
-		c.WantAgreed(t)
+		c.RequireAgreement(t)
 		c.Reset()
 		c.Run(50 * T)
 		if sum := algosim.Total(c.Sent); sum != 0 {
-			t.Errorf("callers %05b: %d messages after the election\n%s", callers, sum, c.Story())
+			t.Errorf("callers %05b: %d messages after the election\n%s", callers, sum, c.Transcript())
 		}
 	}
 }
@@ -309,11 +309,11 @@ func TestHighestLeadsWhicheverNodesCampaign(t *testing.T) {
 func TestProcessRunsOneElectionAtATime(t *testing.T) {
 	s := alone(2, viewOf(3), Defaults(timing))
 	s.Start(6)
-	expect(t, "a campaign while it waits for answers", s.Campaigns(), "")
-	expect(t, "an election while it waits for answers", s.Hears(1, Election{6}), "n1 <- answer epoch=6")
-	s.Hears(3, Answer{6})
-	expect(t, "a campaign while it waits for the coordinator", s.Campaigns(), "")
-	expect(t, "an election while it waits for the coordinator", s.Hears(1, Election{6}), "n1 <- answer epoch=6")
+	expect(t, "a campaign while it waits for answers", s.Campaign(), "")
+	expect(t, "an election while it waits for answers", s.Receive(1, Election{6}), "n1 <- answer epoch=6")
+	s.Receive(3, Answer{6})
+	expect(t, "a campaign while it waits for the coordinator", s.Campaign(), "")
+	expect(t, "an election while it waits for the coordinator", s.Receive(1, Election{6}), "n1 <- answer epoch=6")
 }
 
 // The rules that close what the sources leave open.
@@ -325,73 +325,73 @@ func TestCandidatesAreOrderedByPriorityThenID(t *testing.T) {
 	c.StartAll()
 	c.Run(5 * T)
 	for i := range 3 {
-		c.WantLeader(t, i+1, leadership(1, 1))
+		c.RequireLeader(t, i+1, leadership(1, 1))
 	}
-	c.Detect = 0
+	c.DetectionTime = 0
 	c.Crash(1)
 	c.Run(5 * T)
-	c.WantLeader(t, 2, leadership(2, 3))
+	c.RequireLeader(t, 2, leadership(2, 3))
 }
 
 func TestProcessLeadsIfAllHigherAreSuspected(t *testing.T) {
 	s := follower(t, 3, 4, viewOf(4))
-	expect(t, "n3 suspects the only higher process", s.Suspects(4),
+	expect(t, "n3 suspects the only higher process", s.Suspect(4),
 		"save 8; announce in 100ms; monitor; n1 n2 <- coordinator epoch=8 leader=n3; announce nobody in 7; announce n3 in 8")
 }
 
 func TestTextbookDoesNotSkipSuspected(t *testing.T) {
 	s := alone(2, viewOf(3), textbook())
 	s.Start(6)
-	expect(t, "n2 suspects the last pending process", s.Suspects(3), "")
-	s.Expires("answer")
+	expect(t, "n2 suspects the last pending process", s.Suspect(3), "")
+	s.Expire("answer")
 	replyToInquiry(s, 2, viewOf(3))
-	s.Hears(3, Coordinator{Epoch: 8, Leader: n(3)})
-	expect(t, "n2 suspects its leader", s.Suspects(3),
+	s.Receive(3, Coordinator{Epoch: 8, Leader: n(3)})
+	expect(t, "n2 suspects its leader", s.Suspect(3),
 		"save 9; answer in 20ms; monitor n3; n3 <- election epoch=8; announce nobody in 8")
 }
 
 func TestTrustedProcessIsAskedAgain(t *testing.T) {
 	s := alone(2, viewOf(4), Defaults(timing))
 	s.Start(6)
-	s.Suspects(4)
-	s.Hears(3, Answer{6})
-	expect(t, "n4 is suspected", s.Expires("coordinator"),
+	s.Suspect(4)
+	s.Receive(3, Answer{6})
+	expect(t, "n4 is suspected", s.Expire("coordinator"),
 		"stop coordinator; answer in 20ms; monitor n3 n4; n3 <- election epoch=6")
-	s.Trusts(4)
-	s.Hears(3, Answer{6})
-	expect(t, "n4 is trusted", s.Expires("coordinator"),
+	s.Trust(4)
+	s.Receive(3, Answer{6})
+	expect(t, "n4 is trusted", s.Expire("coordinator"),
 		"stop coordinator; answer in 20ms; monitor n3 n4; n3 n4 <- election epoch=6")
 }
 
 func TestLeaderRepliesToElectionSenderOnly(t *testing.T) {
 	s := leading(t, 3, viewOf(3))
-	expect(t, "an election of n1", s.Hears(1, Election{7}), "n1 <- answer epoch=7; n1 <- coordinator epoch=7 leader=n3")
+	expect(t, "an election of n1", s.Receive(1, Election{7}), "n1 <- answer epoch=7; n1 <- coordinator epoch=7 leader=n3")
 }
 
 func TestElectionOfOlderEpochChangesNothing(t *testing.T) {
 	s := follower(t, 2, 3, viewOf(3))
-	expect(t, "the reply names the newer leader", s.Hears(1, Election{6}), "n1 <- coordinator epoch=7 leader=n3")
-	s.Suspects(3)
+	expect(t, "the reply names the newer leader", s.Receive(1, Election{6}), "n1 <- coordinator epoch=7 leader=n3")
+	s.Suspect(3)
 	s = alone(2, viewOf(3), Defaults(timing))
 	s.Start(7)
-	expect(t, "or the newer epoch", s.Hears(1, Election{6}), "n1 <- answer epoch=7")
+	expect(t, "or the newer epoch", s.Receive(1, Election{6}), "n1 <- answer epoch=7")
 	s = leading(t, 3, viewOf(3))
-	expect(t, "the leader replies the same", s.Hears(1, Election{6}), "n1 <- coordinator epoch=7 leader=n3")
+	expect(t, "the leader replies the same", s.Receive(1, Election{6}), "n1 <- coordinator epoch=7 leader=n3")
 }
 
 func TestOlderCoordinatorGetsNewerOne(t *testing.T) {
 	s := follower(t, 1, 4, viewOf(4))
-	expect(t, "of an older epoch", s.Hears(3, Coordinator{Epoch: 6, Leader: n(3)}), "n3 <- coordinator epoch=7 leader=n4")
-	expect(t, "of the same epoch and a lower ID", s.Hears(3, Coordinator{Epoch: 7, Leader: n(3)}), "n3 <- coordinator epoch=7 leader=n4")
-	s.Hears(2, Answer{9})
-	expect(t, "the reply has the epoch of the leader, not a newer one", s.Hears(3, Coordinator{Epoch: 6, Leader: n(3)}), "n3 <- coordinator epoch=7 leader=n4")
+	expect(t, "of an older epoch", s.Receive(3, Coordinator{Epoch: 6, Leader: n(3)}), "n3 <- coordinator epoch=7 leader=n4")
+	expect(t, "of the same epoch and a lower ID", s.Receive(3, Coordinator{Epoch: 7, Leader: n(3)}), "n3 <- coordinator epoch=7 leader=n4")
+	s.Receive(2, Answer{9})
+	expect(t, "the reply has the epoch of the leader, not a newer one", s.Receive(3, Coordinator{Epoch: 6, Leader: n(3)}), "n3 <- coordinator epoch=7 leader=n4")
 	s = leading(t, 4, viewOf(4))
-	expect(t, "to a leader", s.Hears(3, algo.Repeat{Message: Coordinator{Epoch: 6, Leader: n(3)}}), "n3 <- coordinator epoch=7 leader=n4")
-	expect(t, "its own leadership", s.Hears(3, Coordinator{Epoch: 7, Leader: n(4)}), "")
+	expect(t, "to a leader", s.Receive(3, algo.Repeat{Message: Coordinator{Epoch: 6, Leader: n(3)}}), "n3 <- coordinator epoch=7 leader=n4")
+	expect(t, "its own leadership", s.Receive(3, Coordinator{Epoch: 7, Leader: n(4)}), "")
 	s = follower(t, 2, 4, viewOf(4))
-	s.Suspects(4)
-	s.Hears(1, Election{9})
-	expect(t, "a process without a leader, in an older epoch", s.Hears(3, Coordinator{Epoch: 7, Leader: n(3)}), "n3 <- answer epoch=9")
+	s.Suspect(4)
+	s.Receive(1, Election{9})
+	expect(t, "a process without a leader, in an older epoch", s.Receive(3, Coordinator{Epoch: 7, Leader: n(3)}), "n3 <- answer epoch=9")
 }
 
 // A rejected Coordinator is no Answer, but it shows that its sender is alive. Without this
@@ -399,8 +399,8 @@ func TestOlderCoordinatorGetsNewerOne(t *testing.T) {
 func TestRejectedCoordinatorProvesItsSenderAlive(t *testing.T) {
 	s := alone(2, viewOf(4), Defaults(timing))
 	s.Start(6)
-	s.Suspects(4)
-	expect(t, "n3, pending, still follows the crashed n4", s.Hears(3, Coordinator{Epoch: 7, Leader: n(4)}),
+	s.Suspect(4)
+	expect(t, "n3, pending, still follows the crashed n4", s.Receive(3, Coordinator{Epoch: 7, Leader: n(4)}),
 		"save 7; stop answer; coordinator in 40ms")
 }
 
@@ -408,9 +408,9 @@ func TestIneligibleProcessIsNotFollowed(t *testing.T) {
 	all := members(4)
 	all[3].Eligible = false
 	s := follower(t, 1, 3, algo.NewView(1, all...))
-	expect(t, "a witness", s.Hears(4, Coordinator{Epoch: 8, Leader: n(4)}), "save 8")
-	expect(t, "a non-member", s.Hears(3, Coordinator{Epoch: 9, Leader: n(9)}), "save 9")
-	expect(t, "no leader", s.Hears(3, Coordinator{Epoch: 10}), "save 10")
+	expect(t, "a witness", s.Receive(4, Coordinator{Epoch: 8, Leader: n(4)}), "save 8")
+	expect(t, "a non-member", s.Receive(3, Coordinator{Epoch: 9, Leader: n(9)}), "save 9")
+	expect(t, "no leader", s.Receive(3, Coordinator{Epoch: 10}), "save 10")
 }
 
 func TestIneligibleProcessWaits(t *testing.T) {
@@ -418,8 +418,8 @@ func TestIneligibleProcessWaits(t *testing.T) {
 	all[0].Eligible = false
 	s := alone(1, algo.NewView(1, all...), Defaults(timing))
 	s.Start(6)
-	expect(t, "no answer", s.Expires("answer"), "stop answer; coordinator in 40ms; monitor n2")
-	expect(t, "it retries", s.Expires("coordinator"), "stop coordinator; answer in 20ms; monitor n2; n2 <- election epoch=6")
+	expect(t, "no answer", s.Expire("answer"), "stop answer; coordinator in 40ms; monitor n2")
+	expect(t, "it retries", s.Expire("coordinator"), "stop coordinator; answer in 20ms; monitor n2; n2 <- election epoch=6")
 
 	all[1].Eligible = false
 	s = alone(1, algo.NewView(1, all...), Defaults(timing))
@@ -428,15 +428,15 @@ func TestIneligibleProcessWaits(t *testing.T) {
 
 func TestHighestTakesOverWhenItRecovers(t *testing.T) {
 	c := agreedCluster(t, Defaults(timing), 3)
-	c.Detect = T
+	c.DetectionTime = T
 	c.Crash(3)
 	c.Run(10 * T)
-	c.WantLeader(t, 1, leadership(2, 2))
+	c.RequireLeader(t, 1, leadership(2, 2))
 	c.Start(3)
 	c.Run(3 * T)
-	c.WantLeader(t, 1, leadership(3, 3))
+	c.RequireLeader(t, 1, leadership(3, 3))
 	c.Run(100 * T)
-	c.WantAgreed(t)
+	c.RequireAgreement(t)
 }
 
 // The known ways to two leaders for a while. A slow leader that is falsely suspected is
@@ -445,15 +445,15 @@ func TestHighestTakesOverWhenItRecovers(t *testing.T) {
 func TestTwoLeadersAfterRecoveryWithoutAnswers(t *testing.T) {
 	c := agreedCluster(t, Defaults(timing), 3)
 	c.Crash(3)
-	c.Lose(func(_, _ int, m algo.Message) bool { return m.Kind() == "answer" })
+	c.DropIf(func(_, _ int, m algo.Message) bool { return m.Kind() == "answer" })
 	c.Suspect(3, 2) // n2 leads in epoch 2, and its messages are on their way
 	c.Start(3)      // n3 has epoch 1 on its disk, and leads in epoch 2 as well
 	c.Run(2 * T)    // for the answers
 	if got := c.Leaders(); got != 2 || c.Leader(2).Epoch != c.Leader(3).Epoch {
-		t.Errorf("%d leaders, want two in one epoch\n%s", got, c.Story())
+		t.Errorf("%d leaders, want two in one epoch\n%s", got, c.Transcript())
 	}
 	c.Run(T)
-	c.WantAgreed(t)
+	c.RequireAgreement(t)
 }
 
 func TestTwoLeadersWhenCoordinatorsOvertakeEachOther(t *testing.T) {
@@ -470,11 +470,11 @@ func TestTwoLeadersWhenCoordinatorsOvertakeEachOther(t *testing.T) {
 	c.Start(3)    // n3 leads in epoch 3; n2 follows it at once
 	c.Trust(3, 1) // n2 is still pending at n1
 	c.Run(3 * T)
-	c.WantAgreed(t) // the Coordinator of n3 overtook the one of n2
+	c.RequireAgreement(t) // the Coordinator of n3 overtook the one of n2
 	c.Run(4 * T)
-	c.WantLeader(t, 1, leadership(3, 3)) // which came late, and was rejected
+	c.RequireLeader(t, 1, leadership(3, 3)) // which came late, and was rejected
 	c.Run(100 * T)
-	c.WantAgreed(t)
+	c.RequireAgreement(t)
 }
 
 // A clone shares no state that changes: an event of one has no effect on the
@@ -482,13 +482,13 @@ func TestTwoLeadersWhenCoordinatorsOvertakeEachOther(t *testing.T) {
 func TestCloneSharesNothing(t *testing.T) {
 	s := alone(1, viewOf(5), Defaults(timing))
 	s.Start(6)
-	s.Suspects(4)
+	s.Suspect(4)
 	clone := s.Clone()
 	for _, i := range []int{2, 3, 5} {
-		s.Suspects(i)
+		s.Suspect(i)
 	}
-	expect(t, "three are still pending at the clone", clone.Suspects(2)+clone.Suspects(3), "")
-	got := clone.Suspects(5)
+	expect(t, "three are still pending at the clone", clone.Suspect(2)+clone.Suspect(3), "")
+	got := clone.Suspect(5)
 	if !strings.HasPrefix(got, "save 7") || s.Machine.Leader() != clone.Machine.Leader() {
 		t.Errorf("the clone does %q, want what the first did", got)
 	}
@@ -497,35 +497,35 @@ func TestCloneSharesNothing(t *testing.T) {
 // A failover waits for the save of the new leader only, not for a second save of the follower.
 func TestFollowerSavesNextEpochEarly(t *testing.T) {
 	s := follower(t, 2, 4, viewOf(4))
-	expect(t, "n2 suspects its leader", s.Suspects(4), "save 8; head-start in 10ms; monitor n3 n4; announce nobody in 7")
-	expect(t, "n3 leads", s.Hears(3, Coordinator{Epoch: 8, Leader: n(3)}), "stop head-start; monitor n3; announce n3 in 8")
+	expect(t, "n2 suspects its leader", s.Suspect(4), "save 8; head-start in 10ms; monitor n3 n4; announce nobody in 7")
+	expect(t, "n3 leads", s.Receive(3, Coordinator{Epoch: 8, Leader: n(3)}), "stop head-start; monitor n3; announce n3 in 8")
 
 	s = follower(t, 2, 4, viewOf(4))
-	s.Suspects(4)
-	expect(t, "the leader was falsely suspected", s.Hears(4, Coordinator{Epoch: 7, Leader: n(4)}), "")
-	s.Trusts(4)
-	expect(t, "it keeps its epoch", s.Hears(4, Coordinator{Epoch: 7, Leader: n(4)}), "stop head-start; monitor n4; announce n4 in 7")
+	s.Suspect(4)
+	expect(t, "the leader was falsely suspected", s.Receive(4, Coordinator{Epoch: 7, Leader: n(4)}), "")
+	s.Trust(4)
+	expect(t, "it keeps its epoch", s.Receive(4, Coordinator{Epoch: 7, Leader: n(4)}), "stop head-start; monitor n4; announce n4 in 7")
 }
 
 // Higher processes have a head start when a leadership ends.
 func TestHeadStart(t *testing.T) {
-	suspects := func() *algosim.Solo {
+	suspects := func() *algosim.Single {
 		s := follower(t, 2, 5, viewOf(5))
-		expect(t, "n2 suspects its leader", s.Suspects(5), "save 8; head-start in 10ms; monitor n4 n5; announce nobody in 7")
+		expect(t, "n2 suspects its leader", s.Suspect(5), "save 8; head-start in 10ms; monitor n4 n5; announce nobody in 7")
 		return s
 	}
 	t.Run("goes from the highest to the next, and ends with the last", func(t *testing.T) {
 		s := suspects()
-		expect(t, "n4 is suspected too", s.Suspects(4), "monitor n3 n4 n5")
-		expect(t, "and n3", s.Suspects(3), "stop head-start; announce in 100ms; monitor; n1 <- coordinator epoch=8 leader=n2; announce n2 in 8")
+		expect(t, "n4 is suspected too", s.Suspect(4), "monitor n3 n4 n5")
+		expect(t, "and n3", s.Suspect(3), "stop head-start; announce in 100ms; monitor; n1 <- coordinator epoch=8 leader=n2; announce n2 in 8")
 	})
 	t.Run("ends with a campaign", func(t *testing.T) {
 		s := suspects()
-		expect(t, "n2", s.Campaigns(), "stop head-start; answer in 20ms; monitor n3 n4 n5; n3 n4 <- election epoch=7")
-		expect(t, "n2, again", s.Campaigns(), "")
+		expect(t, "n2", s.Campaign(), "stop head-start; answer in 20ms; monitor n3 n4 n5; n3 n4 <- election epoch=7")
+		expect(t, "n2, again", s.Campaign(), "")
 	})
 	t.Run("does not prevent an answer", func(t *testing.T) {
-		expect(t, "an election of n1", suspects().Hears(1, Election{Epoch: 7}), "n1 <- answer epoch=7")
+		expect(t, "an election of n1", suspects().Receive(1, Election{Epoch: 7}), "n1 <- answer epoch=7")
 	})
 	t.Run("does not apply at a start", func(t *testing.T) {
 		s := alone(2, viewOf(3), Defaults(timing))
@@ -536,7 +536,7 @@ func TestHeadStart(t *testing.T) {
 		o.HeadStart = 0
 		s := alone(2, viewOf(4), o)
 		s.Start(6)
-		s.Hears(4, Coordinator{Epoch: 7, Leader: n(4)})
-		expect(t, "n2", s.Suspects(4), "save 8; answer in 20ms; monitor n3 n4; n3 <- election epoch=7; announce nobody in 7")
+		s.Receive(4, Coordinator{Epoch: 7, Leader: n(4)})
+		expect(t, "n2", s.Suspect(4), "save 8; answer in 20ms; monitor n3 n4; n3 <- election epoch=7; announce nobody in 7")
 	})
 }

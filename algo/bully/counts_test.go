@@ -94,14 +94,14 @@ func TestCounts(t *testing.T) {
 				began := c.Now
 				tc.start(c, N)
 				c.Run(50 * T)
-				c.WantAgreed(t)
+				c.RequireAgreement(t)
 				if want := tc.sent(N); !maps.Equal(c.Sent, want) {
 					t.Errorf("N=%d: sent %v, want %v", N, c.Sent, want)
 				}
 				if want := tc.delivered(N); !maps.Equal(c.Delivered, want) {
 					t.Errorf("N=%d: delivered %v, want %v", N, c.Delivered, want)
 				}
-				if got := c.Last - began; got != tc.turnaround {
+				if got := c.LastAnnounced - began; got != tc.turnaround {
 					t.Errorf("N=%d: turnaround %v, want %v", N, got, tc.turnaround)
 				}
 				if sum := algosim.Total(c.Sent); tc.crashed && tc.turnaround > T && sum != N*N-N-1 {
@@ -147,6 +147,6 @@ func coldStart(t testing.TB, N int, seed uint64) int {
 	}
 	c.Start(order...)
 	c.Run(50 * T)
-	c.WantAgreed(t)
+	c.RequireAgreement(t)
 	return algosim.Total(c.Sent)
 }

@@ -58,7 +58,7 @@ func Example_twoLeaders() {
 // learn the epoch of that leader.
 func Example_recovery() {
 	c := newCluster(Defaults(timing), viewOf(3))
-	c.Detect = time.Millisecond
+	c.DetectionTime = time.Millisecond
 	c.Start(1, 2) // n3 is down
 	c.Run(40 * time.Millisecond)
 	fmt.Println("without n3:", name(c.Leader(1).ID), "leads in epoch", c.Leader(1).Epoch)

@@ -22,10 +22,10 @@ func checkRun(t *testing.T, size int, run func(c *algosim.Cluster) string) {
 	c.Tracing = true
 	why := run(c)
 	if why == "" {
-		why = c.Broken
+		why = c.Violation
 	}
 	if why != "" {
-		t.Errorf("%s\n%s", why, c.Story())
+		t.Errorf("%s\n%s", why, c.Transcript())
 	}
 }
 
@@ -34,19 +34,19 @@ func checkRun(t *testing.T, size int, run func(c *algosim.Cluster) string) {
 func TestSuspectingLastPendingEndsWait(t *testing.T) {
 	t.Run("for answers", func(t *testing.T) {
 		checkRun(t, 3, func(c *algosim.Cluster) string {
-			c.Detect = T / 10
+			c.DetectionTime = T / 10
 			c.Start(1, 2) // n3 never ran: no process followed or monitored it
-			return c.AgreedAfter(7 * T / 2)
+			return c.DisagreementAfter(7 * T / 2)
 		})
 	})
 	t.Run("for the coordinator", func(t *testing.T) {
 		checkRun(t, 3, func(c *algosim.Cluster) string {
-			c.Detect = T / 10
+			c.DetectionTime = T / 10
 			c.Start(1)
 			c.Start(2)
-			c.Lose(func(_, to int, m algo.Message) bool { return m.Kind() == "coordinator" })
+			c.DropIf(func(_, to int, m algo.Message) bool { return m.Kind() == "coordinator" })
 			c.At(3*T, func() { c.Crash(2) }) // n2 answered n1 and led
-			return c.AgreedAfter(5 * T)
+			return c.DisagreementAfter(5 * T)
 		})
 	})
 }
@@ -56,7 +56,7 @@ func TestSuspectingLastPendingEndsWait(t *testing.T) {
 func TestStartingNodeInquiresBeforeLeading(t *testing.T) {
 	t.Run("it leads once, above the epoch of its peers", func(t *testing.T) {
 		checkRun(t, 3, func(c *algosim.Cluster) string {
-			c.Detect = T / 10
+			c.DetectionTime = T / 10
 			c.StartAll()
 			c.Run(3 * T)
 			c.Crash(3)
@@ -66,38 +66,38 @@ func TestStartingNodeInquiresBeforeLeading(t *testing.T) {
 			if got := c.Leader(3); got != leadership(3, 3) {
 				return fmt.Sprintf("n3 leads in epoch %d, want once, above that of n2", got.Epoch)
 			}
-			return c.Agreed()
+			return c.Disagreement()
 		})
 	})
 	t.Run("it does not wait for crashed peers", func(t *testing.T) {
 		checkRun(t, 3, func(c *algosim.Cluster) string {
-			c.Detect = T / 10
+			c.DetectionTime = T / 10
 			c.Start(3)
-			return c.AgreedAfter(T / 2)
+			return c.DisagreementAfter(T / 2)
 		})
 	})
 	t.Run("it inquires when higher processes are suspected", func(t *testing.T) {
 		s := alone(2, viewOf(3), Defaults(timing))
 		s.Start(6)
-		expect(t, "n2", s.Suspects(3), "stop answer; answer in 20ms; monitor n1 n3; n1 <- inquiry")
-		expect(t, "n1 knows a newer epoch", s.Hears(1, Answer{8}),
+		expect(t, "n2", s.Suspect(3), "stop answer; answer in 20ms; monitor n1 n3; n1 <- inquiry")
+		expect(t, "n1 knows a newer epoch", s.Receive(1, Answer{8}),
 			"save 9; stop answer; announce in 100ms; monitor; n1 <- coordinator epoch=9 leader=n2; announce n2 in 9")
 	})
 	t.Run("a process that has followed does not inquire", func(t *testing.T) {
 		s := follower(t, 2, 3, viewOf(3))
-		expect(t, "n2", s.Suspects(3), "save 8; announce in 100ms; monitor; n1 <- coordinator epoch=8 leader=n2; announce nobody in 7; announce n2 in 8")
+		expect(t, "n2", s.Suspect(3), "save 8; announce in 100ms; monitor; n1 <- coordinator epoch=8 leader=n2; announce nobody in 7; announce n2 in 8")
 	})
 	t.Run("it waits for a higher process that answers late", func(t *testing.T) {
 		s := alone(2, viewOf(4), Defaults(timing))
 		s.Start(6)
-		s.Expires("answer")
-		expect(t, "n3 answers late", s.Hears(3, Answer{6}), "stop answer; coordinator in 40ms")
-		expect(t, "n1 answers", s.Hears(1, Answer{7}), "save 7")
+		s.Expire("answer")
+		expect(t, "n3 answers late", s.Receive(3, Answer{6}), "stop answer; coordinator in 40ms")
+		expect(t, "n1 answers", s.Receive(1, Answer{7}), "save 7")
 	})
 	t.Run("it starts again when the members change", func(t *testing.T) {
 		s := alone(2, viewOf(2), Defaults(timing))
 		s.Start(6)
-		expect(t, "n3 joins", s.Gets(viewOf(3)), "stop answer; answer in 20ms; monitor n3; n3 <- election epoch=6")
+		expect(t, "n3 joins", s.Reconfigure(viewOf(3)), "stop answer; answer in 20ms; monitor n3; n3 <- election epoch=6")
 	})
 }
 
@@ -106,35 +106,35 @@ func TestStartingNodeInquiresBeforeLeading(t *testing.T) {
 func TestInquiryFromHigherEndsElection(t *testing.T) {
 	s := alone(2, viewOf(3), Defaults(timing))
 	s.Start(6)
-	expect(t, "n3 is about to lead", s.Hears(3, Inquiry{}), "stop answer; coordinator in 40ms; n3 <- answer epoch=6")
+	expect(t, "n3 is about to lead", s.Receive(3, Inquiry{}), "stop answer; coordinator in 40ms; n3 <- answer epoch=6")
 	s = follower(t, 1, 2, viewOf(3))
-	expect(t, "to a follower", s.Hears(3, Inquiry{}), "n3 <- answer epoch=7")
+	expect(t, "to a follower", s.Receive(3, Inquiry{}), "n3 <- answer epoch=7")
 	s = leading(t, 2, viewOf(3))
-	expect(t, "to a leader", s.Hears(3, Inquiry{}), "n3 <- answer epoch=7")
-	expect(t, "from below, with a different view", s.Hears(1, Inquiry{}), "n1 <- answer epoch=7")
+	expect(t, "to a leader", s.Receive(3, Inquiry{}), "n3 <- answer epoch=7")
+	expect(t, "from below, with a different view", s.Receive(1, Inquiry{}), "n1 <- answer epoch=7")
 }
 
 // A process that receives no message although several processes are pending sends Election again. Without this
 // rule, a process that is disconnected briefly leads alone, and the leader has to take a newer epoch.
 func TestElectionWithoutRepliesIsRetriedOnce(t *testing.T) {
 	const leads = "stop answer; announce in 100ms; monitor; n1 <- coordinator epoch=8 leader=n2; announce n2 in 8"
-	asks := func(i, size int) *algosim.Solo {
+	asks := func(i, size int) *algosim.Single {
 		s := follower(t, i, size, viewOf(size))
-		s.Suspects(size)
-		expect(t, "the head start ends", s.Expires("head-start"), map[int]string{
+		s.Suspect(size)
+		expect(t, "the head start ends", s.Expire("head-start"), map[int]string{
 			4: "answer in 20ms; monitor n3 n4; n3 <- election epoch=7", 5: "answer in 20ms; monitor n3 n4 n5; n3 n4 <- election epoch=7"}[size])
 		return s
 	}
 	s := asks(2, 5)
-	expect(t, "two are silent", s.Expires("answer"), "answer in 20ms; monitor n3 n4 n5; n3 n4 <- election epoch=7")
-	expect(t, "and again", s.Expires("answer"), leads)
+	expect(t, "two are silent", s.Expire("answer"), "answer in 20ms; monitor n3 n4 n5; n3 n4 <- election epoch=7")
+	expect(t, "and again", s.Expire("answer"), leads)
 	s = asks(2, 5)
-	expect(t, "an election of n1", s.Hears(1, Election{7}), "n1 <- answer epoch=7")
-	expect(t, "two are silent, n1 is not", s.Expires("answer"), leads)
-	expect(t, "one is silent", asks(2, 4).Expires("answer"), leads)
+	expect(t, "an election of n1", s.Receive(1, Election{7}), "n1 <- answer epoch=7")
+	expect(t, "two are silent, n1 is not", s.Expire("answer"), leads)
+	expect(t, "one is silent", asks(2, 4).Expire("answer"), leads)
 	s = asks(2, 5)
-	s.Expires("answer")
-	expect(t, "a late answer still counts", s.Hears(3, Answer{7}), "stop answer; coordinator in 40ms")
+	s.Expire("answer")
+	expect(t, "a late answer still counts", s.Receive(3, Answer{7}), "stop answer; coordinator in 40ms")
 }
 
 // A process sends Election to a process that it trusts again. Without this rule, a process that was
@@ -144,7 +144,7 @@ func TestElectionIsSentToTrustedProcess(t *testing.T) {
 		c.StartAll()
 		c.Run(3 * T)
 		lost := true
-		c.Lose(func(from, to int, _ algo.Message) bool { return lost && (from == 1 || to == 1) })
+		c.DropIf(func(from, to int, _ algo.Message) bool { return lost && (from == 1 || to == 1) })
 		c.Suspect(3, 1)
 		c.Run(2 * T) // the Election of n1 to n2 is lost
 		lost = false
@@ -153,7 +153,7 @@ func TestElectionIsSentToTrustedProcess(t *testing.T) {
 		if got := c.Leader(3); got != leadership(1, 3) {
 			return fmt.Sprintf("n3 leads in epoch %d, want its previous one", got.Epoch)
 		}
-		return c.Agreed()
+		return c.Disagreement()
 	})
 }
 
@@ -161,10 +161,10 @@ func TestElectionIsSentToTrustedProcess(t *testing.T) {
 // stopped and continues leads beside it until one of the two repeats its Coordinator.
 func TestLeaderInformsHigherAtItsHeartbeat(t *testing.T) {
 	s := leading(t, 2, viewOf(3))
-	expect(t, "a heartbeat of n3", s.Trusts(3), "n3 <- coordinator epoch=7 leader=n2")
-	expect(t, "a heartbeat of n1", s.Trusts(1), "")
+	expect(t, "a heartbeat of n3", s.Trust(3), "n3 <- coordinator epoch=7 leader=n2")
+	expect(t, "a heartbeat of n1", s.Trust(1), "")
 	s = follower(t, 1, 2, viewOf(3))
-	expect(t, "n3 sends a heartbeat to a follower", s.Trusts(3), "")
+	expect(t, "n3 sends a heartbeat to a follower", s.Trust(3), "")
 }
 
 // "Every message's epoch is adopted (saved) if higher." Without this rule, a process that
@@ -174,7 +174,7 @@ func TestProcessAdoptsEveryHigherEpoch(t *testing.T) {
 	checkRun(t, 3, func(c *algosim.Cluster) string {
 		c.Node(1).Saved.Epoch, c.Node(2).Saved.Epoch = 5, 5
 		c.StartAll() // n3 was absent and knows no epoch
-		return c.AgreedAfter(100 * T)
+		return c.DisagreementAfter(100 * T)
 	})
 }
 
@@ -198,7 +198,7 @@ func TestRestartedProcessIgnoresOldCoordinator(t *testing.T) {
 		if got := c.Leader(1); got.ID == n(3) {
 			return fmt.Sprintf("n1 knew epoch 2, and follows the crashed n3 in epoch %d", got.Epoch)
 		}
-		return c.AgreedAfter(2 * T)
+		return c.DisagreementAfter(2 * T)
 	})
 }
 
@@ -213,7 +213,7 @@ func strayEpoch(c *algosim.Cluster) string {
 	c.Run(2 * T)
 
 	// n2 is disconnected: it elects itself until it is in epoch 5.
-	c.Lose(func(from, to int, _ algo.Message) bool { return from == 2 || to == 2 })
+	c.DropIf(func(from, to int, _ algo.Message) bool { return from == 2 || to == 2 })
 	c.Suspect(3, 2)
 	c.Run(2 * T)
 	for c.Leader(2) != leadership(5, 2) {
@@ -239,7 +239,7 @@ func strayEpoch(c *algosim.Cluster) string {
 	}
 
 	c.Start(4)
-	return c.AgreedAfter(100 * T)
+	return c.DisagreementAfter(100 * T)
 }
 
 // A process that rejects a Coordinator and follows no newer leader sends Answer with its epoch.
@@ -271,15 +271,15 @@ func TestLeaderBumpsAreLimited(t *testing.T) {
 			return fmt.Sprintf("%d epochs were taken in %d intervals", taken, intervals)
 		}
 		c.Reconfigure(algo.NewView(3, members(2)...), 1, 2)
-		return c.AgreedAfter(3 * Defaults(timing).AnnounceInterval)
+		return c.DisagreementAfter(3 * Defaults(timing).AnnounceInterval)
 	})
 }
 
 // The views of n3 and n4 differ, both lead, and messages are duplicated: replies to
 // replies filled the memory.
 func TestSeed37317(t *testing.T) {
-	if c := walk.Take(algosim.Seeded(37317), false); c.Broken != "" {
-		t.Error(c.Broken)
+	if c := walk.Run(algosim.Seeded(37317), false); c.Violation != "" {
+		t.Error(c.Violation)
 	}
 }
 
@@ -287,12 +287,12 @@ func TestSeed37317(t *testing.T) {
 func TestLeaderBumpsItsEpoch(t *testing.T) {
 	const bumped = "save 10; monitor; "
 	const toAll = "n1 n2 <- coordinator epoch=10 leader=n3"
-	lower := func() *algosim.Solo { return leading(t, 3, viewOf(3)) }
-	expect(t, "an Answer", lower().Hears(1, Answer{9}), bumped+toAll+"; announce n3 in 10")
-	expect(t, "an Election, which is answered first", lower().Hears(1, Election{9}), bumped+"n1 <- answer epoch=9; "+toAll+"; announce n3 in 10")
-	expect(t, "a Coordinator for a lower process", lower().Hears(1, Coordinator{Epoch: 9, Leader: n(2)}), bumped+toAll+"; announce n3 in 10")
-	expect(t, "a Coordinator for a non-member", lower().Hears(1, Coordinator{Epoch: 9, Leader: n(9)}), bumped+toAll+"; announce n3 in 10")
-	expect(t, "an older epoch", lower().Hears(1, Answer{6}), "")
+	lower := func() *algosim.Single { return leading(t, 3, viewOf(3)) }
+	expect(t, "an Answer", lower().Receive(1, Answer{9}), bumped+toAll+"; announce n3 in 10")
+	expect(t, "an Election, which is answered first", lower().Receive(1, Election{9}), bumped+"n1 <- answer epoch=9; "+toAll+"; announce n3 in 10")
+	expect(t, "a Coordinator for a lower process", lower().Receive(1, Coordinator{Epoch: 9, Leader: n(2)}), bumped+toAll+"; announce n3 in 10")
+	expect(t, "a Coordinator for a non-member", lower().Receive(1, Coordinator{Epoch: 9, Leader: n(9)}), bumped+toAll+"; announce n3 in 10")
+	expect(t, "an older epoch", lower().Receive(1, Answer{6}), "")
 }
 
 // "A Coordinator naming someone below me is not followed." Without this rule, the highest
@@ -302,7 +302,7 @@ func TestLowerProcessIsNotFollowed(t *testing.T) {
 		c.StartAll()
 		c.Run(3 * T)
 		c.Suspect(3, 1, 2) // falsely; n2 leads, and repeats its Coordinator
-		return c.AgreedAfter(100 * T)
+		return c.DisagreementAfter(100 * T)
 	})
 }
 
@@ -338,9 +338,9 @@ func TestSuspectedProcessIsNotFollowed(t *testing.T) {
 		c.Suspect(3, 1)                                      // n1 sends Election to n2,
 		c.Deliver(2, 1, Coordinator{Epoch: 1, Leader: n(3)}) // which has not noticed,
 		c.Crash(2)                                           // and crashes
-		c.Detect = T / 10
+		c.DetectionTime = T / 10
 		c.Report(2)
-		return c.AgreedAfter(100 * T)
+		return c.DisagreementAfter(100 * T)
 	})
 }
 
@@ -348,16 +348,16 @@ func TestSuspectedProcessIsNotFollowed(t *testing.T) {
 func TestCoordinatorIsContested(t *testing.T) {
 	const asks = "answer in 20ms; monitor n3 n4; n3 n4 <- election epoch=9"
 	s := follower(t, 2, 4, viewOf(4))
-	expect(t, "a lower process", s.Hears(1, Coordinator{Epoch: 9, Leader: n(1)}), "save 9; "+asks)
-	expect(t, "a lower process, during the election", s.Hears(1, Coordinator{Epoch: 10, Leader: n(1)}), "save 10")
+	expect(t, "a lower process", s.Receive(1, Coordinator{Epoch: 9, Leader: n(1)}), "save 9; "+asks)
+	expect(t, "a lower process, during the election", s.Receive(1, Coordinator{Epoch: 10, Leader: n(1)}), "save 10")
 
 	s = follower(t, 2, 4, viewOf(4))
-	expect(t, "this process", s.Hears(1, Coordinator{Epoch: 9, Leader: n(2)}), "save 9; "+asks)
+	expect(t, "this process", s.Receive(1, Coordinator{Epoch: 9, Leader: n(2)}), "save 9; "+asks)
 
 	all := members(2)
 	all[0].Priority = 1 // n1 is above n2, and has the lower ID
 	s = leading(t, 1, algo.NewView(1, all...))
-	expect(t, "a lower process in the same epoch, with a higher ID", s.Hears(2, Coordinator{Epoch: 7, Leader: n(2)}),
+	expect(t, "a lower process in the same epoch, with a higher ID", s.Receive(2, Coordinator{Epoch: 7, Leader: n(2)}),
 		"save 8; monitor; n2 <- coordinator epoch=8 leader=n1; announce n1 in 8")
 }
 
@@ -367,7 +367,7 @@ func TestLeaderRepeatsCoordinator(t *testing.T) {
 	checkRun(t, 4, func(c *algosim.Cluster) string {
 		c.StartAll()
 		c.Run(3 * T)
-		c.Lose(func(from, to int, _ algo.Message) bool { return (from <= 2) != (to <= 2) })
+		c.DropIf(func(from, to int, _ algo.Message) bool { return (from <= 2) != (to <= 2) })
 		c.Suspect(4, 1, 2) // by silence
 		c.Run(10 * T)
 		c.Suspect(3, 2, 1)
@@ -375,14 +375,14 @@ func TestLeaderRepeatsCoordinator(t *testing.T) {
 		if got := c.Leaders(); got != 2 {
 			return fmt.Sprintf("%d leaders under a partition, want one on each side", got)
 		}
-		c.Lose(func(_, _ int, _ algo.Message) bool { return false })
-		return c.AgreedAfter(20 * T)
+		c.DropIf(func(_, _ int, _ algo.Message) bool { return false })
+		return c.DisagreementAfter(20 * T)
 	})
 }
 
 func TestRepeatGoesToAllAndIsNotCounted(t *testing.T) {
 	s := leading(t, 2, viewOf(3))
-	expect(t, "its timer ends", s.Expires("announce"),
+	expect(t, "its timer ends", s.Expire("announce"),
 		"announce in 100ms; n1 n3 <- coordinator epoch=7 leader=n2 again")
 }
 
@@ -398,8 +398,8 @@ func TestMessageOfMuchLaterEpoch(t *testing.T) {
 			for to := 2; to <= size; to++ {
 				c := agreedCluster(t, Defaults(timing), size)
 				c.Deliver(1, to, m)
-				if why := c.AgreedAfter(5 * Defaults(timing).AnnounceInterval); why != "" {
-					t.Errorf("n%d hears %v from n1: %s\n%s", to, m, why, c.Story())
+				if why := c.DisagreementAfter(5 * Defaults(timing).AnnounceInterval); why != "" {
+					t.Errorf("n%d hears %v from n1: %s\n%s", to, m, why, c.Transcript())
 				}
 			}
 		}
@@ -411,7 +411,7 @@ func TestUnresponsiveHighestIsReported(t *testing.T) {
 	s := alone(1, viewOf(4), Defaults(timing))
 	s.Start(6)
 	for _, from := range []int{2, 4, 3} {
-		s.Hears(from, Answer{6})
+		s.Receive(from, Answer{6})
 	}
 	notes := s.Machine.Step(driver.Event{Kind: driver.EventExpire, Timer: timerCoordinator}).Notes
 	if len(notes) != 1 || notes[0].Missed != n(4) || fmt.Sprintf(notes[0].Format, "n4", notes[0].Args[1]) != "misses n4, which answered but did not become leader" {

@@ -19,4 +19,4 @@ var walk = algosim.Walk{
 }
 
 // See [algosim.Walk] for the faults.
-func TestRandomWalks(t *testing.T) { walk.Want(t, testkit.Rounds(1000, 20_000)) }
+func TestRandomWalks(t *testing.T) { walk.Check(t, testkit.Rounds(1000, 20_000)) }

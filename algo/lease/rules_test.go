@@ -17,8 +17,8 @@ import (
 func three() algo.View { return viewOf(0, 1, algosim.ID(1), algosim.ID(2), algosim.ID(3)) }
 
 // member returns n1, whose Lead callback takes time to return if drain is not zero.
-func member(t *testing.T, drain time.Duration) *algosim.Solo {
-	return algosim.Alone(puppets(t, drain), 1, three())
+func member(t *testing.T, drain time.Duration) *algosim.Single {
+	return algosim.NewSingle(puppets(t, drain), 1, three())
 }
 
 func ask(ballot algo.Epoch, round uint64) lease.Ask {
@@ -36,13 +36,13 @@ func yes(ballot algo.Epoch, round uint64) lease.Reply {
 }
 
 // leading returns n1, which leads with ballot 1 and the lease of its first request, and has sent a second.
-func leading(t *testing.T, drain time.Duration) *algosim.Solo {
+func leading(t *testing.T, drain time.Duration) *algosim.Single {
 	t.Helper()
 	n := member(t, drain)
 	n.Start(0)
-	n.Hears(3, point{algosim.ID(1)})
-	n.Hears(2, yes(0, 0))
-	if effects := n.Hears(2, yes(1, 1)); !strings.Contains(effects, "announce n1 in 1") {
+	n.Receive(3, point{algosim.ID(1)})
+	n.Receive(2, yes(0, 0))
+	if effects := n.Receive(2, yes(1, 1)); !strings.Contains(effects, "announce n1 in 1") {
 		t.Fatalf("n1 does not lead: %s", effects)
 	}
 	return n
@@ -62,11 +62,11 @@ func wants(t *testing.T, what, effects, want string, not ...string) {
 }
 
 // callbackReturns reports to a node that its Lead callback has returned.
-func callbackReturns(n *algosim.Solo) string {
-	return algosim.Line(n.Machine.Step(driver.Event{Kind: driver.EventReturned}))
+func callbackReturns(n *algosim.Single) string {
+	return algosim.FormatEffects(n.Machine.Step(driver.Event{Kind: driver.EventReturned}))
 }
 
-func backed(n *algosim.Solo) bool { return n.Machine.Algorithm().(algo.Lessee).Backed() }
+func backed(n *algosim.Single) bool { return n.Machine.Algorithm().(algo.Lessee).Backed() }
 
 const (
 	denies = "lease/reply ballot=2"
@@ -76,38 +76,38 @@ const (
 func TestNomineeTakesNoBallotBeforeMajorityIsFree(t *testing.T) {
 	n := member(t, 0)
 	n.Start(0)
-	wants(t, "nominated", n.Hears(3, point{algosim.ID(1)}), "n2 n3 <- lease/ask", "save", "ballot=")
-	wants(t, "denied", n.Hears(3, lease.Reply{Max: 7}), "", "save")
-	wants(t, "free", n.Hears(2, yes(0, 0)), "save 8 for n1", "announce")
+	wants(t, "nominated", n.Receive(3, point{algosim.ID(1)}), "n2 n3 <- lease/ask", "save", "ballot=")
+	wants(t, "denied", n.Receive(3, lease.Reply{Max: 7}), "", "save")
+	wants(t, "free", n.Receive(2, yes(0, 0)), "save 8 for n1", "announce")
 }
 
 func TestVoterGrantsToOneNominee(t *testing.T) {
 	n := member(t, 0)
 	n.Start(0)
-	wants(t, "first", n.Hears(2, ask(1, 1)), "save 1 for n2", "announce")
-	wants(t, "renewed", n.Hears(2, ask(1, 2)), "lease/promise in 1.1s; n2 <- lease/reply ballot=1 round=2 yes=true")
-	wants(t, "another", n.Hears(3, ask(2, 1)), denies, grants, "save")
-	wants(t, "another, in the same ballot", n.Hears(3, ask(1, 1)), "ballot=1", grants)
-	wants(t, "an old release", n.Hears(2, lease.Release{}), "", "lease/reply")
-	wants(t, "its end", n.Expires("lease/promise"), "n3 <- lease/reply yes=true max=1")
-	wants(t, "late, in the same ballot", n.Hears(3, ask(1, 1)), "ballot=1", grants)
-	wants(t, "another, then", n.Hears(3, ask(2, 1)), "save 2 for n3")
+	wants(t, "first", n.Receive(2, ask(1, 1)), "save 1 for n2", "announce")
+	wants(t, "renewed", n.Receive(2, ask(1, 2)), "lease/promise in 1.1s; n2 <- lease/reply ballot=1 round=2 yes=true")
+	wants(t, "another", n.Receive(3, ask(2, 1)), denies, grants, "save")
+	wants(t, "another, in the same ballot", n.Receive(3, ask(1, 1)), "ballot=1", grants)
+	wants(t, "an old release", n.Receive(2, lease.Release{}), "", "lease/reply")
+	wants(t, "its end", n.Expire("lease/promise"), "n3 <- lease/reply yes=true max=1")
+	wants(t, "late, in the same ballot", n.Receive(3, ask(1, 1)), "ballot=1", grants)
+	wants(t, "another, then", n.Receive(3, ask(2, 1)), "save 2 for n3")
 }
 
 // A voter that hears that a majority has granted to another since need not wait: the first no longer leads.
 func TestGrantEndsWhenAnotherLeads(t *testing.T) {
 	n := member(t, 0)
 	n.Start(0)
-	n.Hears(2, ask(1, 1))
-	wants(t, "a request of another", n.Clone().Hears(3, ask(2, 1)), denies, grants)
-	wants(t, "another leads", n.Hears(3, holds(2, 2)), "ballot=2 round=2 yes=true")
-	wants(t, "the first, then", n.Hears(2, holds(1, 2)), "ballot=1", grants)
+	n.Receive(2, ask(1, 1))
+	wants(t, "a request of another", n.Clone().Receive(3, ask(2, 1)), denies, grants)
+	wants(t, "another leads", n.Receive(3, holds(2, 2)), "ballot=2 round=2 yes=true")
+	wants(t, "the first, then", n.Receive(2, holds(1, 2)), "ballot=1", grants)
 }
 
 // With TrustEvidence, the end of a process ends the grant for it.
 func TestGrantToDeadProcess(t *testing.T) {
-	died := func(n *algosim.Solo, peer int) string {
-		return algosim.Line(n.Machine.Step(driver.Event{Kind: driver.EventDied, Peer: algosim.ID(peer)}))
+	died := func(n *algosim.Single, peer int) string {
+		return algosim.FormatEffects(n.Machine.Step(driver.Event{Kind: driver.EventDied, Peer: algosim.ID(peer)}))
 	}
 	o := options
 	o.TrustEvidence, o.TrustedNetwork = true, true
@@ -116,21 +116,21 @@ func TestGrantToDeadProcess(t *testing.T) {
 		if trusts {
 			spec = puppetsWith(t, o, 0)
 		}
-		n := algosim.Alone(spec, 1, three())
+		n := algosim.NewSingle(spec, 1, three())
 		n.Start(0)
-		n.Hears(2, holds(1, 1))
-		wants(t, "a request of another", n.Hears(3, ask(2, 1)), denies, grants)
+		n.Receive(2, holds(1, 1))
+		wants(t, "a request of another", n.Receive(3, ask(2, 1)), denies, grants)
 		died(n, 3)
-		wants(t, "the other has died", n.Clone().Hears(3, ask(2, 1)), denies, grants)
-		again := algosim.Alone(spec, 1, three())
+		wants(t, "the other has died", n.Clone().Receive(3, ask(2, 1)), denies, grants)
+		again := algosim.NewSingle(spec, 1, three())
 		again.StartFrom(algo.Stable{Epoch: 3, Vote: algosim.ID(1), Extra: n.Machine.Stable().Extra})
 		if did := died(n, 2); !trusts {
 			wants(t, "it has died", did, "", "lease/reply", "announce")
-			wants(t, "its own earlier incarnation", again.Hears(3, ask(4, 1)), "ballot=4", grants)
+			wants(t, "its own earlier incarnation", again.Receive(3, ask(4, 1)), "ballot=4", grants)
 		} else {
 			wants(t, "it has died", did, "n3 <- lease/reply yes=true")
 			wants(t, "it has died", did, "announce nobody in 1")
-			wants(t, "its own earlier incarnation", again.Hears(3, ask(4, 1)), grants)
+			wants(t, "its own earlier incarnation", again.Receive(3, ask(4, 1)), grants)
 		}
 	}
 }
@@ -140,7 +140,7 @@ func TestVoterDeniesOtherDuration(t *testing.T) {
 	n.Start(0)
 	m := ask(1, 1)
 	m.For *= 2
-	wants(t, "longer", n.Hears(2, m), "ballot=1", grants)
+	wants(t, "longer", n.Receive(2, m), "ballot=1", grants)
 }
 
 // Members count grants by the views of leaders, not by older ones.
@@ -150,71 +150,71 @@ func TestVoterDeniesRequestWithOlderConfig(t *testing.T) {
 	n.Start(0)
 	m := ask(5, 1)
 	m.View.Epoch = 2
-	wants(t, "older", n.Hears(2, m), "ballot=5", grants)
+	wants(t, "older", n.Receive(2, m), "ballot=5", grants)
 	m.View.Epoch = 3
-	wants(t, "the same", n.Hears(2, m), "save 5 for n2")
+	wants(t, "the same", n.Receive(2, m), "save 5 for n2")
 }
 
 // The leader that created the view, or a later one, was elected in that epoch.
 func TestEpochOfViewHasEnded(t *testing.T) {
 	n := member(t, 0)
 	n.Start(0)
-	wants(t, "a view of epoch 4", n.Gets(three().In(4)), "save 4 \"")
+	wants(t, "a view of epoch 4", n.Reconfigure(three().In(4)), "save 4 \"")
 	m := ask(4, 1)
 	m.View = three().In(4).Stamp()
-	wants(t, "in its epoch", n.Hears(2, m), "ballot=4", grants)
+	wants(t, "in its epoch", n.Receive(2, m), "ballot=4", grants)
 	m.Holds = true
-	wants(t, "its leader", n.Hears(2, m), "save 4 for n2", "yes=false")
+	wants(t, "its leader", n.Receive(2, m), "save 4 for n2", "yes=false")
 }
 
 func TestRestartedVoterHonorsEarlierGrant(t *testing.T) {
 	n := member(t, 0)
 	n.Start(0)
-	n.Hears(2, ask(1, 1))
+	n.Receive(2, ask(1, 1))
 	again := member(t, 0)
 	did := again.StartFrom(n.Machine.Stable())
 	wants(t, "restart", did, "lease/promise in 1.1s")
-	wants(t, "the leader continues", again.Clone().Hears(2, holds(1, 2)), grants)
-	wants(t, "another", again.Clone().Hears(3, ask(2, 1)), denies, grants)
-	again.Hears(3, point{algosim.ID(1)})
-	wants(t, "itself", again.Hears(3, yes(0, 0)), "", "save")
-	wants(t, "itself, then", again.Expires("lease/promise"), "save 2 for n1")
+	wants(t, "the leader continues", again.Clone().Receive(2, holds(1, 2)), grants)
+	wants(t, "another", again.Clone().Receive(3, ask(2, 1)), denies, grants)
+	again.Receive(3, point{algosim.ID(1)})
+	wants(t, "itself", again.Receive(3, yes(0, 0)), "", "save")
+	wants(t, "itself, then", again.Expire("lease/promise"), "save 2 for n1")
 }
 
 // A leader that stopped gracefully has given up its ballot, and need not wait when it returns.
 func TestStoppedLeaderHasGrantedNothing(t *testing.T) {
 	n := leading(t, time.Second)
-	n.Hears(3, point{algosim.ID(2)})
-	n.Hears(2, lease.Ask{Heard: true, For: options.Duration})
-	again := func() *algosim.Solo {
+	n.Receive(3, point{algosim.ID(2)})
+	n.Receive(2, lease.Ask{Heard: true, For: options.Duration})
+	again := func() *algosim.Single {
 		m := member(t, 0)
 		m.StartFrom(n.Machine.Stable())
 		return m
 	}
-	wants(t, "killed while its callback runs", again().Hears(2, ask(2, 1)), denies, grants)
+	wants(t, "killed while its callback runs", again().Receive(2, ask(2, 1)), denies, grants)
 	callbackReturns(n)
-	wants(t, "stopped after it", again().Hears(2, ask(2, 1)), grants)
-	n.Hears(2, ask(2, 1))
-	wants(t, "killed after a grant to another", again().Hears(3, ask(3, 1)), "lease/reply ballot=3", grants)
+	wants(t, "stopped after it", again().Receive(2, ask(2, 1)), grants)
+	n.Receive(2, ask(2, 1))
+	wants(t, "killed after a grant to another", again().Receive(3, ask(3, 1)), "lease/reply ballot=3", grants)
 }
 
 // A grant to another remains active when an earlier callback returns late.
 func TestLateCallbackEndsNoGrant(t *testing.T) {
 	n := leading(t, time.Second)
-	wants(t, "its lease expires", n.Expires("lease/1"), "announce nobody in 1", "release")
-	n.Hears(3, point{algosim.ID(2)})
-	wants(t, "another", n.Hears(2, ask(2, 1)), grants)
+	wants(t, "its lease expires", n.Expire("lease/1"), "announce nobody in 1", "release")
+	n.Receive(3, point{algosim.ID(2)})
+	wants(t, "another", n.Receive(2, ask(2, 1)), grants)
 	wants(t, "the callback returns", callbackReturns(n), "lease/release")
 	again := member(t, 0)
 	again.StartFrom(n.Machine.Stable())
-	wants(t, "killed then", again.Hears(3, ask(3, 1)), "lease/reply ballot=3", grants)
+	wants(t, "killed then", again.Receive(3, ask(3, 1)), "lease/reply ballot=3", grants)
 }
 
 // A member that returns with a shorter duration has granted the longer one.
 func TestLongerGrantOutlastsShorterConfiguration(t *testing.T) {
 	n := member(t, 0)
 	n.Start(0)
-	n.Hears(2, ask(1, 1))
+	n.Receive(2, ask(1, 1))
 	saved := n.Machine.Stable()
 	for _, extra := range []string{"9000000000", "9000000000 1 00000000-0000-4000-8000-000000000002 "} { // also in the format of earlier versions
 		saved.Extra = strings.Replace(saved.Extra, "1100000000", extra, 1)
@@ -226,37 +226,37 @@ func TestLongerGrantOutlastsShorterConfiguration(t *testing.T) {
 func TestLeaseDurationCountsFromRequest(t *testing.T) {
 	n := member(t, 0)
 	n.Start(0)
-	n.Hears(3, point{algosim.ID(1)})
-	wants(t, "the request", n.Hears(2, yes(0, 0)), "lease/1 in 899.999ms")
-	wants(t, "the reply", n.Hears(2, yes(1, 1)), "announce n1 in 1", "lease/1 in")
-	wants(t, "the end", n.Expires("lease/1"), "announce nobody in 1", "release")
+	n.Receive(3, point{algosim.ID(1)})
+	wants(t, "the request", n.Receive(2, yes(0, 0)), "lease/1 in 899.999ms")
+	wants(t, "the reply", n.Receive(2, yes(1, 1)), "announce n1 in 1", "lease/1 in")
+	wants(t, "the end", n.Expire("lease/1"), "announce nobody in 1", "release")
 }
 
 // A grant is for its request and earlier ones, not for later ones.
 func TestReplyCountsForItsRequestAndEarlierOnes(t *testing.T) {
 	n := leading(t, 0) // with its first request
-	n.Expires("lease/renew")
-	wants(t, "a reply to the first", n.Hears(3, yes(1, 1)), "", "stop lease/1")
-	wants(t, "a reply to the third", n.Hears(3, yes(1, 3)), "stop lease/2; stop lease/1")
-	wants(t, "the end of the second", n.Expires("lease/2"), "", "announce")
-	wants(t, "the end of the third", n.Expires("lease/3"), "announce nobody in 1")
+	n.Expire("lease/renew")
+	wants(t, "a reply to the first", n.Receive(3, yes(1, 1)), "", "stop lease/1")
+	wants(t, "a reply to the third", n.Receive(3, yes(1, 3)), "stop lease/2; stop lease/1")
+	wants(t, "the end of the second", n.Expire("lease/2"), "", "announce")
+	wants(t, "the end of the third", n.Expire("lease/3"), "announce nobody in 1")
 }
 
 func TestLeaderGrantsNothing(t *testing.T) {
 	n := leading(t, 0)
-	n.Hears(3, point{algosim.ID(3)}) // its own nominee, too
-	wants(t, "a request", n.Hears(3, ask(2, 1)), denies, grants)
+	n.Receive(3, point{algosim.ID(3)}) // its own nominee, too
+	wants(t, "a request", n.Receive(3, ask(2, 1)), denies, grants)
 }
 
 // The callback ends first, then the lease, then the grants.
 func TestReleaseWaitsForCallback(t *testing.T) {
 	n := leading(t, time.Second)
 	preVote := lease.Ask{Heard: true, For: options.Duration}
-	wants(t, "not its nominee", n.Hears(2, preVote), "n2 <- lease/reply", "announce")
-	n.Hears(3, point{algosim.ID(2)})
-	wants(t, "its nominee, without a majority", n.Hears(2, ask(0, 0)), "n2 <- lease/reply", "announce")
-	wants(t, "its nominee", n.Hears(2, preVote), "announce nobody in 1", "release")
-	wants(t, "it still renews", n.Expires("lease/renew"), "lease/ask ballot=1", "holds", "release")
+	wants(t, "not its nominee", n.Receive(2, preVote), "n2 <- lease/reply", "announce")
+	n.Receive(3, point{algosim.ID(2)})
+	wants(t, "its nominee, without a majority", n.Receive(2, ask(0, 0)), "n2 <- lease/reply", "announce")
+	wants(t, "its nominee", n.Receive(2, preVote), "announce nobody in 1", "release")
+	wants(t, "it still renews", n.Expire("lease/renew"), "lease/ask ballot=1", "holds", "release")
 	wants(t, "the callback returns", callbackReturns(n), "n2 n3 <- lease/release ballot=1; n2 <- lease/reply yes=true")
 	wants(t, "once", callbackReturns(n), "", "release")
 }
@@ -286,13 +286,13 @@ func TestWithdrawnMemberTakesNoPart(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	n := algosim.Alone(spec, 1, three())
+	n := algosim.NewSingle(spec, 1, three())
 	n.Start(0)
 	all := func(want ...string) {
 		t.Helper()
-		n.Hears(3, point{})
-		n.Suspects(3)
-		n.Trusts(3)
+		n.Receive(3, point{})
+		n.Suspect(3)
+		n.Trust(3)
 		if !slices.Equal(events, want) {
 			t.Errorf("the events are %q, want %q", events, want)
 		}
@@ -300,14 +300,14 @@ func TestWithdrawnMemberTakesNoPart(t *testing.T) {
 	}
 	known := []string{"hears n3", "suspects n3", "trusts n3"}
 	all(known...)
-	wants(t, "the message is relayed", n.Hears(2, lease.Aside{ID: algosim.ID(3), Said: 1}), "n3 <- lease/aside")
+	wants(t, "the message is relayed", n.Receive(2, lease.Aside{ID: algosim.ID(3), Said: 1}), "n3 <- lease/aside")
 	all("2 members, a quorum of 2")
-	n.Hears(2, lease.Aside{ID: algosim.ID(3), Said: 1})
+	n.Receive(2, lease.Aside{ID: algosim.ID(3), Said: 1})
 	all()
-	n.Hears(3, lease.Aside{ID: algosim.ID(3), Said: 2, Off: true})
+	n.Receive(3, lease.Aside{ID: algosim.ID(3), Said: 2, Off: true})
 	all(append([]string{"3 members, a quorum of 2"}, known...)...)
-	n.Hears(3, lease.Aside{ID: algosim.ID(3), Said: 3})
-	n.Expires("lease/back/" + algo.Timer(algosim.ID(3).String()))
+	n.Receive(3, lease.Aside{ID: algosim.ID(3), Said: 3})
+	n.Expire("lease/back/" + algo.Timer(algosim.ID(3).String()))
 	all(append([]string{"2 members, a quorum of 2", "3 members, a quorum of 2"}, known...)...)
 }
 
@@ -321,17 +321,17 @@ func TestDeadMembersWithdrawalIsRelayedOnce(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	n := algosim.Alone(spec, 1, algosim.View(4))
+	n := algosim.NewSingle(spec, 1, algosim.View(4))
 	n.Start(0)
 	message := lease.Aside{ID: algosim.ID(3), Said: 1}
-	wants(t, "the first copy", n.Hears(2, message), "n4 <- lease/aside", "set lease/back")
+	wants(t, "the first copy", n.Receive(2, message), "n4 <- lease/aside", "set lease/back")
 	n.Machine.Step(driver.Event{Kind: driver.EventDied, Peer: algosim.ID(3)})
 	want := []string{"3 members, a quorum of 2", "4 members, a quorum of 3"}
-	if copied := n.Hears(4, message); copied != "" || !slices.Equal(events, want) {
+	if copied := n.Receive(4, message); copied != "" || !slices.Equal(events, want) {
 		t.Errorf("a copy after its death: %q, the algorithm gets %q, want %q", copied, events, want)
 	}
-	n.Expires("lease/back/" + algo.Timer(algosim.ID(3).String()))
-	wants(t, "its next process", n.Hears(3, message), "n2 n4 <- lease/aside")
+	n.Expire("lease/back/" + algo.Timer(algosim.ID(3).String()))
+	wants(t, "its next process", n.Receive(3, message), "n2 n4 <- lease/aside")
 }
 
 // The Aside that n1 sent before its restart is still relayed, and would exclude n1 for as long as the others remember it.
@@ -341,11 +341,11 @@ func TestRestartedMemberCorrectsItsWithdrawal(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	n := algosim.Alone(spec, 1, three())
+	n := algosim.NewSingle(spec, 1, three())
 	n.Start(0)
-	correction := n.Hears(2, lease.Aside{ID: algosim.ID(1), Said: 5})
+	correction := n.Receive(2, lease.Aside{ID: algosim.ID(1), Said: 5})
 	wants(t, "its earlier message", correction, "n2 n3 <- lease/aside id=n1 said=6 off=true again")
-	if again := n.Hears(3, lease.Aside{ID: algosim.ID(1), Said: 6, Off: true}); again != "" {
+	if again := n.Receive(3, lease.Aside{ID: algosim.ID(1), Said: 6, Off: true}); again != "" {
 		t.Errorf("its own correction, relayed: %s", again)
 	}
 }
@@ -379,71 +379,71 @@ func TestLeaderWithoutPreemptStays(t *testing.T) {
 	o := options
 	o.Preempt = false
 	spec := puppetsWith(t, o, 0)
-	n := algosim.Alone(spec, 1, three())
+	n := algosim.NewSingle(spec, 1, three())
 	n.Start(0)
-	n.Hears(3, point{algosim.ID(1)})
-	n.Hears(2, yes(0, 0))
-	wants(t, "it leads", n.Hears(2, yes(1, 1)), "announce n1 in 1")
-	n.Hears(3, point{algosim.ID(2)})
-	wants(t, "a pre-vote of its nominee", n.Hears(2, lease.Ask{Heard: true, For: options.Duration}), "n2 <- lease/reply", "announce")
+	n.Receive(3, point{algosim.ID(1)})
+	n.Receive(2, yes(0, 0))
+	wants(t, "it leads", n.Receive(2, yes(1, 1)), "announce n1 in 1")
+	n.Receive(3, point{algosim.ID(2)})
+	wants(t, "a pre-vote of its nominee", n.Receive(2, lease.Ask{Heard: true, For: options.Duration}), "n2 <- lease/reply", "announce")
 	if spec.Claims.HighestLeads {
 		t.Error("it claims that the highest leads")
 	}
 
-	n = algosim.Alone(spec, 1, three())
+	n = algosim.NewSingle(spec, 1, three())
 	n.Start(0)
-	n.Hears(2, holds(1, 1))
-	wants(t, "nominated while another leads", n.Hears(3, point{algosim.ID(1)}), "", "lease/ask")
-	wants(t, "no leader", n.Clone().Expires("lease/follow"), "n2 n3 <- lease/ask")
-	wants(t, "the leader has handed over", n.Clone().Hears(2, lease.Release{Ballot: 1}), "n2 n3 <- lease/ask")
-	wants(t, "the leader is suspected", n.Suspects(2), "n2 n3 <- lease/ask")
+	n.Receive(2, holds(1, 1))
+	wants(t, "nominated while another leads", n.Receive(3, point{algosim.ID(1)}), "", "lease/ask")
+	wants(t, "no leader", n.Clone().Expire("lease/follow"), "n2 n3 <- lease/ask")
+	wants(t, "the leader has handed over", n.Clone().Receive(2, lease.Release{Ballot: 1}), "n2 n3 <- lease/ask")
+	wants(t, "the leader is suspected", n.Suspect(2), "n2 n3 <- lease/ask")
 }
 
 // The lease expires, and nothing is released before the callback has returned.
 func TestCallbackThatDoesNotReturn(t *testing.T) {
 	n := leading(t, time.Second)
-	n.Hears(3, point{algosim.ID(2)})
-	n.Hears(2, lease.Ask{Heard: true, For: options.Duration})
-	wants(t, "time is over", n.Expires("lease/drain"), "stop lease/renew", "release")
-	wants(t, "the lease expires", n.Expires("lease/1"), "", "release")
-	n.Hears(3, point{algosim.ID(1)})
-	n.Hears(2, yes(0, 0))
-	wants(t, "a ballot without success", n.Hears(3, point{algosim.ID(2)}), "", "release")
+	n.Receive(3, point{algosim.ID(2)})
+	n.Receive(2, lease.Ask{Heard: true, For: options.Duration})
+	wants(t, "time is over", n.Expire("lease/drain"), "stop lease/renew", "release")
+	wants(t, "the lease expires", n.Expire("lease/1"), "", "release")
+	n.Receive(3, point{algosim.ID(1)})
+	n.Receive(2, yes(0, 0))
+	wants(t, "a ballot without success", n.Receive(3, point{algosim.ID(2)}), "", "release")
 	wants(t, "the callback returns", callbackReturns(n), "n2 n3 <- lease/release ballot=2")
 }
 
 // A member with a higher ballot cannot follow a lower one. The leader takes a higher ballot without a gap.
 func TestLeaderRaisesBallotAboveMinority(t *testing.T) {
 	n := leading(t, 0)
-	wants(t, "a higher ballot", n.Hears(3, lease.Reply{Ballot: 1, Max: 6}), "lease/ask ballot=7 round=3", "announce", "holds")
-	wants(t, "a grant for it", n.Clone().Hears(2, yes(7, 3)), "announce n1 in 7", "nobody")
-	wants(t, "a reply to an earlier request", n.Hears(2, yes(1, 2)), "", "announce")
-	wants(t, "the lease ends first", n.Hears(2, yes(7, 2)), "", "announce n1")
-	wants(t, "its end", n.Expires("lease/1"), "announce nobody in 1")
+	wants(t, "a higher ballot", n.Receive(3, lease.Reply{Ballot: 1, Max: 6}), "lease/ask ballot=7 round=3", "announce", "holds")
+	wants(t, "a grant for it", n.Clone().Receive(2, yes(7, 3)), "announce n1 in 7", "nobody")
+	wants(t, "a reply to an earlier request", n.Receive(2, yes(1, 2)), "", "announce")
+	wants(t, "the lease ends first", n.Receive(2, yes(7, 2)), "", "announce n1")
+	wants(t, "its end", n.Expire("lease/1"), "announce nobody in 1")
 }
 
 func TestLeaderDeniedByMajorityStops(t *testing.T) {
 	n := leading(t, 0)
-	n.Hears(3, lease.Reply{Ballot: 1, Max: 6})
-	n.Hears(3, lease.Reply{Ballot: 7, Max: 9})
-	n.Hears(2, lease.Reply{Ballot: 10, Max: 9})
-	wants(t, "denied by all", n.Hears(2, lease.Reply{Ballot: 10, Max: 11}), "announce nobody in 1")
+	n.Receive(3, lease.Reply{Ballot: 1, Max: 6})
+	n.Receive(3, lease.Reply{Ballot: 7, Max: 9})
+	n.Receive(2, lease.Reply{Ballot: 10, Max: 9})
+	wants(t, "denied by all", n.Receive(2, lease.Reply{Ballot: 10, Max: 11}), "announce nobody in 1")
 }
 
 // After a leader has changed the members, it does not change them again until a majority of the new ones has granted its lease.
 func TestReconfigWaitsForGrantsOfNewMembers(t *testing.T) {
 	n := leading(t, 0)
-	if n.Hears(3, yes(1, 1)); backed(n) {
+	if n.Receive(3, yes(1, 1)); backed(n) {
 		t.Error("grants from before its leadership are enough")
 	}
-	if n.Hears(2, yes(1, 2)); !backed(n) {
+	if n.Receive(2, yes(1, 2)); !backed(n) {
 		t.Error("it may not change the members")
 	}
-	wants(t, "a fourth", n.Gets(viewOf(1, 1, algosim.ID(1), algosim.ID(2), algosim.ID(3), algosim.ID(4))), "lease/ask ballot=1 round=3", "announce")
-	if n.Hears(2, yes(1, 3)); backed(n) {
+	wants(t, "a fourth", n.Reconfigure(viewOf(1, 1, algosim.ID(1), algosim.ID(2), algosim.ID(3), algosim.ID(4))), "lease/ask ballot=1 round=3", "announce")
+	if n.Receive(2, yes(1, 3)); backed(n) {
 		t.Error("two of four are enough")
 	}
-	if n.Hears(4, yes(1, 3)); !backed(n) {
+	if n.Receive(4, yes(1, 3)); !backed(n) {
 		t.Error("three of four are not enough")
 	}
 }

@@ -25,7 +25,7 @@ var (
 	members    = algosim.Members
 	viewOf     = algosim.View
 	leadership = algosim.Leadership
-	expect     = algosim.Does
+	expect     = algosim.Expect
 
 	spec = newSpec(Defaults(timing))
 )
@@ -44,7 +44,7 @@ func agreedCluster(t testing.TB, view algo.View) *algosim.Cluster {
 	c := newCluster(view)
 	c.StartAll()
 	c.Run(5 * time.Duration(view.Len()) * T)
-	c.WantAgreed(t)
+	c.RequireAgreement(t)
 	c.Reset()
 	return c
 }
@@ -68,17 +68,17 @@ func witnessing(count int, witnesses ...int) algo.View {
 }
 
 // alone returns node i without its cluster, not started yet.
-func alone(i int, view algo.View) *algosim.Solo { return algosim.Alone(spec, i, view) }
+func alone(i int, view algo.View) *algosim.Single { return algosim.NewSingle(spec, i, view) }
 
 // follower returns node i of a ring of four, which follows n4 in epoch 7 and has
 // saved the next.
-func follower(t *testing.T, i int) *algosim.Solo {
+func follower(t *testing.T, i int) *algosim.Single {
 	t.Helper()
 	s := alone(i, viewOf(4))
 	s.Start(6)
-	s.Hears((i+2)%4+1, token(7, 4, 1))
-	s.Hears((i+2)%4+1, Elected{Epoch: 7, ID: n(4), Hops: 1})
-	s.Expires(timerReserve)
+	s.Receive((i+2)%4+1, token(7, 4, 1))
+	s.Receive((i+2)%4+1, Elected{Epoch: 7, ID: n(4), Hops: 1})
+	s.Expire(timerReserve)
 	if got, want := s.Machine.Leader(), leadership(7, 4); got != want {
 		t.Fatalf("n%d follows %v, want %v", i, got, want)
 	}
@@ -87,13 +87,13 @@ func follower(t *testing.T, i int) *algosim.Solo {
 
 // leading returns n4 of a ring of four, which leads in epoch 7 and has saved the
 // next.
-func leading(t *testing.T) *algosim.Solo {
+func leading(t *testing.T) *algosim.Single {
 	t.Helper()
 	s := alone(4, viewOf(4))
 	s.Start(6)
-	s.Hears(3, token(7, 4, 4))
-	s.Hears(3, Elected{Epoch: 7, ID: n(4), Hops: 4})
-	s.Expires(timerReserve)
+	s.Receive(3, token(7, 4, 4))
+	s.Receive(3, Elected{Epoch: 7, ID: n(4), Hops: 4})
+	s.Expire(timerReserve)
 	if got, want := s.Machine.Leader(), leadership(7, 4); got != want {
 		t.Fatalf("n4 follows %v, want %v", got, want)
 	}

@@ -20,11 +20,11 @@ func cost(t *testing.T, c *algosim.Cluster, N int, begin func()) (counts, time.D
 	began := c.Now
 	begin()
 	c.Run(10 * time.Duration(N) * T)
-	c.WantAgreed(t)
+	c.RequireAgreement(t)
 	if !maps.Equal(c.Sent, c.Delivered) {
 		t.Errorf("N=%d: sent %v, delivered %v", N, c.Sent, c.Delivered)
 	}
-	return c.Sent, c.Last - began
+	return c.Sent, c.LastAnnounced - began
 }
 
 func wantCost(t *testing.T, N int, sent, want counts, took, turnaround time.Duration) {
@@ -143,7 +143,7 @@ func TestColdStartBudget(t *testing.T) {
 			}
 			c.StartAll()
 			c.Run(50 * time.Duration(N) * T)
-			c.WantAgreed(t)
+			c.RequireAgreement(t)
 			sent := algosim.Total(c.Sent)
 			sum += sent
 			worst = max(worst, sent)

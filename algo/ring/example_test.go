@@ -58,7 +58,7 @@ func Example_election() {
 	c := newCluster(viewOf(3))
 	c.StartAll()
 	c.Run(6 * T)
-	fmt.Println(c.Story())
+	fmt.Println(c.Transcript())
 
 	// Output:
 	//   0.0T n1 starts with epoch 0

@@ -61,6 +61,6 @@ func TestLongestElectionTimeout(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	got := algosim.Alone(spec, 1, viewOf(10_000)).Start(0)
+	got := algosim.NewSingle(spec, 1, viewOf(10_000)).Start(0)
 	expect(t, "n1", got, "save 1; election in 720000h0m0s to 1080000h0m0s; monitor n2; n2 <- election epoch=1 eligible=true id=n1 hops=1")
 }

@@ -22,10 +22,10 @@ func checkRun(t *testing.T, size int, run func(c *algosim.Cluster) string) {
 	c.Tracing = true
 	why := run(c)
 	if why == "" {
-		why = c.Broken
+		why = c.Violation
 	}
 	if why != "" {
-		t.Errorf("%s\n%s", why, c.Story())
+		t.Errorf("%s\n%s", why, c.Transcript())
 	}
 }
 
@@ -46,9 +46,9 @@ func TestForwardingProcessWaitsForOutcome(t *testing.T) {
 	checkRun(t, 3, func(c *algosim.Cluster) string {
 		c.StartAll()
 		c.Run(20 * T)
-		c.Lose(func(_, to int, m algo.Message) bool { return to == 2 && m == Elected{Epoch: 2, ID: n(3), Hops: 2} })
+		c.DropIf(func(_, to int, m algo.Message) bool { return to == 2 && m == Elected{Epoch: 2, ID: n(3), Hops: 2} })
 		c.Campaign(3)
-		return c.AgreedAfter(50 * T)
+		return c.DisagreementAfter(50 * T)
 	})
 }
 
@@ -56,9 +56,9 @@ func TestForwardingProcessWaitsForOutcome(t *testing.T) {
 // confused with that of the first, which all processes have seen already.
 func TestEachElectionHasItsEpoch(t *testing.T) {
 	checkRun(t, 3, func(c *algosim.Cluster) string {
-		c.Lose(func(from, _ int, _ algo.Message) bool { return from == 2 && c.Now < 5*T })
+		c.DropIf(func(from, _ int, _ algo.Message) bool { return from == 2 && c.Now < 5*T })
 		c.StartAll()
-		return c.AgreedAfter(100 * T)
+		return c.DisagreementAfter(100 * T)
 	})
 }
 
@@ -73,7 +73,7 @@ func TestNewerEpochClearsParticipation(t *testing.T) {
 		if got := c.Leader(2); got != leadership(2, 3) {
 			return fmt.Sprintf("n2 follows %s in epoch %d, want n3 in epoch 2", name(got.ID), got.Epoch)
 		}
-		return c.Agreed()
+		return c.Disagreement()
 	})
 }
 
@@ -81,10 +81,10 @@ func TestNewerEpochClearsParticipation(t *testing.T) {
 // that has entered another epoch never returns.
 func TestOlderTokenIsNotForwarded(t *testing.T) {
 	s := follower(t, 2)
-	s.Campaigns()
-	expect(t, "of a higher candidate, in an election", s.Hears(1, token(7, 4, 2)), "")
+	s.Campaign()
+	expect(t, "of a higher candidate, in an election", s.Receive(1, token(7, 4, 2)), "")
 	checkRun(t, 3, func(c *algosim.Cluster) string {
-		c.Detect = T
+		c.DetectionTime = T
 		c.StartAll()
 		c.Run(20 * T)
 		c.Crash(3)
@@ -99,20 +99,20 @@ func TestOlderTokenIsNotForwarded(t *testing.T) {
 // limit, other processes would start new elections before this one has seen the end of any.
 func TestLateTokenExtendsTimeout(t *testing.T) {
 	s := follower(t, 2)
-	expect(t, "its outcome is known", s.Campaigns(), "election in 120ms to 180ms; n3 <- election epoch=8 eligible=true id=n2 hops=1")
-	expect(t, "a token of the previous election", s.Hears(1, token(7, 3, 2)), "")
-	expect(t, "a token of this one", s.Hears(1, token(8, 4, 2)), "election in 210ms; n3 <- election epoch=8 eligible=true id=n4 hops=3")
-	s.Hears(1, Elected{Epoch: 8, ID: n(4), Hops: 2})
-	expect(t, "after an outcome", s.Campaigns(), "save 9; election in 120ms to 180ms; stop reserve; n3 <- election epoch=9 eligible=true id=n2 hops=1")
+	expect(t, "its outcome is known", s.Campaign(), "election in 120ms to 180ms; n3 <- election epoch=8 eligible=true id=n2 hops=1")
+	expect(t, "a token of the previous election", s.Receive(1, token(7, 3, 2)), "")
+	expect(t, "a token of this one", s.Receive(1, token(8, 4, 2)), "election in 210ms; n3 <- election epoch=8 eligible=true id=n4 hops=3")
+	s.Receive(1, Elected{Epoch: 8, ID: n(4), Hops: 2})
+	expect(t, "after an outcome", s.Campaign(), "save 9; election in 120ms to 180ms; stop reserve; n3 <- election epoch=9 eligible=true id=n2 hops=1")
 
 	s = follower(t, 2)
-	s.Campaigns()
-	s.Hears(1, token(7, 3, 2))
+	s.Campaign()
+	s.Receive(1, token(7, 3, 2))
 	for e := algo.Epoch(9); e < 8+maxExtendedElections; e++ {
-		s.Hears(1, token(e, 4, 2))
+		s.Receive(1, token(e, 4, 2))
 	}
-	expect(t, "the seventh election since", s.Hears(1, token(15, 3, 2)), "election in 210ms; n3 <- election epoch=15 eligible=true id=n3 hops=3")
-	expect(t, "the eighth", s.Hears(1, token(16, 4, 2)), "save 16; election in 120ms to 180ms; n3 <- election epoch=16 eligible=true id=n4 hops=3")
+	expect(t, "the seventh election since", s.Receive(1, token(15, 3, 2)), "election in 210ms; n3 <- election epoch=15 eligible=true id=n3 hops=3")
+	expect(t, "the eighth", s.Receive(1, token(16, 4, 2)), "save 16; election in 120ms to 180ms; n3 <- election epoch=16 eligible=true id=n4 hops=3")
 }
 
 // "An older Election makes a node that is not participating start a run." Without this rule,
@@ -120,7 +120,7 @@ func TestLateTokenExtendsTimeout(t *testing.T) {
 // for each.
 func TestOlderTokenStartsElection(t *testing.T) {
 	s := follower(t, 2)
-	expect(t, "an older token", s.Hears(1, token(6, 1, 1)), "election in 120ms to 180ms; n3 <- election epoch=8 eligible=true id=n2 hops=1")
+	expect(t, "an older token", s.Receive(1, token(6, 1, 1)), "election in 120ms to 180ms; n3 <- election epoch=8 eligible=true id=n2 hops=1")
 	checkRun(t, 3, func(c *algosim.Cluster) string {
 		for i := range 3 {
 			c.Node(i + 1).Saved.Epoch = 1000
@@ -130,7 +130,7 @@ func TestOlderTokenStartsElection(t *testing.T) {
 		c.Crash(3)
 		c.Node(3).Saved = algo.Stable{} // as if restored from a backup
 		c.Start(3)                      // before any process notices
-		return c.AgreedAfter(50 * T)
+		return c.DisagreementAfter(50 * T)
 	})
 }
 
@@ -139,9 +139,9 @@ func TestOlderTokenStartsElection(t *testing.T) {
 // timer expires.
 func TestTokenAfterOutcomeStartsElection(t *testing.T) {
 	s := follower(t, 2)
-	expect(t, "of a lower candidate", s.Hears(1, token(7, 1, 1)), "election in 120ms to 180ms; n3 <- election epoch=8 eligible=true id=n2 hops=1")
+	expect(t, "of a lower candidate", s.Receive(1, token(7, 1, 1)), "election in 120ms to 180ms; n3 <- election epoch=8 eligible=true id=n2 hops=1")
 	s = follower(t, 1)
-	expect(t, "of a candidate above the leader", s.Hears(4, Election{Epoch: 7, Eligible: true, Priority: 1, ID: n(5), Hops: 1}),
+	expect(t, "of a candidate above the leader", s.Receive(4, Election{Epoch: 7, Eligible: true, Priority: 1, ID: n(5), Hops: 1}),
 		"election in 120ms to 180ms; n2 <- election epoch=7 eligible=true priority=1 id=n5 hops=2")
 
 	checkRun(t, 3, func(c *algosim.Cluster) string {
@@ -165,12 +165,12 @@ func TestTokenOfSuspectedCandidateIsRemoved(t *testing.T) {
 		for i := range 4 {
 			c.Node(i + 1).View = c.View
 		}
-		c.Detect = 2 * T
+		c.DetectionTime = 2 * T
 		c.StartAll()
 		c.Run(30 * T)
 		c.Campaign(4)
 		c.Crash(4) // n2 forwards its token, and will swallow that of n3
-		return c.AgreedAfter(11 * T)
+		return c.DisagreementAfter(11 * T)
 	})
 }
 
@@ -178,13 +178,13 @@ func TestTokenOfSuspectedCandidateIsRemoved(t *testing.T) {
 // them forever.
 func TestSkippedProcessIsMonitored(t *testing.T) {
 	checkRun(t, 3, func(c *algosim.Cluster) string {
-		c.Detect = T
+		c.DetectionTime = T
 		c.StartAll()
 		c.Run(20 * T)
 		c.Crash(3)
 		c.Run(20 * T)
 		c.Start(3)
-		return c.AgreedAfter(50 * T)
+		return c.DisagreementAfter(50 * T)
 	})
 }
 
@@ -195,7 +195,7 @@ func TestNewSuccessorIsInformed(t *testing.T) {
 		checkRun(t, 4, func(c *algosim.Cluster) string {
 			c.StartAll()
 			c.Run(20 * T)
-			c.Lose(func(from, to int, _ algo.Message) bool { return (from <= 2) != (to <= 2) })
+			c.DropIf(func(from, to int, _ algo.Message) bool { return (from <= 2) != (to <= 2) })
 			c.Suspect(3, 2)
 			c.Suspect(4, 2)
 			c.Suspect(1, 4)
@@ -205,15 +205,15 @@ func TestNewSuccessorIsInformed(t *testing.T) {
 			if got := c.Leaders(); got != 2 {
 				return fmt.Sprintf("%d leaders under a partition, want one on each side", got)
 			}
-			c.Lose(func(_, _ int, _ algo.Message) bool { return false })
+			c.DropIf(func(_, _ int, _ algo.Message) bool { return false })
 			c.Trust(1, 4)
 			c.Trust(3, 2)
-			return c.AgreedAfter(20 * T)
+			return c.DisagreementAfter(20 * T)
 		})
 	})
 	t.Run("after a pause", func(t *testing.T) {
 		checkRun(t, 3, func(c *algosim.Cluster) string {
-			c.Detect = T
+			c.DetectionTime = T
 			c.StartAll()
 			c.Run(20 * T)
 			c.Pause(3)
@@ -224,7 +224,7 @@ func TestNewSuccessorIsInformed(t *testing.T) {
 				return fmt.Sprintf("%d leaders, want two: n2, and n3, which is paused", got)
 			}
 			c.Resume(3)
-			return c.AgreedAfter(20 * T)
+			return c.DisagreementAfter(20 * T)
 		})
 	})
 }
@@ -256,12 +256,12 @@ func TestBrokenLinkEndsNoLeadership(t *testing.T) {
 // that it knows.
 func TestInformedSuccessorReplies(t *testing.T) {
 	s := follower(t, 2)
-	s.Suspects(3)
-	expect(t, "n4 is silent", s.Expires(timerElection), "election in 120ms to 180ms; n4 <- elected epoch=7 id=n4")
-	expect(t, "n4 knows", s.Hears(4, Elected{Epoch: 7, ID: n(4), Hops: 1}), "stop election")
-	expect(t, "n1 knows", s.Hears(1, Elected{Epoch: 7, ID: n(4)}), "n1 <- elected epoch=7 id=n4 hops=1")
-	expect(t, "n1 is behind", s.Hears(1, Elected{Epoch: 6, ID: n(3)}), "n1 <- elected epoch=7 id=n4 hops=1")
-	expect(t, "n1 is ahead", s.Hears(1, Elected{Epoch: 9, ID: n(4)}),
+	s.Suspect(3)
+	expect(t, "n4 is silent", s.Expire(timerElection), "election in 120ms to 180ms; n4 <- elected epoch=7 id=n4")
+	expect(t, "n4 knows", s.Receive(4, Elected{Epoch: 7, ID: n(4), Hops: 1}), "stop election")
+	expect(t, "n1 knows", s.Receive(1, Elected{Epoch: 7, ID: n(4)}), "n1 <- elected epoch=7 id=n4 hops=1")
+	expect(t, "n1 is behind", s.Receive(1, Elected{Epoch: 6, ID: n(3)}), "n1 <- elected epoch=7 id=n4 hops=1")
+	expect(t, "n1 is ahead", s.Receive(1, Elected{Epoch: 9, ID: n(4)}),
 		"save 9; election in 120ms to 180ms; reserve in 10ms to 20ms; n4 n1 <- elected epoch=9 id=n4 hops=1; announce n4 in 9")
 }
 
@@ -271,15 +271,15 @@ func TestUnexpectedOutcomeArrives(t *testing.T) {
 	checkRun(t, 4, func(c *algosim.Cluster) string {
 		c.StartAll()
 		c.Run(20 * T)
-		c.Lose(func(from, to int, _ algo.Message) bool { return (from == 1 || from == 4) != (to == 1 || to == 4) })
+		c.DropIf(func(from, to int, _ algo.Message) bool { return (from == 1 || from == 4) != (to == 1 || to == 4) })
 		c.Suspect(2, 1)
 		c.Suspect(3, 1)
 		c.Campaign(4)
 		c.Run(20 * T)
 		healed := c.Now
-		c.Lose(func(from, to int, _ algo.Message) bool { return from == 2 && to == 3 && c.Now < healed+5*T })
+		c.DropIf(func(from, to int, _ algo.Message) bool { return from == 2 && to == 3 && c.Now < healed+5*T })
 		c.Trust(2, 1)
-		return c.AgreedAfter(50 * T)
+		return c.DisagreementAfter(50 * T)
 	})
 }
 
@@ -289,8 +289,8 @@ func TestUnexpectedOutcomeArrives(t *testing.T) {
 func TestProcessBelowForwardedCandidateIsNotFollowed(t *testing.T) {
 	s := alone(1, viewOf(4))
 	s.Start(6)
-	s.Hears(4, token(7, 4, 1))
-	expect(t, "a lower process", s.Hears(4, Elected{Epoch: 7, ID: n(3), Hops: 1}),
+	s.Receive(4, token(7, 4, 1))
+	expect(t, "a lower process", s.Receive(4, Elected{Epoch: 7, ID: n(3), Hops: 1}),
 		"save 8; election in 120ms to 180ms; n2 <- elected epoch=7 id=n3 hops=2; n2 <- election epoch=8 eligible=true id=n1 hops=1")
 }
 
@@ -311,18 +311,18 @@ func TestNoMessageCirculatesForever(t *testing.T) {
 	checkRun(t, 3, orphan)
 	s := alone(1, viewOf(4))
 	s.Start(6)
-	expect(t, "a token that went round twice", s.Hears(4, token(7, 2, 8)), "")
-	expect(t, "an Elected that did so is accepted", s.Hears(4, Elected{Epoch: 7, ID: n(2), Hops: 8}), "stop election; reserve in 10ms to 20ms; announce n2 in 7")
+	expect(t, "a token that went round twice", s.Receive(4, token(7, 2, 8)), "")
+	expect(t, "an Elected that did so is accepted", s.Receive(4, Elected{Epoch: 7, ID: n(2), Hops: 8}), "stop election; reserve in 10ms to 20ms; announce n2 in 7")
 }
 
 // "Elected naming someone below me, or suspected, is forwarded and then I start a run."
 func TestElectedIsContested(t *testing.T) {
 	s := follower(t, 3)
-	expect(t, "a lower process", s.Hears(2, Elected{Epoch: 9, ID: n(2), Hops: 1}),
+	expect(t, "a lower process", s.Receive(2, Elected{Epoch: 9, ID: n(2), Hops: 1}),
 		"save 10; election in 120ms to 180ms; n4 <- elected epoch=9 id=n2 hops=2; n4 <- election epoch=10 eligible=true id=n3 hops=1")
 	s = follower(t, 3)
-	s.Suspects(4)
-	expect(t, "a suspected process", s.Hears(2, Elected{Epoch: 9, ID: n(4), Hops: 3}),
+	s.Suspect(4)
+	expect(t, "a suspected process", s.Receive(2, Elected{Epoch: 9, ID: n(4), Hops: 3}),
 		"save 10; election in 120ms to 180ms; n1 <- elected epoch=9 id=n4 hops=4; n1 <- election epoch=10 eligible=true id=n3 hops=1")
 }
 
@@ -342,7 +342,7 @@ func TestTokenOverridesOlderView(t *testing.T) {
 		}
 		c.View = algo.NewView(2, ranked(1, 0, 0).At(0), viewOf(3).At(1), viewOf(3).At(2))
 		c.Reconfigure(c.View, 1, 2, 3)
-		return c.AgreedAfter(20 * T)
+		return c.DisagreementAfter(20 * T)
 	})
 }
 
@@ -356,7 +356,7 @@ func dies(t *testing.T, start, victim int, after time.Duration) {
 	t.Helper()
 	if _, why := dying(start, victim, after, false); why != "" {
 		c, _ := dying(start, victim, after, true)
-		t.Fatalf("n%d starts, n%d crashes after %v: %s\n%s", start, victim, after, why, c.Story())
+		t.Fatalf("n%d starts, n%d crashes after %v: %s\n%s", start, victim, after, why, c.Transcript())
 	}
 }
 
@@ -366,16 +366,16 @@ func dying(start, victim int, after time.Duration, tracing bool) (c *algosim.Clu
 	c.Tracing = tracing
 	c.StartAll()
 	c.Run(5 * size * T)
-	c.Detect = detect
+	c.DetectionTime = detect
 	c.Campaign(start)
 	c.At(c.Now+after, func() { c.Crash(victim) })
-	if why := c.AgreedAfter(after + detect + 3*(size-1)*T); why != "" {
+	if why := c.DisagreementAfter(after + detect + 3*(size-1)*T); why != "" {
 		return c, why
 	}
 	if why := quietAfter(c, 0); why != "" {
 		return c, why
 	}
-	return c, c.Broken
+	return c, c.Violation
 }
 
 func eachMoment(f func(start int, after time.Duration)) {
@@ -390,11 +390,11 @@ func eachMoment(f func(start int, after time.Duration)) {
 func TestElectedProcessCrashes(t *testing.T) {
 	eachMoment(func(start int, after time.Duration) { dies(t, start, 4, after) })
 	checkRun(t, 3, func(c *algosim.Cluster) string {
-		c.Detect = T / 2
+		c.DetectionTime = T / 2
 		c.StartAll()
 		c.At(7*T/2, func() { c.Crash(3) }) // it has sent Elected
 		c.Run(20 * T)
-		return c.AgreedAfter(0) + quietAfter(c, 0)
+		return c.DisagreementAfter(0) + quietAfter(c, 0)
 	})
 }
 
@@ -424,7 +424,7 @@ func TestLostTokenEndsWithTimer(t *testing.T) {
 		}
 		c.Campaign(5)
 		c.Run((2*5 + 15 + 3*5) * T)
-		c.WantAgreed(t)
+		c.RequireAgreement(t)
 	}
 }
 
@@ -448,11 +448,11 @@ func TestTwoConcurrentElections(t *testing.T) {
 					c.Campaign(second)
 				})
 				c.Run(60 * T)
-				c.WantAgreed(t)
+				c.RequireAgreement(t)
 				c.Reset()
 				c.Run(100 * T)
 				if sum := algosim.Total(c.Sent); sum != 0 {
-					t.Fatalf("n%d starts before n%d: %d messages after the election\n%s", first, second, sum, c.Story())
+					t.Fatalf("n%d starts before n%d: %d messages after the election\n%s", first, second, sum, c.Transcript())
 				}
 			}
 		}
@@ -468,17 +468,17 @@ func TestOneWayCutHeals(t *testing.T) {
 				continue
 			}
 			c := agreedCluster(t, viewOf(4))
-			c.Lose(func(from, to int, _ algo.Message) bool { return from == mute && to == deaf })
+			c.DropIf(func(from, to int, _ algo.Message) bool { return from == mute && to == deaf })
 			c.Suspect(mute, deaf)
 			c.Run(40 * T)
-			c.Lose(func(_, _ int, _ algo.Message) bool { return false })
+			c.DropIf(func(_, _ int, _ algo.Message) bool { return false })
 			c.Trust(mute, deaf)
 			c.Run(40 * T)
-			c.WantAgreed(t)
+			c.RequireAgreement(t)
 			c.Reset()
 			c.Run(100 * T)
 			if sum := algosim.Total(c.Sent); sum != 0 {
-				t.Errorf("n%d did not hear n%d: %d messages after the heal\n%s", deaf, mute, sum, c.Story())
+				t.Errorf("n%d did not hear n%d: %d messages after the heal\n%s", deaf, mute, sum, c.Transcript())
 			}
 		}
 	}
@@ -499,8 +499,8 @@ func TestMessageOfMuchLaterEpoch(t *testing.T) {
 				c.Run(200 * T)
 				c.Crash(4)
 				c.Suspect(4, 3)
-				if why := c.AgreedAfter(200 * T); why != "" {
-					t.Errorf("n%d hears %v from n1: %s\n%s", to, m, why, c.Story())
+				if why := c.DisagreementAfter(200 * T); why != "" {
+					t.Errorf("n%d hears %v from n1: %s\n%s", to, m, why, c.Transcript())
 				}
 			}
 		}
@@ -519,14 +519,14 @@ func TestForgedCandidatesAreForgotten(t *testing.T) {
 	} {
 		s := follower(t, 2)
 		for i := range 1000 {
-			s.Hears(1, made(i))
+			s.Receive(1, made(i))
 		}
 		p := s.Machine.Algorithm().(*process)
 		if most := 2 * size; len(p.seen) > most {
 			t.Errorf("%T: %d candidates are recorded, want at most %d", made(0), len(p.seen), most)
 		}
-		s.Hears(1, token(9, 4, 1))
-		expect(t, "the outcome", s.Hears(1, Elected{Epoch: 9, ID: n(4), Hops: 2}),
+		s.Receive(1, token(9, 4, 1))
+		expect(t, "the outcome", s.Receive(1, Elected{Epoch: 9, ID: n(4), Hops: 2}),
 			"stop election; reserve in 10ms to 20ms; n3 <- elected epoch=9 id=n4 hops=3; announce n4 in 9")
 	}
 }
@@ -534,12 +534,12 @@ func TestForgedCandidatesAreForgotten(t *testing.T) {
 // The process that a failed election reports as unresponsive, at n2 of four.
 func TestFailedElectionReportsUnresponsivePeer(t *testing.T) {
 	for what, test := range map[string]struct {
-		happens func(s *algosim.Solo)
+		happens func(s *algosim.Single)
 		want    string
 	}{
-		"no token arrived":           {func(*algosim.Solo) {}, "misses n1, which forwarded no token"},
-		"the token of n1 arrived":    {func(s *algosim.Solo) { s.Hears(1, token(7, 1, 1)) }, "misses n3, which has the token of this node, which did not return"},
-		"those of n3 and n4 arrived": {func(s *algosim.Solo) { s.Hears(1, token(7, 3, 1)); s.Hears(1, token(7, 4, 1)) }, "misses n4, which sent its token around but did not become leader"},
+		"no token arrived":           {func(*algosim.Single) {}, "misses n1, which forwarded no token"},
+		"the token of n1 arrived":    {func(s *algosim.Single) { s.Receive(1, token(7, 1, 1)) }, "misses n3, which has the token of this node, which did not return"},
+		"those of n3 and n4 arrived": {func(s *algosim.Single) { s.Receive(1, token(7, 3, 1)); s.Receive(1, token(7, 4, 1)) }, "misses n4, which sent its token around but did not become leader"},
 	} {
 		s := alone(2, viewOf(4))
 		s.Start(6)
@@ -558,7 +558,7 @@ func TestLoweredLeaderStartsElection(t *testing.T) {
 		return algo.NewView(uint64(10-priority), all...)
 	}
 	s := leading(t)
-	expect(t, "n4, raised", s.Gets(raised(2)), "monitor n1")
-	expect(t, "n4, lowered", s.Gets(raised(1)), "election in 120ms to 180ms; monitor n1; n1 <- election epoch=8 eligible=true priority=1 id=n4 hops=1")
-	expect(t, "n2, which follows it", follower(t, 2).Gets(raised(1)), "monitor n3")
+	expect(t, "n4, raised", s.Reconfigure(raised(2)), "monitor n1")
+	expect(t, "n4, lowered", s.Reconfigure(raised(1)), "election in 120ms to 180ms; monitor n1; n1 <- election epoch=8 eligible=true priority=1 id=n4 hops=1")
+	expect(t, "n2, which follows it", follower(t, 2).Reconfigure(raised(1)), "monitor n3")
 }

@@ -10,7 +10,7 @@ import (
 )
 
 // walk runs random walks with the defaults.
-var walk = algosim.Walk{New: func(_ *rand.Rand, view algo.View) *algosim.Cluster { return algosim.New(spec, view) }, Calm: 45}
+var walk = algosim.Walk{New: func(_ *rand.Rand, view algo.View) *algosim.Cluster { return algosim.New(spec, view) }, RecoveryTime: 45}
 
 // See [algosim.Walk] for the faults.
-func TestRandomWalks(t *testing.T) { walk.Want(t, testkit.Rounds(1000, 20_000)) }
+func TestRandomWalks(t *testing.T) { walk.Check(t, testkit.Rounds(1000, 20_000)) }

@@ -24,7 +24,7 @@ var (
 	members    = algosim.Members
 	viewOf     = algosim.View
 	leadership = algosim.Leadership
-	expect     = algosim.Does
+	expect     = algosim.Expect
 )
 
 // The options of the tests: RTT is 2T, HBT is 4T, a pause takes 6T to 12T.
@@ -51,21 +51,23 @@ func agreedCluster(t testing.TB, o Options, count int) *algosim.Cluster {
 	c.Tracing = true
 	c.StartAll()
 	c.Run(rtt + 3*T)
-	c.WantAgreed(t)
-	c.WantLeader(t, 1, leadership(1, 1))
+	c.RequireAgreement(t)
+	c.RequireLeader(t, 1, leadership(1, 1))
 	c.Reset()
 	return c
 }
 
 // alone returns node i without its cluster, not started yet.
-func alone(i int, view algo.View, o Options) *algosim.Solo { return algosim.Alone(newSpec(o), i, view) }
+func alone(i int, view algo.View, o Options) *algosim.Single {
+	return algosim.NewSingle(newSpec(o), i, view)
+}
 
 // following returns node i, which follows leader in term 7.
-func following(t testing.TB, i, leader int, view algo.View, o Options) *algosim.Solo {
+func following(t testing.TB, i, leader int, view algo.View, o Options) *algosim.Single {
 	t.Helper()
 	s := alone(i, view, o)
 	s.Start(6)
-	s.Hears(leader, Lead{Term: 7, Msg: 1})
+	s.Receive(leader, Lead{Term: 7, Msg: 1})
 	if got, want := s.Machine.Leader(), leadership(7, leader); got != want {
 		t.Fatalf("n%d follows %v, want %v", i, got, want)
 	}
@@ -74,12 +76,12 @@ func following(t testing.TB, i, leader int, view algo.View, o Options) *algosim.
 
 // leading returns node i, which leads in term 7, elected by the others and, if they
 // are no majority, by itself.
-func leading(t testing.TB, i int, view algo.View, o Options) *algosim.Solo {
+func leading(t testing.TB, i int, view algo.View, o Options) *algosim.Single {
 	t.Helper()
 	s := alone(i, view, o)
 	s.Start(6)
 	for other := range view.Others(n(i)) {
-		s.Hears(algosim.Number(other), Vote{7})
+		s.Receive(algosim.Number(other), Vote{7})
 	}
 	if got, want := s.Machine.Leader(), leadership(7, i); got != want {
 		t.Fatalf("n%d follows %v, want %v", i, got, want)

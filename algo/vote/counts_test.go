@@ -72,14 +72,14 @@ func TestCounts(t *testing.T) {
 					decided = c.Now - began
 				}
 				c.Run(50 * T)
-				c.WantAgreed(t)
+				c.RequireAgreement(t)
 				if want := tc.sent(N); !maps.Equal(c.Sent, want) {
 					t.Errorf("N=%d: sent %v, want %v", N, c.Sent, want)
 				}
 				if why := within(decided, tc.decided, tc.spread); why != "" {
 					t.Errorf("N=%d: decided after %s", N, why)
 				}
-				if why := within(c.Last-began, tc.allKnow, tc.spread); why != "" {
+				if why := within(c.LastAnnounced-began, tc.allKnow, tc.spread); why != "" {
 					t.Errorf("N=%d: all know after %s", N, why)
 				}
 			}
@@ -110,7 +110,7 @@ func TestColdStart(t *testing.T) {
 		c := algosim.New(newSpec(Defaults(timing)), algosim.View(N))
 		c.StartAll()
 		c.Run(3 * T)
-		c.WantAgreed(t)
+		c.RequireAgreement(t)
 		if got, want := algosim.Total(c.Sent), N*(N-1)+2*(N-1); got != want {
 			t.Errorf("N=%d: %d messages, want %d", N, got, want)
 		}

@@ -25,7 +25,7 @@ func TestLargeClusterElectsWithSlowMessages(t *testing.T) {
 		c.Pick = func(least, most time.Duration) time.Duration {
 			return least + time.Duration(random.Int64N(int64(most-least)+1))
 		}
-		c.Detect = time.Millisecond
+		c.DetectionTime = time.Millisecond
 		var free time.Duration // when the processor is free
 		c.Delay = func(_, _ int, _ algo.Message) (time.Duration, bool) {
 			free = max(free, c.Now) + 70*time.Microsecond
@@ -34,8 +34,8 @@ func TestLargeClusterElectsWithSlowMessages(t *testing.T) {
 		c.StartAll()
 		happens(c)
 		c.Reset()
-		if why := c.AgreedAfter(10 * time.Second); why != "" || c.Broken != "" {
-			t.Errorf("%s: %s%s; sent since: %v and %d repeats", what, why, c.Broken, c.Sent, c.Repeats)
+		if why := c.DisagreementAfter(10 * time.Second); why != "" || c.Violation != "" {
+			t.Errorf("%s: %s%s; sent since: %v and %d repeats", what, why, c.Violation, c.Sent, c.Periodic)
 		}
 	}
 }
@@ -44,13 +44,13 @@ func TestLargeClusterElectsWithSlowMessages(t *testing.T) {
 func TestLargeClusterWaitsBeforeRequestingAgain(t *testing.T) {
 	s := alone(2, viewOf(40), Defaults(timing))
 	s.Start(6)
-	expect(t, "one window", s.Expires(timerWindow), "window in 20ms")
-	expect(t, "and another", s.Expires(timerWindow), "window in 40ms")
+	expect(t, "one window", s.Expire(timerWindow), "window in 20ms")
+	expect(t, "and another", s.Expire(timerWindow), "window in 40ms")
 	for from := 3; from <= 22; from++ {
-		s.Hears(from, Elect{Round: 7})
+		s.Receive(from, Elect{Round: 7})
 	}
-	s.Expires(timerWindow)
-	expect(t, "a majority claims; the pause is scaled as well", s.Expires(timerWindow), "save 7 for n2; pause in 240ms to 480ms; monitor")
+	s.Expire(timerWindow)
+	expect(t, "a majority claims; the pause is scaled as well", s.Expire(timerWindow), "save 7 for n2; pause in 240ms to 480ms; monitor")
 }
 
 // Each server of a large cluster monitors a few others until they have claimed, to avoid N² heartbeats in each interval.
@@ -58,14 +58,14 @@ func TestLargeClusterMonitorsSubset(t *testing.T) {
 	s := alone(2, viewOf(20), Defaults(timing))
 	s.Start(6)
 	for from := 3; from <= 5; from++ {
-		s.Hears(from, Elect{Round: 7})
+		s.Receive(from, Elect{Round: 7})
 	}
-	expect(t, "n1 has not claimed", s.Suspects(1), "monitor n1 n6 n7 n8 n9")
+	expect(t, "n1 has not claimed", s.Suspect(1), "monitor n1 n6 n7 n8 n9")
 	for from := 10; from <= 20; from++ {
-		s.Hears(from, Elect{Round: 7})
+		s.Receive(from, Elect{Round: 7})
 	}
 	for from := 6; from <= 8; from++ {
-		s.Hears(from, Elect{Round: 7})
+		s.Receive(from, Elect{Round: 7})
 	}
-	expect(t, "the last except n1, which is suspected", s.Hears(9, Elect{Round: 7}), "save 7 for n2; stop window; pause in 60ms to 120ms; monitor n1")
+	expect(t, "the last except n1, which is suspected", s.Receive(9, Elect{Round: 7}), "save 7 for n2; stop window; pause in 60ms to 120ms; monitor n1")
 }

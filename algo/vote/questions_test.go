@@ -13,73 +13,73 @@ import (
 // A server that cannot hear the leader does not end the leadership when it times out.
 func TestOneTimeoutEndsNoLeadership(t *testing.T) {
 	c := agreedCluster(t, Defaults(timing), 5)
-	c.Lose(func(from, to int, _ algo.Message) bool { return from == 1 && to == 3 })
+	c.DropIf(func(from, to int, _ algo.Message) bool { return from == 1 && to == 3 })
 	c.Suspect(3, 1)
 	c.Reset()
 	c.Run(100 * hbt)
 	for _, i := range []int{1, 2, 4, 5} {
-		c.WantLeader(t, i, leadership(1, 1))
+		c.RequireLeader(t, i, leadership(1, 1))
 	}
-	if c.Changes > 1 || c.Sent["vote"] > 0 {
-		t.Errorf("%d changes, want only that n3 has no leader, and %d votes, want none\n%s", c.Changes, c.Sent["vote"], c.Story())
+	if c.Announcements > 1 || c.Sent["vote"] > 0 {
+		t.Errorf("%d changes, want only that n3 has no leader, and %d votes, want none\n%s", c.Announcements, c.Sent["vote"], c.Transcript())
 	}
-	c.Lose(func(_, _ int, _ algo.Message) bool { return false })
+	c.DropIf(func(_, _ int, _ algo.Message) bool { return false })
 	c.Trust(3, 1)
-	if why := c.AgreedAfter(2 * T); why != "" {
+	if why := c.DisagreementAfter(2 * T); why != "" {
 		t.Error(why)
 	}
-	c.WantLeader(t, 3, leadership(1, 1))
+	c.RequireLeader(t, 3, leadership(1, 1))
 }
 
 // Claims of servers that have found the leader again do not add up to a majority: one server requests without success for
 // a long time, and others time out once each.
 func TestFollowerNoLongerRequestsRound(t *testing.T) {
 	s := following(t, 5, 1, viewOf(5), Defaults(timing))
-	s.Suspects(1)
-	s.Expires(timerWindow)
+	s.Suspect(1)
+	s.Expire(timerWindow)
 	const again = "window in 60ms to 120ms; n2 n3 n4 <- elect round=8 term=7 msg=1 leader=n1 view={number=1} again=true again"
-	expect(t, "no majority", s.Expires(timerWindow), again)
-	s.Hears(4, Elect{Round: 8, Term: 7, Msg: 9, Leader: n(1)})
-	expect(t, "n4 requests too, once", s.Expires(timerWindow), again)
-	expect(t, "n3 requests, later", s.Hears(3, Elect{Round: 8, Term: 7, Msg: 20, Leader: n(1)}), "")
-	expect(t, "these are two of five", s.Expires(timerWindow), again)
-	s.Hears(3, Elect{Round: 8, Term: 7, Msg: 20, Leader: n(1)})
-	expect(t, "three at the same time are a majority", s.Hears(4, Elect{Round: 8, Term: 7, Msg: 20, Leader: n(1)}), "window in 20ms")
+	expect(t, "no majority", s.Expire(timerWindow), again)
+	s.Receive(4, Elect{Round: 8, Term: 7, Msg: 9, Leader: n(1)})
+	expect(t, "n4 requests too, once", s.Expire(timerWindow), again)
+	expect(t, "n3 requests, later", s.Receive(3, Elect{Round: 8, Term: 7, Msg: 20, Leader: n(1)}), "")
+	expect(t, "these are two of five", s.Expire(timerWindow), again)
+	s.Receive(3, Elect{Round: 8, Term: 7, Msg: 20, Leader: n(1)})
+	expect(t, "three at the same time are a majority", s.Receive(4, Elect{Round: 8, Term: 7, Msg: 20, Leader: n(1)}), "window in 20ms")
 }
 
 // If messages are slow, claims arrive after the window: earlier ones count until the next window ends.
 func TestClaimOutlivesItsWindow(t *testing.T) {
 	s := alone(2, viewOf(5), Defaults(timing))
 	s.Start(6)
-	s.Hears(4, Elect{Round: 7})
-	s.Expires(timerWindow)
-	expect(t, "it requests again from the others", s.Expires(timerWindow),
+	s.Receive(4, Elect{Round: 7})
+	s.Expire(timerWindow)
+	expect(t, "it requests again from the others", s.Expire(timerWindow),
 		"window in 60ms to 120ms; n1 n3 n5 <- elect round=7 view={number=1} again=true again")
-	expect(t, "a late claim is the third", s.Hears(5, Elect{Round: 7}), "window in 20ms")
+	expect(t, "a late claim is the third", s.Receive(5, Elect{Round: 7}), "window in 20ms")
 }
 
 // The vote of a server that has seen a majority does not affect a server that requests no election.
 func TestVoteDoesNotDisturbFollower(t *testing.T) {
 	s := leading(t, 2, viewOf(3), Defaults(timing))
-	expect(t, "a leader", s.Hears(3, Vote{8})+s.Hears(3, Vote{40}), "")
+	expect(t, "a leader", s.Receive(3, Vote{8})+s.Receive(3, Vote{40}), "")
 	s = following(t, 2, 1, viewOf(3), Defaults(timing))
-	expect(t, "a follower", s.Hears(3, Vote{8})+s.Hears(3, Vote{40}), "")
-	s.Suspects(1)
-	expect(t, "a server that requests another round", s.Hears(3, Vote{40}), "")
+	expect(t, "a follower", s.Receive(3, Vote{8})+s.Receive(3, Vote{40}), "")
+	s.Suspect(1)
+	expect(t, "a server that requests another round", s.Receive(3, Vote{40}), "")
 }
 
 // The failed rounds of another server do not extend the timeouts of a follower.
 func TestFollowerIgnoresFailedRounds(t *testing.T) {
 	s := following(t, 2, 1, viewOf(3), Defaults(timing))
-	s.Hears(3, Elect{Round: 8, Term: 7, Msg: 1, Leader: n(1), InVain: 3})
-	expect(t, "n1 is suspected", s.Suspects(1), "save 8 for n2; stop watch; window in 20ms; stop window; pause in 60ms to 120ms; "+
+	s.Receive(3, Elect{Round: 8, Term: 7, Msg: 1, Leader: n(1), InVain: 3})
+	expect(t, "n1 is suspected", s.Suspect(1), "save 8 for n2; stop watch; window in 20ms; stop window; pause in 60ms to 120ms; "+
 		"monitor n1 n3; n1 n3 <- elect round=8 term=7 msg=1 leader=n1 view={number=1}; announce nobody in 7")
 }
 
 // An Elect from its leader shows a follower that the leadership has ended.
 func TestElectOfLeaderEndsItsLeadership(t *testing.T) {
 	s := following(t, 2, 1, viewOf(3), Defaults(timing))
-	expect(t, "an Elect of its leader", s.Hears(1, Elect{Round: 8}), "stop watch; window in 20ms; "+
+	expect(t, "an Elect of its leader", s.Receive(1, Elect{Round: 8}), "stop watch; window in 20ms; "+
 		"monitor n1 n3; n1 n3 <- elect round=8 term=7 msg=1 leader=n1 view={number=1}; announce nobody in 7")
 }
 
@@ -87,27 +87,27 @@ func TestElectOfLeaderEndsItsLeadership(t *testing.T) {
 func TestTrustedServerIsAsked(t *testing.T) {
 	s := alone(2, viewOf(3), Defaults(timing))
 	s.Start(6)
-	s.Suspects(3)
-	expect(t, "n3 is trusted again", s.Trusts(3), "n3 <- elect round=7 view={number=1} again=true again")
+	s.Suspect(3)
+	expect(t, "n3 is trusted again", s.Trust(3), "n3 <- elect round=7 view={number=1} again=true again")
 	s = leading(t, 2, viewOf(3), Defaults(timing))
-	expect(t, "a leader requests no election", s.Suspects(3)+s.Trusts(3), "")
+	expect(t, "a leader requests no election", s.Suspect(3)+s.Trust(3), "")
 }
 
 // The first Elect may arrive before the receiver runs: the servers start one after the other, within a window.
 func TestLateStarterIsAskedAgain(t *testing.T) {
 	s := alone(2, viewOf(3), Defaults(timing))
 	s.Start(6)
-	s.Hears(3, Elect{Round: 7})
-	expect(t, "another request to n1", s.Expires(timerWindow), "window in 10ms; n1 <- elect round=7 view={number=1} again=true again")
-	s.Hears(1, Elect{Round: 7})
-	expect(t, "after its vote it still sends its claim on request", s.Hears(3, Elect{Round: 7, Again: true}), "n3 <- elect round=7 view={number=1}")
+	s.Receive(3, Elect{Round: 7})
+	expect(t, "another request to n1", s.Expire(timerWindow), "window in 10ms; n1 <- elect round=7 view={number=1} again=true again")
+	s.Receive(1, Elect{Round: 7})
+	expect(t, "after its vote it still sends its claim on request", s.Receive(3, Elect{Round: 7, Again: true}), "n3 <- elect round=7 view={number=1}")
 	for _, size := range []int{3, 5} {
 		checkRun(t, Defaults(timing), size, func(c *algosim.Cluster) string {
 			for i := 1; i <= size; i++ {
 				c.At(time.Duration(i)*(T+T/4), func() { c.Start(i) })
 			}
 			c.Run(time.Duration(size) * (T + T/4))
-			return c.AgreedAfter(rtt + 5*T)
+			return c.DisagreementAfter(rtt + 5*T)
 		})
 	}
 }
@@ -119,7 +119,7 @@ func TestServerAheadOfOthersIsNotLeftOut(t *testing.T) {
 		c.Node(5).Saved = algo.Stable{Epoch: 11}
 		c.Crash(5)
 		c.Start(5)
-		return c.AgreedAfter(6 * T)
+		return c.DisagreementAfter(6 * T)
 	})
 }
 
@@ -127,8 +127,8 @@ func TestServerAheadOfOthersIsNotLeftOut(t *testing.T) {
 func TestServersAdoptHighestFailedRounds(t *testing.T) {
 	s := alone(2, viewOf(3), Defaults(timing))
 	s.Start(6)
-	s.Hears(1, Elect{Round: 7, InVain: 99})
-	expect(t, "7 mod 3 is 1: the second server with a claim", s.Hears(3, Elect{Round: 7}),
+	s.Receive(1, Elect{Round: 7, InVain: 99})
+	expect(t, "7 mod 3 is 1: the second server with a claim", s.Receive(3, Elect{Round: 7}),
 		"save 7 for n2; stop window; pause in 120ms to 240ms")
 }
 
@@ -136,19 +136,19 @@ func TestServersAdoptHighestFailedRounds(t *testing.T) {
 func TestLateMajorityWaitsForWindow(t *testing.T) {
 	s := alone(2, viewOf(5), Defaults(timing))
 	s.Start(6)
-	s.Expires(timerWindow)
-	expect(t, "it requests again", s.Expires(timerWindow),
+	s.Expire(timerWindow)
+	expect(t, "it requests again", s.Expire(timerWindow),
 		"window in 60ms to 120ms; n1 n3 n4 n5 <- elect round=7 view={number=1} again=true again")
-	expect(t, "half of them", s.Hears(4, Elect{Round: 7}), "")
-	expect(t, "more than half", s.Hears(5, Elect{Round: 7}), "window in 20ms")
-	expect(t, "and the next", s.Hears(3, Elect{Round: 7}), "")
+	expect(t, "half of them", s.Receive(4, Elect{Round: 7}), "")
+	expect(t, "more than half", s.Receive(5, Elect{Round: 7}), "window in 20ms")
+	expect(t, "and the next", s.Receive(3, Elect{Round: 7}), "")
 }
 
 // The Elect of a server that has just started does not show that it lost the leader.
 func TestElectOfStartingServerIsNoClaim(t *testing.T) {
 	s := following(t, 2, 1, viewOf(3), Defaults(timing))
-	s.Hears(3, Elect{Round: 8})
-	expect(t, "n1 is suspected", s.Suspects(1), "stop watch; window in 20ms; monitor n1 n3; "+
+	s.Receive(3, Elect{Round: 8})
+	expect(t, "n1 is suspected", s.Suspect(1), "stop watch; window in 20ms; monitor n1 n3; "+
 		"n1 n3 <- elect round=8 term=7 msg=1 leader=n1 view={number=1}; announce nobody in 7")
 }
 
@@ -156,15 +156,15 @@ func TestElectOfStartingServerIsNoClaim(t *testing.T) {
 func TestLeadBelowSavedRoundIsObsolete(t *testing.T) {
 	s := alone(2, viewOf(3), Defaults(timing))
 	s.Start(9)
-	expect(t, "an earlier Lead", s.Hears(1, Lead{Term: 7, Msg: 1}), "")
+	expect(t, "an earlier Lead", s.Receive(1, Lead{Term: 7, Msg: 1}), "")
 }
 
 // A vote for a crashed server would be lost, and the round would fail.
 func TestSuspectedServerGetsNoVote(t *testing.T) {
 	s := alone(2, viewOf(4), Defaults(timing))
 	s.Start(6)
-	s.Hears(1, Elect{Round: 7})
-	s.Hears(3, Elect{Round: 7})
-	s.Suspects(1)
-	expect(t, "the last one claims", s.Hears(4, Elect{Round: 7}), "save 7 for n2; stop window; pause in 60ms to 120ms")
+	s.Receive(1, Elect{Round: 7})
+	s.Receive(3, Elect{Round: 7})
+	s.Suspect(1)
+	expect(t, "the last one claims", s.Receive(4, Elect{Round: 7}), "save 7 for n2; stop window; pause in 60ms to 120ms")
 }

@@ -24,10 +24,10 @@ func checkRun(t *testing.T, o Options, size int, run func(c *algosim.Cluster) st
 	c.Tracing = true
 	why := run(c)
 	if why == "" {
-		why = c.Broken
+		why = c.Violation
 	}
 	if why != "" {
-		t.Errorf("%s\n%s", why, c.Story())
+		t.Errorf("%s\n%s", why, c.Transcript())
 	}
 }
 
@@ -60,10 +60,10 @@ func twoInATerm(c *algosim.Cluster) {
 func TestServerVotesOncePerRound(t *testing.T) {
 	checkRun(t, textbook(), 3, func(c *algosim.Cluster) string {
 		twoInATerm(c)
-		if got := c.Leader(1); c.Broken == "" && got != leadership(1, 1) {
+		if got := c.Leader(1); c.Violation == "" && got != leadership(1, 1) {
 			return fmt.Sprintf("n1 names %v", got)
 		}
-		return c.Broken
+		return c.Violation
 	})
 }
 
@@ -71,21 +71,21 @@ func TestServerVotesOncePerRound(t *testing.T) {
 func TestVoteIsSavedBeforeItIsSent(t *testing.T) {
 	checkRun(t, Defaults(timing), 3, func(c *algosim.Cluster) string {
 		c.StartAll()
-		c.Lose(func(from, to int, _ algo.Message) bool { return (from == 2) != (to == 2) })
+		c.DropIf(func(from, to int, _ algo.Message) bool { return (from == 2) != (to == 2) })
 		c.Campaign(1) // n3 votes for n1, and n2 does not know
 		c.Run(5 * T)
 		if got := c.Leader(1); got != leadership(1, 1) {
 			return fmt.Sprintf("n1 names %v", got)
 		}
-		c.Lose(func(from, to int, m algo.Message) bool { return from == 1 || to == 1 || m.Kind() == "elect" })
+		c.DropIf(func(from, to int, m algo.Message) bool { return from == 1 || to == 1 || m.Kind() == "elect" })
 		c.Campaign(2) // it votes for itself, in the same round
 		c.Run(3 * T)
-		c.Lose(func(from, to int, _ algo.Message) bool { return from == 1 || to == 1 })
+		c.DropIf(func(from, to int, _ algo.Message) bool { return from == 1 || to == 1 })
 		c.Crash(3)
 		c.Start(3)
 		c.Deliver(2, 3, Elect{Round: 1})
 		c.Run(8 * T)
-		return c.Broken
+		return c.Violation
 	})
 }
 
@@ -106,10 +106,10 @@ func TestCrashAroundSaveOfVote(t *testing.T) {
 			c.Tracing = true
 			c.StartAll()
 			c.Run(2*T - 1)
-			c.Node(2).DieIn = want.dieIn
+			c.Node(2).CrashAfter = want.dieIn
 			c.Run(1)
 			if c.Node(2).Machine != nil {
-				t.Fatalf("n2 did not crash\n%s", c.Story())
+				t.Fatalf("n2 did not crash\n%s", c.Transcript())
 			}
 			if got := c.Node(2).Saved; got != want.saved {
 				t.Errorf("n2 saved %v, want %v", got, want.saved)
@@ -121,12 +121,12 @@ func TestCrashAroundSaveOfVote(t *testing.T) {
 					again = "votes"
 				}
 			}
-			c.Lose(func(_, _ int, _ algo.Message) bool { return true })
+			c.DropIf(func(_, _ int, _ algo.Message) bool { return true })
 			c.Deliver(1, 2, Elect{Round: 1})
 			c.Deliver(3, 2, Elect{Round: 1})
 			c.Run(2 * T)
 			if again != want.again {
-				t.Errorf("after the restart n2 %s, want that it %s\n%s", again, want.again, c.Story())
+				t.Errorf("after the restart n2 %s, want that it %s\n%s", again, want.again, c.Transcript())
 			}
 		})
 	}
@@ -138,11 +138,11 @@ func TestRestartedServerDoesNotLeadInOldRound(t *testing.T) {
 	for name, voted := range map[string]int{"for another": 1, "for itself": 2} {
 		s := alone(2, viewOf(3), Defaults(timing))
 		s.StartFrom(algo.Stable{Epoch: 7, Vote: n(voted)})
-		expect(t, "a late vote, having voted "+name, s.Hears(1, Vote{7}), "")
-		expect(t, "a majority of them", s.Hears(3, Vote{7}), "")
-		expect(t, "it claims in the next round", s.Hears(3, Elect{Round: 7}), "n3 <- elect round=8 view={number=1}")
-		s.Hears(1, Elect{Round: 8})
-		expect(t, "and votes in it", s.Hears(3, Elect{Round: 8}), "save 8 for n1; stop window; pause in 60ms to 120ms; n1 <- vote round=8")
+		expect(t, "a late vote, having voted "+name, s.Receive(1, Vote{7}), "")
+		expect(t, "a majority of them", s.Receive(3, Vote{7}), "")
+		expect(t, "it claims in the next round", s.Receive(3, Elect{Round: 7}), "n3 <- elect round=8 view={number=1}")
+		s.Receive(1, Elect{Round: 8})
+		expect(t, "and votes in it", s.Receive(3, Elect{Round: 8}), "save 8 for n1; stop window; pause in 60ms to 120ms; n1 <- vote round=8")
 	}
 	// If the server is elected before its own window ends, it has not voted yet. It then saves a
 	// vote for itself. Without this rule, it announces one leadership twice.
@@ -155,7 +155,7 @@ func TestRestartedServerDoesNotLeadInOldRound(t *testing.T) {
 		c.Start(1)
 		c.Deliver(2, 1, Vote{1})
 		c.Deliver(3, 1, Vote{1})
-		return c.Broken
+		return c.Violation
 	})
 }
 
@@ -163,12 +163,12 @@ func TestRestartedServerDoesNotLeadInOldRound(t *testing.T) {
 func TestRestartedLeaderWithoutVoteDoesNotLeadAgain(t *testing.T) {
 	s := alone(1, viewOf(3), Defaults(timing))
 	s.Start(0)
-	s.Hears(2, Elect{Round: 8}) // so this server may have taken part in round 7
-	expect(t, "a vote for it", s.Hears(2, Vote{7}), "")
-	expect(t, "another vote", s.Hears(3, Vote{7}), "save 7 for n1; lead in 40ms; stop window; watch in 120ms; n2 n3 <- lead term=7 msg=1; announce n1 in 7")
+	s.Receive(2, Elect{Round: 8}) // so this server may have taken part in round 7
+	expect(t, "a vote for it", s.Receive(2, Vote{7}), "")
+	expect(t, "another vote", s.Receive(3, Vote{7}), "save 7 for n1; lead in 40ms; stop window; watch in 120ms; n2 n3 <- lead term=7 msg=1; announce n1 in 7")
 	s = alone(1, viewOf(3), Defaults(timing))
 	s.StartFrom(algo.Stable{Epoch: 7, Vote: n(1)})
-	expect(t, "the votes arrive again", s.Hears(2, Vote{7})+s.Hears(3, Vote{7}), "")
+	expect(t, "the votes arrive again", s.Receive(2, Vote{7})+s.Receive(3, Vote{7}), "")
 }
 
 // "Identical votes means the same round; a vote of any round but my saved round is
@@ -177,8 +177,8 @@ func TestRestartedLeaderWithoutVoteDoesNotLeadAgain(t *testing.T) {
 func TestVotesOfOtherRoundsAreIgnored(t *testing.T) {
 	s := alone(2, viewOf(3), Defaults(timing))
 	s.Start(6)
-	expect(t, "an older vote", s.Hears(1, Vote{5}), "")
-	expect(t, "one from another server", s.Hears(3, Vote{5}), "")
+	expect(t, "an older vote", s.Receive(1, Vote{5}), "")
+	expect(t, "one from another server", s.Receive(3, Vote{5}), "")
 
 	checkRun(t, Defaults(timing), 3, func(c *algosim.Cluster) string {
 		c.Delay = func(from, to int, m algo.Message) (time.Duration, bool) {
@@ -197,7 +197,7 @@ func TestVotesOfOtherRoundsAreIgnored(t *testing.T) {
 			return fmt.Sprintf("n2 names %v", got)
 		}
 		c.Run(10 * T)
-		return c.Broken
+		return c.Violation
 	})
 }
 
@@ -206,14 +206,14 @@ func TestVotesOfOtherRoundsAreIgnored(t *testing.T) {
 func TestObsoleteLeadIsIgnored(t *testing.T) {
 	checkRun(t, Defaults(timing), 3, func(c *algosim.Cluster) string {
 		elected(c)
-		c.Detect = T / 10
+		c.DetectionTime = T / 10
 		c.Crash(1)
 		c.Run(T / 2)
 		c.Deliver(1, 2, algo.Repeat{Message: Lead{Term: 1, Msg: 2}})
 		if got := c.Leader(2); !got.Vacant() {
 			return fmt.Sprintf("n2 follows the crashed %s", name(got.ID))
 		}
-		return c.AgreedAfter(3 * T)
+		return c.DisagreementAfter(3 * T)
 	})
 }
 
@@ -222,9 +222,9 @@ func TestObsoleteLeadIsIgnored(t *testing.T) {
 func TestTimeoutTakesNextRound(t *testing.T) {
 	checkRun(t, Defaults(timing), 3, func(c *algosim.Cluster) string {
 		elected(c)
-		c.Detect = T / 10
+		c.DetectionTime = T / 10
 		c.Crash(1)
-		return c.AgreedAfter(1000 * T)
+		return c.DisagreementAfter(1000 * T)
 	})
 }
 
@@ -233,16 +233,16 @@ func TestTimeoutTakesNextRound(t *testing.T) {
 func TestServerAdoptsNewerRound(t *testing.T) {
 	s := alone(2, viewOf(3), Defaults(timing))
 	s.StartFrom(algo.Stable{Epoch: 6, Vote: n(3)})
-	s.Hears(1, Elect{Round: 7, Term: 5, Msg: 9, Leader: n(1)})
-	expect(t, "while voting in another", s.Hears(3, Elect{Round: 9}),
+	s.Receive(1, Elect{Round: 7, Term: 5, Msg: 9, Leader: n(1)})
+	expect(t, "while voting in another", s.Receive(3, Elect{Round: 9}),
 		"save 8; window in 20ms; n1 n3 <- elect round=9 view={number=1}")
-	s.Expires(timerWindow)
-	expect(t, "the claim of the other round does not count", s.Expires(timerWindow), "save 9 for n2; pause in 60ms to 120ms")
+	s.Expire(timerWindow)
+	expect(t, "the claim of the other round does not count", s.Expire(timerWindow), "save 9 for n2; pause in 60ms to 120ms")
 
 	checkRun(t, Defaults(timing), 3, func(c *algosim.Cluster) string {
 		c.Node(3).Saved.Epoch = 5
 		c.StartAll()
-		return c.AgreedAfter(1000 * T)
+		return c.DisagreementAfter(1000 * T)
 	})
 }
 
@@ -250,21 +250,21 @@ func TestServerAdoptsNewerRound(t *testing.T) {
 // Without this rule, a server that is behind advances round by round, with a pause between.
 func TestServerBehindGetsReply(t *testing.T) {
 	s := leading(t, 2, viewOf(3), Defaults(timing))
-	expect(t, "the leader replies", s.Hears(3, Elect{Round: 3}), "n3 <- lead term=7 msg=1")
+	expect(t, "the leader replies", s.Receive(3, Elect{Round: 3}), "n3 <- lead term=7 msg=1")
 	s = following(t, 2, 1, viewOf(3), Defaults(timing))
-	expect(t, "a follower does not", s.Hears(3, Elect{Round: 3}), "")
+	expect(t, "a follower does not", s.Receive(3, Elect{Round: 3}), "")
 	s = leading(t, 2, viewOf(3), textbook())
-	s.Hears(1, Elect{Round: 9})
-	expect(t, "a leader of an earlier term replies", s.Hears(3, Elect{Round: 8}), "n3 <- elect round=9 term=7 msg=1 leader=n2 view={number=1}")
-	s.Expires(timerWindow)
-	expect(t, "after a vote", s.Hears(3, Elect{Round: 8}), "n3 <- elect round=9 term=7 msg=1 leader=n2 view={number=1}")
+	s.Receive(1, Elect{Round: 9})
+	expect(t, "a leader of an earlier term replies", s.Receive(3, Elect{Round: 8}), "n3 <- elect round=9 term=7 msg=1 leader=n2 view={number=1}")
+	s.Expire(timerWindow)
+	expect(t, "after a vote", s.Receive(3, Elect{Round: 8}), "n3 <- elect round=9 term=7 msg=1 leader=n2 view={number=1}")
 
 	checkRun(t, Defaults(timing), 3, func(c *algosim.Cluster) string {
 		c.Node(1).Saved.Epoch = 50
 		c.Start(1, 2) // n3 is not running: n1 and n2 need each other
-		c.Detect = T / 10
+		c.DetectionTime = T / 10
 		c.Campaign(2)
-		return c.AgreedAfter(8 * T)
+		return c.DisagreementAfter(8 * T)
 	})
 }
 
@@ -272,18 +272,18 @@ func TestServerBehindGetsReply(t *testing.T) {
 func TestLeaderRepliesToEveryElect(t *testing.T) {
 	s := alone(2, viewOf(3), Defaults(timing))
 	s.Start(6)
-	s.Expires(timerWindow)
-	expect(t, "a server that has voted", s.Hears(3, Elect{Round: 7}), "")
+	s.Expire(timerWindow)
+	expect(t, "a server that has voted", s.Receive(3, Elect{Round: 7}), "")
 	s = following(t, 2, 1, viewOf(3), Defaults(timing))
-	expect(t, "a follower", s.Hears(3, Elect{Round: 7}), "")
+	expect(t, "a follower", s.Receive(3, Elect{Round: 7}), "")
 	s = leading(t, 2, viewOf(3), Defaults(timing))
-	expect(t, "the leader", s.Hears(3, Elect{Round: 7}), "n3 <- lead term=7 msg=1")
+	expect(t, "the leader", s.Receive(3, Elect{Round: 7}), "n3 <- lead term=7 msg=1")
 
 	checkRun(t, textbook(), 3, func(c *algosim.Cluster) string {
 		c.Start(1, 2)
 		c.Run(6 * T)
 		c.Start(3)
-		return c.AgreedAfter(2 * T)
+		return c.DisagreementAfter(2 * T)
 	})
 }
 
@@ -297,16 +297,16 @@ func TestPauseIsRandom(t *testing.T) {
 		}
 		c.Delay = func(_, _ int, _ algo.Message) (time.Duration, bool) { return 3 * T, true }
 		c.StartAll()
-		return c.AgreedAfter(1000 * T)
+		return c.DisagreementAfter(1000 * T)
 	})
 }
 
 func TestEndOfPauseStartsNextRound(t *testing.T) {
 	s := alone(2, viewOf(3), Defaults(timing))
 	s.Start(6)
-	s.Hears(3, Elect{Round: 7})
-	s.Hears(1, Elect{Round: 7})
-	expect(t, "the pause ends", s.Expires(timerPause),
+	s.Receive(3, Elect{Round: 7})
+	s.Receive(1, Elect{Round: 7})
+	expect(t, "the pause ends", s.Expire(timerPause),
 		"window in 40ms; n1 n3 <- elect round=8 view={number=1} invain=1")
 }
 
@@ -315,14 +315,14 @@ func TestEndOfPauseStartsNextRound(t *testing.T) {
 // that it has adopted, and another server that has adopted it cannot follow.
 func TestLeaderEntersNextRound(t *testing.T) {
 	s := leading(t, 2, viewOf(3), Defaults(timing))
-	expect(t, "its own Lead resets its timer", s.Expires(timerLead),
+	expect(t, "its own Lead resets its timer", s.Expire(timerLead),
 		"lead in 40ms; watch in 120ms; n1 n3 <- lead term=7 msg=2 again")
-	s.Hears(3, Elect{Round: 9})
-	expect(t, "not in a newer round", s.Expires(timerLead), "lead in 40ms; n1 n3 <- lead term=7 msg=3 again")
+	s.Receive(3, Elect{Round: 9})
+	expect(t, "not in a newer round", s.Expire(timerLead), "lead in 40ms; n1 n3 <- lead term=7 msg=3 again")
 
 	checkRun(t, Defaults(timing), 3, func(c *algosim.Cluster) string {
 		elected(c)
-		c.Lose(func(from, to int, m algo.Message) bool {
+		c.DropIf(func(from, to int, m algo.Message) bool {
 			return m == Elect{Round: 2, Term: 1, Msg: 1, Leader: n(1), View: viewOf(3).Stamp()} && to == 2
 		})
 		c.Campaign(3)
@@ -330,7 +330,7 @@ func TestLeaderEntersNextRound(t *testing.T) {
 		c.Crash(3)
 		c.Run(30 * T)
 		c.Start(3)
-		return c.AgreedAfter(2 * hbt)
+		return c.DisagreementAfter(2 * hbt)
 	})
 }
 
@@ -338,20 +338,20 @@ func TestLeaderEntersNextRound(t *testing.T) {
 // and stops Lead." Without this rule, a disconnected leader leads beside the next one.
 func TestLeaderWithoutMajorityStops(t *testing.T) {
 	s := leading(t, 3, viewOf(5), Defaults(timing))
-	expect(t, "it hears from three others", s.Suspects(1), "")
-	expect(t, "it hears from two others", s.Suspects(2), "")
-	expect(t, "it hears from one other", s.Suspects(4), "quorum in 120ms")
-	expect(t, "it hears from none", s.Suspects(5), "")
-	expect(t, "it hears from one", s.Trusts(4), "")
-	expect(t, "it hears from two", s.Trusts(5), "stop quorum")
-	expect(t, "it hears from one", s.Suspects(5), "quorum in 120ms")
-	expect(t, "the time is over", s.Expires(timerQuorum), "stop lead; stop quorum; stop watch; window in 20ms; "+
+	expect(t, "it hears from three others", s.Suspect(1), "")
+	expect(t, "it hears from two others", s.Suspect(2), "")
+	expect(t, "it hears from one other", s.Suspect(4), "quorum in 120ms")
+	expect(t, "it hears from none", s.Suspect(5), "")
+	expect(t, "it hears from one", s.Trust(4), "")
+	expect(t, "it hears from two", s.Trust(5), "stop quorum")
+	expect(t, "it hears from one", s.Suspect(5), "quorum in 120ms")
+	expect(t, "the time is over", s.Expire(timerQuorum), "stop lead; stop quorum; stop watch; window in 20ms; "+
 		"n1 n2 n4 n5 <- elect round=8 term=7 msg=1 leader=n3 view={number=1}; announce nobody in 7")
-	expect(t, "late votes do not restore its leadership", s.Hears(1, Vote{7})+s.Hears(2, Vote{7})+s.Hears(4, Vote{7}), "")
+	expect(t, "late votes do not restore its leadership", s.Receive(1, Vote{7})+s.Receive(2, Vote{7})+s.Receive(4, Vote{7}), "")
 
 	checkRun(t, Defaults(timing), 3, func(c *algosim.Cluster) string {
 		elected(c)
-		c.Lose(func(from, to int, _ algo.Message) bool { return (from == 1) != (to == 1) })
+		c.DropIf(func(from, to int, _ algo.Message) bool { return (from == 1) != (to == 1) })
 		c.Suspect(1, 2, 3)
 		c.Suspect(2, 1)
 		c.Suspect(3, 1)
@@ -362,10 +362,10 @@ func TestLeaderWithoutMajorityStops(t *testing.T) {
 		if got := c.Leader(1); got != (algo.Leader{Epoch: 1}) {
 			return fmt.Sprintf("n1, disconnected, names %v", got)
 		}
-		c.Lose(func(_, _ int, _ algo.Message) bool { return false })
+		c.DropIf(func(_, _ int, _ algo.Message) bool { return false })
 		c.Trust(2, 1)
 		c.Trust(3, 1)
-		return c.AgreedAfter(20 * T)
+		return c.DisagreementAfter(20 * T)
 	})
 }
 
@@ -375,7 +375,7 @@ func TestHighestTermNamesOldLeader(t *testing.T) {
 	checkRun(t, Defaults(timing), 5, func(c *algosim.Cluster) string {
 		elected(c)
 		// n1 and n4 are disconnected, and the others elect n2.
-		c.Lose(func(from, to int, _ algo.Message) bool {
+		c.DropIf(func(from, to int, _ algo.Message) bool {
 			return (from == 1 || from == 4) != (to == 1 || to == 4)
 		})
 		c.Suspect(1, 2, 3, 5)
@@ -386,10 +386,10 @@ func TestHighestTermNamesOldLeader(t *testing.T) {
 		}
 		c.Crash(5)
 		// The network recovers before n1 and n4 have noticed the fault.
-		c.Lose(func(_, _ int, _ algo.Message) bool { return false })
-		c.Detect = T / 10
+		c.DropIf(func(_, _ int, _ algo.Message) bool { return false })
+		c.DetectionTime = T / 10
 		c.Campaign(3)
-		return c.AgreedAfter(12 * T) // in the first round: after four the votes rotate
+		return c.DisagreementAfter(12 * T) // in the first round: after four the votes rotate
 	})
 }
 
@@ -398,19 +398,19 @@ func TestHighestTermNamesOldLeader(t *testing.T) {
 // crashed as well.
 func TestSuspectingLastAwaitedClosesWindow(t *testing.T) {
 	checkRun(t, Defaults(timing), 5, func(c *algosim.Cluster) string {
-		c.Detect = T / 10
+		c.DetectionTime = T / 10
 		elected(c)
 		c.Crash(5)
 		c.Run(20 * T)
 		c.Crash(1)
-		return c.AgreedAfter(3*T + T/2)
+		return c.DisagreementAfter(3*T + T/2)
 	})
 }
 
 // The claim of a suspected server is dropped. Without this rule, crashed servers get votes.
 func TestClaimOfSuspectedServerIsDropped(t *testing.T) {
 	checkRun(t, Defaults(timing), 4, func(c *algosim.Cluster) string {
-		c.Detect = T / 10
+		c.DetectionTime = T / 10
 		c.StartAll()
 		c.Delay = func(from, _ int, m algo.Message) (time.Duration, bool) {
 			if from == 4 && m.Kind() == "elect" {
@@ -420,7 +420,7 @@ func TestClaimOfSuspectedServerIsDropped(t *testing.T) {
 		}
 		c.Campaign(1)
 		c.At(T+1, func() { c.Crash(1) })
-		return c.AgreedAfter(5 * T)
+		return c.DisagreementAfter(5 * T)
 	})
 }
 
@@ -428,13 +428,13 @@ func TestClaimOfSuspectedServerIsDropped(t *testing.T) {
 // the voters wait for the end of the pause.
 func TestCrashOfElectedServerStartsNextRound(t *testing.T) {
 	checkRun(t, Defaults(timing), 3, func(c *algosim.Cluster) string {
-		c.Detect = T / 10
+		c.DetectionTime = T / 10
 		c.StartAll()
 		for i := 1; i <= 3; i++ {
 			c.Campaign(i)
 		}
 		c.At(T+T/2, func() { c.Crash(1) }) // the votes for it are in flight
-		return c.AgreedAfter(5 * T)
+		return c.DisagreementAfter(5 * T)
 	})
 }
 
@@ -447,8 +447,8 @@ func TestMessageOfMuchLaterEpoch(t *testing.T) {
 			for to := 1; to < size; to++ {
 				c := agreedCluster(t, Defaults(timing), size)
 				c.Deliver(size, to, m)
-				if why := c.AgreedAfter(50 * hbt); why != "" {
-					t.Errorf("n%d hears %v from n%d: %s\n%s", to, m, size, why, c.Story())
+				if why := c.DisagreementAfter(50 * hbt); why != "" {
+					t.Errorf("n%d hears %v from n%d: %s\n%s", to, m, size, why, c.Transcript())
 				}
 			}
 		}
@@ -457,12 +457,12 @@ func TestMessageOfMuchLaterEpoch(t *testing.T) {
 
 // round lets n2 of five take part in a round in which all but the silent servers claim, n1 best, and
 // fails unless n2 votes for the wanted server.
-func round(t *testing.T, s *algosim.Solo, round algo.Epoch, want int, silent ...int) {
+func round(t *testing.T, s *algosim.Single, round algo.Epoch, want int, silent ...int) {
 	t.Helper()
 	effects := ""
 	for _, from := range []int{1, 3, 4, 5} {
 		if !slices.Contains(silent, from) {
-			effects += s.Hears(from, Elect{Round: round, Term: 1, Msg: 9, Leader: n(1)})
+			effects += s.Receive(from, Elect{Round: round, Term: 1, Msg: 9, Leader: n(1)})
 		}
 	}
 	if !strings.Contains(effects, fmt.Sprintf("save %d for n%d; stop window", round, want)) {
@@ -477,8 +477,8 @@ func TestCandidateThatNeverLeadsIsPassedOver(t *testing.T) {
 	for i, want := range []int{1, 1, 1, 4, 5, 1, 2} { // the fourth is round 13, 13 mod 5 is 3
 		round(t, s, algo.Epoch(10+i), want)
 	}
-	s.Hears(3, Lead{Term: 17, Msg: 1})
-	expect(t, "after a leader, the best claim counts again", s.Expires(timerWatch),
+	s.Receive(3, Lead{Term: 17, Msg: 1})
+	expect(t, "after a leader, the best claim counts again", s.Expire(timerWatch),
 		"window in 20ms; monitor n1 n3 n4 n5; n1 n3 n4 n5 <- elect round=18 term=17 msg=1 leader=n3 view={number=1}; announce nobody in 17")
 }
 
@@ -495,7 +495,7 @@ func TestVotersTakeSameTurnWithoutOneClaim(t *testing.T) {
 		for i := range 3 {
 			round(t, s, algo.Epoch(10+i), 1)
 		}
-		s.Suspects(silent)
+		s.Suspect(silent)
 		for i, want := range want {
 			round(t, s, algo.Epoch(13+i), want, silent)
 		}
@@ -507,13 +507,13 @@ func TestNoRoundWithoutMajority(t *testing.T) {
 	s := alone(2, viewOf(5), Defaults(timing))
 	s.Start(6)
 	for _, dead := range []int{3, 4, 5} {
-		s.Suspects(dead)
+		s.Suspect(dead)
 	}
-	s.Hears(1, Elect{Round: 7, Term: 1, Msg: 9, Leader: n(1)})
-	expect(t, "half a window more", s.Expires(timerWindow), "window in 10ms")
+	s.Receive(1, Elect{Round: 7, Term: 1, Msg: 9, Leader: n(1)})
+	expect(t, "half a window more", s.Expire(timerWindow), "window in 10ms")
 	windowEnds := driver.Event{Kind: driver.EventExpire, Timer: timerWindow}
 	for range 3 {
-		s.Hears(1, Elect{Round: 7, Term: 1, Msg: 9, Leader: n(1)}) // it still requests the round
+		s.Receive(1, Elect{Round: 7, Term: 1, Msg: 9, Leader: n(1)}) // it still requests the round
 		expect(t, "the window", unresponsive(s.Machine.Step(windowEnds)), "n3 requested no election and does not lead; "+
 			"n4 requested no election and does not lead; n5 requested no election and does not lead")
 	}
@@ -544,8 +544,8 @@ func TestVoterReportsUnresponsivePeers(t *testing.T) {
 	s = alone(1, viewOf(5), Defaults(timing))
 	s.Start(6)
 	for _, from := range []int{2, 3, 4, 5} {
-		s.Hears(from, Elect{Round: 10})
+		s.Receive(from, Elect{Round: 10})
 	}
-	s.Hears(3, Vote{10})
+	s.Receive(3, Vote{10})
 	expect(t, "having voted for itself", unresponsive(s.Machine.Step(pauseEnds)), "n2 did not vote; n4 did not vote; n5 did not vote")
 }

@@ -23,8 +23,8 @@ func TestWatchingReceivesLead(t *testing.T) {
 	for _, o := range []Options{textbook(), Defaults(timing)} {
 		s := alone(2, viewOf(3), o)
 		s.Start(6)
-		expect(t, "the first", s.Hears(1, Lead{Term: 7, Msg: 1}), "save 7; stop window; watch in 120ms; monitor n1; announce n1 in 7")
-		expect(t, "the next", s.Hears(1, algo.Repeat{Message: Lead{Term: 7, Msg: 2}}), "watch in 120ms")
+		expect(t, "the first", s.Receive(1, Lead{Term: 7, Msg: 1}), "save 7; stop window; watch in 120ms; monitor n1; announce n1 in 7")
+		expect(t, "the next", s.Receive(1, algo.Repeat{Message: Lead{Term: 7, Msg: 2}}), "watch in 120ms")
 	}
 }
 
@@ -32,13 +32,13 @@ func TestWatchingReceivesLead(t *testing.T) {
 func TestWatchingReceivesElect(t *testing.T) {
 	for _, o := range []Options{textbook(), Defaults(timing)} {
 		s := following(t, 2, 1, viewOf(3), o)
-		expect(t, "an Elect", s.Hears(3, Elect{Round: 8, Term: 7, Msg: 9, Leader: n(1)}), "")
-		expect(t, "a timeout on its leader", s.Expires(timerWatch),
+		expect(t, "an Elect", s.Receive(3, Elect{Round: 8, Term: 7, Msg: 9, Leader: n(1)}), "")
+		expect(t, "a timeout on its leader", s.Expire(timerWatch),
 			"window in 20ms; monitor n1 n3; n1 n3 <- elect round=8 term=7 msg=1 leader=n1 view={number=1}; announce nobody in 7")
 		if o.EarlyClose { // it sends n1 another Elect
-			s.Expires(timerWindow)
+			s.Expire(timerWindow)
 		}
-		expect(t, "the earlier claim is on the slate", s.Expires(timerWindow), "save 8 for n3; pause in 60ms to 120ms; n3 <- vote round=8")
+		expect(t, "the earlier claim is on the slate", s.Expire(timerWindow), "save 8 for n3; pause in 60ms to 120ms; n3 <- vote round=8")
 	}
 }
 
@@ -47,7 +47,7 @@ func TestWatchingReceivesElect(t *testing.T) {
 func TestVotingInitial(t *testing.T) {
 	for _, o := range []Options{textbook(), Defaults(timing)} {
 		s := following(t, 2, 1, viewOf(3), o)
-		expect(t, "without its leader", s.Expires(timerWatch),
+		expect(t, "without its leader", s.Expire(timerWatch),
 			"window in 20ms; monitor n1 n3; n1 n3 <- elect round=8 term=7 msg=1 leader=n1 view={number=1}; announce nobody in 7")
 	}
 }
@@ -56,19 +56,19 @@ func TestVotingInitial(t *testing.T) {
 func TestVotingReceivesElect(t *testing.T) {
 	s := alone(2, viewOf(3), textbook())
 	s.Start(6)
-	expect(t, "a claim", s.Hears(3, Elect{Round: 7, Term: 5, Msg: 1, Leader: n(9)}), "")
-	expect(t, "a better one", s.Hears(1, Elect{Round: 7, Term: 5, Msg: 8, Leader: n(9)}), "")
-	expect(t, "the latest of n3", s.Hears(3, Elect{Round: 7, Term: 5, Msg: 9, Leader: n(9)}), "")
-	expect(t, "the window ends", s.Expires(timerWindow), "save 7 for n3; pause in 60ms to 120ms; n3 <- vote round=7")
+	expect(t, "a claim", s.Receive(3, Elect{Round: 7, Term: 5, Msg: 1, Leader: n(9)}), "")
+	expect(t, "a better one", s.Receive(1, Elect{Round: 7, Term: 5, Msg: 8, Leader: n(9)}), "")
+	expect(t, "the latest of n3", s.Receive(3, Elect{Round: 7, Term: 5, Msg: 9, Leader: n(9)}), "")
+	expect(t, "the window ends", s.Expire(timerWindow), "save 7 for n3; pause in 60ms to 120ms; n3 <- vote round=7")
 }
 
 // "VOTING: timeout: send VOTE to server having best claim; enter WATCHING state."
 func TestVotingTimeout(t *testing.T) {
 	s := alone(2, viewOf(3), textbook())
 	s.Start(6)
-	s.Hears(3, Elect{Round: 7})
-	expect(t, "a vote for oneself is not sent", s.Expires(timerWindow), "save 7 for n2; pause in 60ms to 120ms")
-	expect(t, "but it is counted", s.Hears(3, Vote{7}),
+	s.Receive(3, Elect{Round: 7})
+	expect(t, "a vote for oneself is not sent", s.Expire(timerWindow), "save 7 for n2; pause in 60ms to 120ms")
+	expect(t, "but it is counted", s.Receive(3, Vote{7}),
 		"lead in 40ms; stop pause; watch in 120ms; n1 n3 <- lead term=7 msg=1; announce n2 in 7")
 }
 
@@ -125,22 +125,22 @@ func TestFollowerReceivesVote(t *testing.T) {
 	const leads = "lead in 40ms; stop pause; watch in 120ms; n1 n3 n4 <- lead term=7 msg=1; announce n2 in 7"
 	s := alone(2, viewOf(4), textbook())
 	s.Start(6)
-	expect(t, "half of the votes, with its own", s.Hears(3, Vote{7}), "save 7 for n2; stop window; pause in 60ms to 120ms")
-	expect(t, "twice the vote of one server", s.Hears(3, Vote{7}), "")
-	expect(t, "more than half", s.Hears(1, Vote{7}), leads)
-	expect(t, "one more", s.Hears(4, Vote{7}), "")
+	expect(t, "half of the votes, with its own", s.Receive(3, Vote{7}), "save 7 for n2; stop window; pause in 60ms to 120ms")
+	expect(t, "twice the vote of one server", s.Receive(3, Vote{7}), "")
+	expect(t, "more than half", s.Receive(1, Vote{7}), leads)
+	expect(t, "one more", s.Receive(4, Vote{7}), "")
 }
 
 // "Let N = the number of servers configured (not necessarily all alive)."
 func TestMajorityCountsAllMembers(t *testing.T) {
 	s := alone(2, viewOf(5), textbook())
 	s.Start(6)
-	expect(t, "two of five", s.Hears(1, Vote{7}), "save 7 for n2; stop window; pause in 60ms to 120ms")
-	expect(t, "three of five", s.Hears(3, Vote{7}),
+	expect(t, "two of five", s.Receive(1, Vote{7}), "save 7 for n2; stop window; pause in 60ms to 120ms")
+	expect(t, "three of five", s.Receive(3, Vote{7}),
 		"lead in 40ms; stop pause; watch in 120ms; n1 n3 n4 n5 <- lead term=7 msg=1; announce n2 in 7")
 
 	c := newCluster(Defaults(timing), viewOf(5))
-	c.Detect = T / 10
+	c.DetectionTime = T / 10
 	c.Start(1, 2)
 	c.Run(200 * T)
 	if got := c.Leaders(); got != 0 {
@@ -148,7 +148,7 @@ func TestMajorityCountsAllMembers(t *testing.T) {
 	}
 	c.Start(3)
 	c.Run(3*hbt + 6*rtt)
-	c.WantAgreed(t)
+	c.RequireAgreement(t)
 	if got := c.Leaders(); got != 1 {
 		t.Errorf("%d leaders among three of five, want 1", got)
 	}
@@ -158,29 +158,29 @@ func TestMajorityCountsAllMembers(t *testing.T) {
 // announces to others that there is a new leader)."
 func TestLeaderBroadcasts(t *testing.T) {
 	s := leading(t, 2, viewOf(3), textbook())
-	expect(t, "its timer ends", s.Expires(timerLead),
+	expect(t, "its timer ends", s.Expire(timerLead),
 		"lead in 40ms; watch in 120ms; n1 n3 <- lead term=7 msg=2 again")
-	expect(t, "and again", s.Expires(timerLead),
+	expect(t, "and again", s.Expire(timerLead),
 		"lead in 40ms; watch in 120ms; n1 n3 <- lead term=7 msg=3 again")
 }
 
 // "LEADER: if receive LEAD message that is not obsolete: enter FOLLOWER state."
 func TestLeaderReceivesLead(t *testing.T) {
 	s := leading(t, 2, viewOf(3), textbook())
-	expect(t, "an obsolete one", s.Hears(1, Lead{Term: 6, Msg: 9}), "n1 <- lead term=7 msg=1")
-	expect(t, "of a newer term", s.Hears(1, Lead{Term: 9, Msg: 1}),
+	expect(t, "an obsolete one", s.Receive(1, Lead{Term: 6, Msg: 9}), "n1 <- lead term=7 msg=1")
+	expect(t, "of a newer term", s.Receive(1, Lead{Term: 9, Msg: 1}),
 		"save 9; watch in 120ms; stop lead; monitor n1; announce n1 in 9")
-	expect(t, "it no longer leads", s.Hears(3, Elect{Round: 9}), "")
+	expect(t, "it no longer leads", s.Receive(3, Elect{Round: 9}), "")
 }
 
 // "ELECTOR state machine runs always, even while serving as leader."
 func TestElectorRunsInLeader(t *testing.T) {
 	s := leading(t, 2, viewOf(3), textbook())
-	expect(t, "an Elect", s.Hears(3, Elect{Round: 9, Term: 7, Msg: 1, Leader: n(2)}),
+	expect(t, "an Elect", s.Receive(3, Elect{Round: 9, Term: 7, Msg: 1, Leader: n(2)}),
 		"save 8; stop watch; window in 20ms; n1 n3 <- elect round=9 term=7 msg=1 leader=n2 view={number=1}")
-	expect(t, "it still leads", s.Expires(timerLead), "lead in 40ms; n1 n3 <- lead term=7 msg=2 again")
-	expect(t, "it votes", s.Expires(timerWindow), "save 9 for n2; pause in 60ms to 120ms")
-	expect(t, "and leads in the new term", s.Hears(3, Vote{9}),
+	expect(t, "it still leads", s.Expire(timerLead), "lead in 40ms; n1 n3 <- lead term=7 msg=2 again")
+	expect(t, "it votes", s.Expire(timerWindow), "save 9 for n2; pause in 60ms to 120ms")
+	expect(t, "and leads in the new term", s.Receive(3, Vote{9}),
 		"lead in 40ms; stop pause; watch in 120ms; n1 n3 <- lead term=9 msg=1; announce n2 in 9")
 }
 
@@ -188,7 +188,7 @@ func TestElectorRunsInLeader(t *testing.T) {
 func TestCandidateRunsWhileVoting(t *testing.T) {
 	s := alone(2, viewOf(3), textbook())
 	s.Start(6)
-	expect(t, "a majority before its own window ends", s.Hears(1, Vote{7}), "save 7 for n2; stop window; "+
+	expect(t, "a majority before its own window ends", s.Receive(1, Vote{7}), "save 7 for n2; stop window; "+
 		"pause in 60ms to 120ms; lead in 40ms; stop pause; watch in 120ms; n1 n3 <- lead term=7 msg=1; announce n2 in 7")
 }
 
@@ -196,25 +196,25 @@ func TestCandidateRunsWhileVoting(t *testing.T) {
 func TestLeadEndsVoting(t *testing.T) {
 	s := alone(2, viewOf(3), textbook())
 	s.Start(6)
-	expect(t, "a Lead", s.Hears(1, Lead{Term: 7, Msg: 1}),
+	expect(t, "a Lead", s.Receive(1, Lead{Term: 7, Msg: 1}),
 		"save 7; stop window; watch in 120ms; monitor n1; announce n1 in 7")
 }
 
 // "Any server can start an election for a new leader."
 func TestAnyServerCanStartAnElection(t *testing.T) {
 	s := following(t, 2, 1, viewOf(3), textbook())
-	expect(t, "n2 campaigns", s.Campaigns(),
+	expect(t, "n2 campaigns", s.Campaign(),
 		"save 8; stop watch; window in 20ms; monitor n1 n3; n1 n3 <- elect round=9 term=7 msg=1 leader=n1 view={number=1}")
-	expect(t, "while it is voting", s.Campaigns(), "")
-	s.Hears(3, Elect{Round: 9})
-	s.Expires(timerWindow)
-	expect(t, "while it waits for the outcome", s.Campaigns(), "")
+	expect(t, "while it is voting", s.Campaign(), "")
+	s.Receive(3, Elect{Round: 9})
+	s.Expire(timerWindow)
+	expect(t, "while it waits for the outcome", s.Campaign(), "")
 
 	c := agreedCluster(t, Defaults(timing), 3)
 	c.Campaign(3)
 	c.Run(4 * T)
 	for i := 1; i <= 3; i++ {
-		c.WantLeader(t, i, leadership(3, 1)) // the old leader, if still alive
+		c.RequireLeader(t, i, leadership(3, 1)) // the old leader, if still alive
 	}
 }
 
@@ -223,7 +223,7 @@ func TestServerSendsTwoMessagesPerRoundTrip(t *testing.T) {
 	for _, o := range []Options{textbook(), Defaults(timing)} {
 		c := newCluster(o, viewOf(5))
 		sent := map[algo.NodeID]map[string]int{}
-		c.Lose(func(from, to int, m algo.Message) bool {
+		c.DropIf(func(from, to int, m algo.Message) bool {
 			if sent[n(from)] == nil {
 				sent[n(from)] = map[string]int{}
 			}

@@ -30,8 +30,8 @@ func TestCandidateWithOlderViewGetsNoVote(t *testing.T) {
 	} {
 		s := alone(2, of(6, 3, 1, 2, 3), Defaults(timing))
 		s.Start(6)
-		s.Hears(3, Elect{Round: 7, Term: 6, Msg: 1, Leader: n(1)})
-		expect(t, name, s.Hears(1, Elect{Round: 7, Term: 6, Msg: 9, Leader: n(1), View: tc.view}), tc.want)
+		s.Receive(3, Elect{Round: 7, Term: 6, Msg: 1, Leader: n(1)})
+		expect(t, name, s.Receive(1, Elect{Round: 7, Term: 6, Msg: 9, Leader: n(1), View: tc.view}), tc.want)
 	}
 }
 
@@ -46,18 +46,18 @@ func TestDisjointMajoritiesElectOneLeader(t *testing.T) {
 		c.Node(1).View = of(1, 2, 1, 2, 3)
 		c.Campaign(2)
 		c.Run(20 * T)
-		if got := c.Leader(2); c.Broken != "" || got != leadership(3, 2) {
-			return "n2 does not lead: " + c.Broken
+		if got := c.Leader(2); c.Violation != "" || got != leadership(3, 2) {
+			return "n2 does not lead: " + c.Violation
 		}
 		c.Reconfigure(of(3, 3, 1, 2, 3, 4), 2, 3, 4) // n2 lets the members confirm it
 		c.Reconfigure(of(3, 4, 1, 2, 4), 2, 4)       // and removes n3
-		c.Lose(func(from, to int, _ algo.Message) bool { return from%2 != to%2 })
+		c.DropIf(func(from, to int, _ algo.Message) bool { return from%2 != to%2 })
 		c.Start(1)
 		c.Campaign(2)
 		c.Run(T)
 		c.Campaign(1)
 		c.Run(60 * T)
-		return c.Broken
+		return c.Violation
 	})
 }
 
@@ -66,43 +66,43 @@ func TestDisjointMajoritiesElectOneLeader(t *testing.T) {
 func TestViewEndsRound(t *testing.T) {
 	s := alone(4, of(5, 1, 1, 2, 3, 4), textbook())
 	s.Start(5)
-	expect(t, "one vote of two", s.Hears(3, Vote{6}), "save 6 for n4; stop window; pause in 60ms to 120ms")
-	expect(t, "n2 was elected, and has removed a member", s.Gets(of(6, 3, 2, 3, 4)),
+	expect(t, "one vote of two", s.Receive(3, Vote{6}), "save 6 for n4; stop window; pause in 60ms to 120ms")
+	expect(t, "n2 was elected, and has removed a member", s.Reconfigure(of(6, 3, 2, 3, 4)),
 		"stop pause; window in 20ms; monitor n2 n3; n2 n3 <- elect round=7 view={epoch=6,number=3}")
 	restarted := alone(4, of(6, 3, 2, 3, 4), textbook())
 	restarted.Start(6)
-	expect(t, "the same after a restart", restarted.Hears(3, Elect{Round: 6}), "n3 <- elect round=7 view={epoch=6,number=3}")
-	expect(t, "late votes", s.Hears(2, Vote{6})+s.Hears(3, Vote{6}), "")
-	expect(t, "the Lead of n2", s.Hears(2, Lead{6, 1}), "stop window; watch in 120ms; monitor n2; announce n2 in 6")
+	expect(t, "the same after a restart", restarted.Receive(3, Elect{Round: 6}), "n3 <- elect round=7 view={epoch=6,number=3}")
+	expect(t, "late votes", s.Receive(2, Vote{6})+s.Receive(3, Vote{6}), "")
+	expect(t, "the Lead of n2", s.Receive(2, Lead{6, 1}), "stop window; watch in 120ms; monitor n2; announce n2 in 6")
 }
 
 // A leader or a follower learns from its view that there is a newer leader. If it already
 // knows that leader, the view changes nothing.
 func TestViewOfNewerLeader(t *testing.T) {
 	s := leading(t, 2, viewOf(3), textbook())
-	expect(t, "a leader", s.Gets(of(9, 4, 1, 2, 3)), "save 9; stop lead; stop watch; window in 20ms; n1 n3 <- elect round=10 term=7 msg=1 leader=n2 view={epoch=9,number=4}; announce nobody in 7")
+	expect(t, "a leader", s.Reconfigure(of(9, 4, 1, 2, 3)), "save 9; stop lead; stop watch; window in 20ms; n1 n3 <- elect round=10 term=7 msg=1 leader=n2 view={epoch=9,number=4}; announce nobody in 7")
 	s = following(t, 2, 1, viewOf(3), textbook())
-	expect(t, "a follower", s.Gets(of(8, 4, 1, 2, 3)), "save 8; stop watch; window in 20ms; monitor n1 n3; n1 n3 <- elect round=9 term=7 msg=1 leader=n1 view={epoch=8,number=4}; announce nobody in 7")
-	expect(t, "it takes no part in that round", s.Hears(3, Elect{Round: 8}), "n3 <- elect round=9 term=7 msg=1 leader=n1 view={epoch=8,number=4}")
+	expect(t, "a follower", s.Reconfigure(of(8, 4, 1, 2, 3)), "save 8; stop watch; window in 20ms; monitor n1 n3; n1 n3 <- elect round=9 term=7 msg=1 leader=n1 view={epoch=8,number=4}; announce nobody in 7")
+	expect(t, "it takes no part in that round", s.Receive(3, Elect{Round: 8}), "n3 <- elect round=9 term=7 msg=1 leader=n1 view={epoch=8,number=4}")
 	s = following(t, 2, 1, viewOf(3), textbook())
-	expect(t, "a follower of that leader", s.Gets(of(7, 4, 1, 2, 3)), "")
+	expect(t, "a follower of that leader", s.Reconfigure(of(7, 4, 1, 2, 3)), "")
 	s = leading(t, 2, viewOf(3), textbook())
-	expect(t, "the leader itself", s.Gets(of(7, 4, 1, 2, 3)), "")
+	expect(t, "the leader itself", s.Reconfigure(of(7, 4, 1, 2, 3)), "")
 
 	s = alone(2, of(9, 4, 1, 2, 3), textbook())
 	expect(t, "a new member", s.Start(0),
 		"save 9; window in 20ms; monitor n1 n3; n1 n3 <- elect round=10 view={epoch=9,number=4}")
-	expect(t, "it has no vote in that round", s.Hears(3, Elect{Round: 9}), "n3 <- elect round=10 view={epoch=9,number=4}")
-	expect(t, "it counts no vote in it", s.Hears(1, Vote{9})+s.Hears(3, Vote{9}), "")
-	s.Hears(3, Elect{Round: 10, View: of(9, 4).Stamp()})
-	expect(t, "it votes in the next", s.Expires(timerWindow), "save 10 for n2; pause in 60ms to 120ms")
+	expect(t, "it has no vote in that round", s.Receive(3, Elect{Round: 9}), "n3 <- elect round=10 view={epoch=9,number=4}")
+	expect(t, "it counts no vote in it", s.Receive(1, Vote{9})+s.Receive(3, Vote{9}), "")
+	s.Receive(3, Elect{Round: 10, View: of(9, 4).Stamp()})
+	expect(t, "it votes in the next", s.Expire(timerWindow), "save 10 for n2; pause in 60ms to 120ms")
 }
 
 // The own claim of a voting server uses its current view, not the previous one.
 func TestOwnClaimUsesCurrentView(t *testing.T) {
 	s := alone(2, of(5, 1, 1, 2, 3), textbook())
 	s.Start(7)
-	s.Hears(3, Elect{Round: 8, View: of(5, 1).Stamp()})
-	expect(t, "it claims again", s.Gets(of(5, 2, 1, 2, 3)), "window in 20ms; n1 n3 <- elect round=8 view={epoch=5,number=2}")
-	expect(t, "it votes for itself", s.Expires(timerWindow), "save 8 for n2; pause in 60ms to 120ms")
+	s.Receive(3, Elect{Round: 8, View: of(5, 1).Stamp()})
+	expect(t, "it claims again", s.Reconfigure(of(5, 2, 1, 2, 3)), "window in 20ms; n1 n3 <- elect round=8 view={epoch=5,number=2}")
+	expect(t, "it votes for itself", s.Expire(timerWindow), "save 8 for n2; pause in 60ms to 120ms")
 }

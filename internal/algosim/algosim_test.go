@@ -92,11 +92,11 @@ func TestWhatACheckFinds(t *testing.T) {
 			name: "a leadership announced twice, over a restart",
 			on:   func(self int, t *toy, env algo.Env, _ driver.Event) { lead(self, t, env, Leadership(1, self)) },
 			happens: func(c *Cluster) {
-				c.Resumes = true
+				c.AllowsResume = true
 				c.Start(1)
 				c.Campaign(1) // in the same life it may
-				if c.Broken != "" {
-					panic(c.Broken)
+				if c.Violation != "" {
+					panic(c.Violation)
 				}
 				c.Crash(1)
 				c.Start(1)
@@ -164,8 +164,8 @@ func TestWhatACheckFinds(t *testing.T) {
 		t.Run(tc.name, func(t *testing.T) {
 			c := New(toys(tc.claims, tc.on), View(3))
 			tc.happens(c)
-			if c.Broken != tc.want {
-				t.Errorf("found %q, want %q", c.Broken, tc.want)
+			if c.Violation != tc.want {
+				t.Errorf("found %q, want %q", c.Violation, tc.want)
 			}
 		})
 	}
@@ -206,7 +206,7 @@ func TestAgreed(t *testing.T) {
 				said[i+1] = l
 				c.Start(i + 1)
 			}
-			if got := c.Agreed(); got != tc.want {
+			if got := c.Disagreement(); got != tc.want {
 				t.Errorf("Agreed says %q, want %q", got, tc.want)
 			}
 		})
@@ -232,7 +232,7 @@ func TestANodeDiesInTheMiddle(t *testing.T) {
 			env.Send(ID(2), hello{})
 			env.Send(ID(3), hello{})
 		}), View(3))
-		c.Node(1).DieIn = dieIn
+		c.Node(1).CrashAfter = dieIn
 		c.Start(1)
 		if c.Node(1).Machine != nil || c.Node(1).Saved.Epoch != want.saved || Total(c.Sent) != want.sent {
 			t.Errorf("dies in %d: saved %d, sent %d, want %+v", dieIn, c.Node(1).Saved.Epoch, Total(c.Sent), want)
@@ -255,7 +255,7 @@ func TestAPauseHoldsEverything(t *testing.T) {
 			env.Monitor(ID(3))
 		}
 	}), View(3))
-	c.Detect = T
+	c.DetectionTime = T
 	c.Start(1, 2, 3)
 	c.Run(0)
 	c.Pause(2)
@@ -291,8 +291,8 @@ func TestDeliveriesComeBeforeTimers(t *testing.T) {
 	if want := "n2 receive, n1 receive, n1 expire, n2 expire"; strings.Join(got, ", ") != want {
 		t.Errorf("got %q, want %q", got, want)
 	}
-	if Total(c.Sent) != 1 || Total(c.Delivered) != 1 || c.Repeats != 1 {
-		t.Errorf("sent %v, delivered %v, repeats %d, want one each", c.Sent, c.Delivered, c.Repeats)
+	if Total(c.Sent) != 1 || Total(c.Delivered) != 1 || c.Periodic != 1 {
+		t.Errorf("sent %v, delivered %v, repeats %d, want one each", c.Sent, c.Delivered, c.Periodic)
 	}
 }
 
@@ -305,7 +305,7 @@ func TestShow(t *testing.T) {
 		{hello{Epoch: 7, ID: ID(2), Leader: Leadership(3, 300), Loud: true}, "hello epoch=7 id=n2 leader=n300@3 loud=true"},
 		{algo.Repeat{Message: hello{}}, "hello again"},
 	} {
-		if got := Show(tc.m); got != tc.want {
+		if got := FormatMessage(tc.m); got != tc.want {
 			t.Errorf("Show(%#v) = %q, want %q", tc.m, got, tc.want)
 		}
 	}
@@ -322,11 +322,11 @@ func TestAWalkFindsWhoNeverAgrees(t *testing.T) {
 				}
 			}), view)
 		},
-		Calm: 1,
+		RecoveryTime: 1,
 	}
 	broken := 0
 	for seed := range uint64(20) {
-		if c := w.Take(Seeded(seed), false); strings.Contains(c.Broken, "after the calm") {
+		if c := w.Run(Seeded(seed), false); strings.Contains(c.Violation, "after the calm") {
 			broken++
 		}
 	}
@@ -348,7 +348,7 @@ func TestRunLetsTimePass(t *testing.T) {
 // One byte decides one choice, and what is left when they are used up follows from them.
 func TestBytesAreChoices(t *testing.T) {
 	draw := func(below, count int, numbers ...uint64) (drawn []int) {
-		random := Chosen(numbers...)
+		random := Fuzzed(numbers...)
 		for range count {
 			drawn = append(drawn, random.IntN(below))
 		}
@@ -371,7 +371,7 @@ func TestOneOfThem(t *testing.T) {
 	driver := Seeded(1)
 	var done [4]int
 	for range 3000 {
-		if !driver.One(4, func(i int) bool {
+		if !driver.TryOne(4, func(i int) bool {
 			if i < 3 {
 				done[i]++
 			}
@@ -386,7 +386,7 @@ func TestOneOfThem(t *testing.T) {
 		}
 	}
 	tried := 0
-	if driver.One(3, func(i int) bool { tried |= 1 << i; return false }) {
+	if driver.TryOne(3, func(i int) bool { tried |= 1 << i; return false }) {
 		t.Error("something was done that cannot be")
 	}
 	if tried != 7 {

@@ -30,31 +30,31 @@ type Cluster struct {
 	// Delay says how long a message travels, and whether it arrives at all. At first
 	// each arrives after T.
 	Delay func(from, to int, m algo.Message) (time.Duration, bool)
-	// Doubled, if set, says whether a message arrives a second time.
-	Doubled func() bool
+	// Duplicate, if set, says whether a message arrives a second time.
+	Duplicate func() bool
 	// Pick chooses when a timer ends. At first it is as early as may be.
 	Pick func(least, most time.Duration) time.Duration
 	// Detect is how long the detector needs to report a crash, a pause or the end of one
 	// to those who monitor the node. It is negative at first: there is no detector.
-	Detect time.Duration
+	DetectionTime time.Duration
 	// Resumes allows a node to announce a leadership again that it gave up, in the same
 	// life. Over a restart it is never allowed.
-	Resumes bool
+	AllowsResume bool
 	// Seen, if set, sees each event before a node takes it, and OnSend each message that
 	// leaves one.
-	Seen   func(i int, e driver.Event)
-	OnSend func(from, to int, m algo.Message)
+	OnEvent func(i int, e driver.Event)
+	OnSend  func(from, to int, m algo.Message)
 
 	Sent, Delivered map[string]int // messages by kind, without repeats
-	Repeats         int
-	Changes         int           // announcements
-	Last            time.Duration // of the last announcement
-	Broken          string        // the first property that was broken
+	Periodic        int
+	Announcements   int           // announcements
+	LastAnnounced   time.Duration // of the last announcement
+	Violation       string        // the first property that was broken
 
 	Tracing bool // keeps what happens for Story
 	trace   []trace.Event
 
-	past Past
+	past LeaderHistory
 	led  map[algo.Leader]*driver.Machine // who announced itself, in which life
 }
 
@@ -66,9 +66,9 @@ type Node struct {
 	Saved   algo.Stable     // on its disk
 	// Monitored says whom the detector watches for it, and whether it reported them.
 	Monitored map[algo.NodeID]bool
-	// DieIn counts down to a crash in the middle of the effects of an event: 1 is before
+	// CrashAfter counts down to a crash in the middle of the effects of an event: 1 is before
 	// its save, 2 after it, 3 after its first message. From 0 on it is never.
-	DieIn int
+	CrashAfter int
 
 	timers map[algo.Timer]int // how often each was set
 	paused bool
@@ -78,7 +78,7 @@ type Node struct {
 // New returns a cluster of which no node runs.
 func New(spec algo.Spec, view algo.View) *Cluster {
 	c := &Cluster{
-		Spec: spec, View: view, Detect: -1,
+		Spec: spec, View: view, DetectionTime: -1,
 		Delay: func(_, _ int, _ algo.Message) (time.Duration, bool) { return T, true },
 		Pick:  func(least, _ time.Duration) time.Duration { return least },
 		led:   map[algo.Leader]*driver.Machine{},
@@ -121,7 +121,7 @@ func (c *Cluster) Leaders() int {
 // Reset sets the counts to zero.
 func (c *Cluster) Reset() {
 	c.Sent, c.Delivered = map[string]int{}, map[string]int{}
-	c.Repeats, c.Changes, c.Last = 0, 0, c.Now
+	c.Periodic, c.Announcements, c.LastAnnounced = 0, 0, c.Now
 }
 
 // Total adds up counts.
@@ -143,9 +143,9 @@ func (c *Cluster) Later(d time.Duration, f func()) { c.queue.Add(2*(c.Now+d)+1, 
 // Run lets d pass, its end included.
 func (c *Cluster) Run(d time.Duration) {
 	end := c.Now + d
-	for at, ok := c.queue.First(); ok && at/2 <= end; at, ok = c.queue.First() {
+	for at, ok := c.queue.NextTime(); ok && at/2 <= end; at, ok = c.queue.NextTime() {
 		c.Now = at / 2
-		c.queue.Take()()
+		c.queue.Pop()()
 	}
 	c.Now = end
 }
@@ -179,7 +179,7 @@ func (c *Cluster) Crash(nodes ...int) {
 			continue
 		}
 		c.emit(nd.ID, trace.Event{Kind: trace.Crash})
-		nd.Machine, nd.DieIn, nd.paused, nd.missed = nil, 0, false, nil
+		nd.Machine, nd.CrashAfter, nd.paused, nd.missed = nil, 0, false, nil
 		c.Report(i)
 	}
 }
@@ -244,7 +244,7 @@ func (c *Cluster) Reconfigure(view algo.View, nodes ...int) {
 }
 
 // Lose has messages arrive after T, but for those that lost picks.
-func (c *Cluster) Lose(lost func(from, to int, m algo.Message) bool) {
+func (c *Cluster) DropIf(lost func(from, to int, m algo.Message) bool) {
 	c.Delay = func(from, to int, m algo.Message) (time.Duration, bool) { return T, !lost(from, to, m) }
 }
 
@@ -262,14 +262,14 @@ func (c *Cluster) emit(node algo.NodeID, e trace.Event) {
 }
 
 // Story is what happened, a line each, since Tracing is set.
-func (c *Cluster) Story() string {
+func (c *Cluster) Transcript() string {
 	lines := make([]string, len(c.trace))
 	for i, e := range c.trace {
 		lines[i] = fmt.Sprintf("%5.1fT ", float64(e.At)/float64(T))
 		if !e.Node.IsZero() {
 			lines[i] += Name(e.Node) + " "
 		}
-		lines[i] += Say(e)
+		lines[i] += DescribeEvent(e)
 	}
 	return strings.Join(lines, "\n")
 }

@@ -50,11 +50,11 @@ func (c *Cluster) Report(peer int) {
 
 // watchFor has the detector tell nd of peer, in due time.
 func (c *Cluster) watchFor(nd *Node, peer algo.NodeID) {
-	if c.Detect < 0 {
+	if c.DetectionTime < 0 {
 		return
 	}
 	machine := nd.Machine
-	c.At(c.Now+c.Detect, func() {
+	c.At(c.Now+c.DetectionTime, func() {
 		if nd.Machine == machine {
 			c.opine(nd, peer, c.silent(peer))
 		}

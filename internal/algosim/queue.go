@@ -33,7 +33,7 @@ func (q *Queue[E]) Add(at time.Duration, e E) {
 }
 
 // First is when the next event happens; false when there is none.
-func (q *Queue[E]) First() (time.Duration, bool) {
+func (q *Queue[E]) NextTime() (time.Duration, bool) {
 	if len(q.heap) == 0 {
 		return 0, false
 	}
@@ -42,7 +42,7 @@ func (q *Queue[E]) First() (time.Duration, bool) {
 
 // Take removes the next event. There must be one. (The heap has four children to a node: it
 // is half as deep as one of two, and they lie side by side in memory.)
-func (q *Queue[E]) Take() E {
+func (q *Queue[E]) Pop() E {
 	first, end := q.heap[0].event, len(q.heap)-1
 	p := q.heap[end]
 	q.heap[end] = place[E]{} // and forget the event

@@ -26,14 +26,14 @@ func TestQueueKeepsTheOrder(t *testing.T) {
 				continue
 			}
 			slices.SortStableFunc(model, func(a, b item) int { return int(a.at - b.at) })
-			at, ok := q.First()
+			at, ok := q.NextTime()
 			if ok != (len(model) > 0) || q.Len() != len(model) {
 				t.Fatalf("seed %d: %d events, want %d", seed, q.Len(), len(model))
 			}
 			if !ok {
 				continue
 			}
-			if e := q.Take(); at != model[0].at || e != model[0].made {
+			if e := q.Pop(); at != model[0].at || e != model[0].made {
 				t.Fatalf("seed %d: event %d at %v, want %d at %v", seed, e, at, model[0].made, model[0].at)
 			}
 			now, model = at, model[1:]

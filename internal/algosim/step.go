@@ -12,13 +12,13 @@ func (c *Cluster) step(nd *Node, e driver.Event) {
 	if nd.Machine == nil || e.Kind == driver.EventReceive && !nd.View.Contains(e.Peer) {
 		return
 	}
-	if c.Seen != nil {
-		c.Seen(Number(nd.ID), e)
+	if c.OnEvent != nil {
+		c.OnEvent(Number(nd.ID), e)
 	}
 	effects, broken := Step(nd.Machine, e)
 	// Of a timer of which nothing comes nobody wants to read.
 	if c.Tracing && (e.Kind != driver.EventExpire || broken != nil || len(effects.Notes)+len(effects.Sends)+len(effects.Announce) > 0) {
-		c.emit(nd.ID, Traced(e))
+		c.emit(nd.ID, NewTraceEvent(e))
 	}
 	if broken != nil {
 		c.breach(broken)
@@ -51,12 +51,12 @@ func (c *Cluster) step(nd *Node, e driver.Event) {
 }
 
 // Step has a machine take an event. A broken contract is returned.
-func Step(m *driver.Machine, e driver.Event) (effects *driver.Effects, broken *Breach) {
+func Step(m *driver.Machine, e driver.Event) (effects *driver.Effects, broken *Violation) {
 	defer func() {
 		switch cause := recover().(type) {
 		case nil:
 		case *driver.ContractError:
-			broken = Contract(cause)
+			broken = ContractViolation(cause)
 		default:
 			panic(cause)
 		}
@@ -70,7 +70,7 @@ func (c *Cluster) save(nd *Node, stable algo.Stable) bool {
 		return false
 	}
 	if stable.Epoch < nd.Saved.Epoch {
-		c.Breaks("the epoch of %s goes back from %d to %d", nd.ID, nd.Saved.Epoch, stable.Epoch)
+		c.ReportViolation("the epoch of %s goes back from %d to %d", nd.ID, nd.Saved.Epoch, stable.Epoch)
 	}
 	nd.Saved = stable
 	return !c.dies(nd)
@@ -78,8 +78,8 @@ func (c *Cluster) save(nd *Node, stable algo.Stable) bool {
 
 // dies crashes a node where it was to die.
 func (c *Cluster) dies(nd *Node) bool {
-	nd.DieIn--
-	if nd.DieIn == 0 {
+	nd.CrashAfter--
+	if nd.CrashAfter == 0 {
 		c.Crash(Number(nd.ID))
 	}
 	return nd.Machine == nil
@@ -106,12 +106,12 @@ func (c *Cluster) send(from *Node, to algo.NodeID, m algo.Message) {
 		c.OnSend(Number(from.ID), Number(to), m)
 	}
 	if repeat {
-		c.Repeats++
+		c.Periodic++
 	} else {
 		c.Sent[m.Kind()]++
 	}
 	copies := 1
-	if c.Doubled != nil && c.Doubled() {
+	if c.Duplicate != nil && c.Duplicate() {
 		copies = 2
 	}
 	for range copies {

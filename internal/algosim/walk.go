@@ -22,14 +22,14 @@ type Walk struct {
 	// T is the longest time of a message when nothing is wrong, [T] if zero.
 	T time.Duration
 	// Calm is how long it may take to settle, in T: 100 if zero.
-	Calm int
+	RecoveryTime int
 }
 
 // How long a walk is disturbed, and how long nothing may happen after the calm, in T.
 const chaos, quiet = 60, 60
 
 // Take takes one walk, as a driver decides. What it broke is in Broken of the cluster.
-func (w Walk) Take(driver Driver, tracing bool) *Cluster {
+func (w Walk) Run(driver Chooser, tracing bool) *Cluster {
 	d := newDisturber(driver, w, tracing)
 	c := d.Cluster
 	if driver.IntN(2) == 0 {
@@ -40,32 +40,32 @@ func (w Walk) Take(driver Driver, tracing bool) *Cluster {
 	c.Later(0, d.disturb)
 	c.Run(chaos * d.t)
 	d.heal()
-	c.Run(time.Duration(cmp.Or(w.Calm, 100)) * d.t)
-	if why := c.Agreed(); why != "" && c.Broken == "" {
-		c.Breaks("after the calm: %s", why)
+	c.Run(time.Duration(cmp.Or(w.RecoveryTime, 100)) * d.t)
+	if why := c.Disagreement(); why != "" && c.Violation == "" {
+		c.ReportViolation("after the calm: %s", why)
 	}
 	c.Reset()
 	c.Run(quiet * d.t)
-	if sum := Total(c.Sent); (sum != 0 || c.Changes != 0) && c.Broken == "" && CanElect(c.View, c.Spec.Claims, c.opinions()) {
-		c.Breaks("in the quiet: %d messages, %d announcements", sum, c.Changes)
+	if sum := Total(c.Sent); (sum != 0 || c.Announcements != 0) && c.Violation == "" && CanElect(c.View, c.Spec.Claims, c.opinions()) {
+		c.ReportViolation("in the quiet: %d messages, %d announcements", sum, c.Announcements)
 	}
 	return c
 }
 
 // Broken takes a walk and says what it broke, and below it how that came about, or nothing.
 // choose returns the same driver each time.
-func (w Walk) Broken(choose func() Driver) string {
-	if what := w.Take(choose(), false).Broken; what != "" {
-		return what + "\n" + w.Take(choose(), true).Story()
+func (w Walk) FindViolation(choose func() Chooser) string {
+	if what := w.Run(choose(), false).Violation; what != "" {
+		return what + "\n" + w.Run(choose(), true).Transcript()
 	}
 	return ""
 }
 
 // Want fails the test if one of so many walks breaks something.
-func (w Walk) Want(t Test, count int) {
+func (w Walk) Check(t TestingT, count int) {
 	t.Helper()
 	for seed := range uint64(count) {
-		if why := w.Broken(func() Driver { return Seeded(seed) }); why != "" {
+		if why := w.FindViolation(func() Chooser { return Seeded(seed) }); why != "" {
 			t.Errorf("seed %d: %s", seed, why)
 			return
 		}
@@ -75,7 +75,7 @@ func (w Walk) Want(t Test, count int) {
 // disturber is what goes wrong on a walk.
 type disturber struct {
 	*Cluster
-	driver    Driver
+	driver    Chooser
 	t         time.Duration
 	all       []algo.Member
 	resigning bool // members resign and come back
@@ -83,7 +83,7 @@ type disturber struct {
 	oneWay    bool // the others hear them
 }
 
-func newDisturber(random Driver, w Walk, tracing bool) *disturber {
+func newDisturber(random Chooser, w Walk, tracing bool) *disturber {
 	size := 3 + random.IntN(3)
 	d := &disturber{driver: random, all: Members(size), t: cmp.Or(w.T, T)}
 	if random.IntN(2) == 0 {
@@ -106,7 +106,7 @@ func newDisturber(random Driver, w Walk, tracing bool) *disturber {
 	}
 	if random.IntN(4) == 0 {
 		double := random.Float64() * 0.5
-		d.Doubled = func() bool { return random.Float64() < double }
+		d.Duplicate = func() bool { return random.Float64() < double }
 	}
 	d.Pick = func(least, most time.Duration) time.Duration {
 		return least + time.Duration(random.Int64N(int64(most-least)+1))
@@ -128,7 +128,7 @@ func (d *disturber) someone() int { return 1 + d.driver.IntN(len(d.all)) }
 func (d *disturber) start(i int) {
 	if d.Node(i).Machine == nil {
 		if d.driver.IntN(3) == 0 {
-			d.Node(i).DieIn = 1 + d.driver.IntN(5)
+			d.Node(i).CrashAfter = 1 + d.driver.IntN(5)
 		}
 		d.Start(i)
 	}
@@ -150,7 +150,7 @@ func (d *disturber) disturb() {
 		d.start(i)
 	case 4:
 		if nd.Machine != nil {
-			nd.DieIn = 1 + d.driver.IntN(5)
+			nd.CrashAfter = 1 + d.driver.IntN(5)
 		}
 	case 5, 6, 7:
 		d.Suspect(d.someone(), i)
@@ -181,10 +181,10 @@ func (d *disturber) disturb() {
 // messages arrive in time and the detector is right.
 func (d *disturber) heal() {
 	d.Logf("healed")
-	d.Doubled = nil
+	d.Duplicate = nil
 	d.Delay = func(int, int, algo.Message) (time.Duration, bool) { return d.driver.within(d.t), true }
 	for _, nd := range d.nodes {
-		nd.DieIn = 0
+		nd.CrashAfter = 0
 	}
 	for i := range d.nodes {
 		d.Resume(i + 1)
@@ -192,7 +192,7 @@ func (d *disturber) heal() {
 	if len(d.Live()) == 0 {
 		d.Start(d.someone())
 	}
-	d.Detect = d.t / 2
+	d.DetectionTime = d.t / 2
 	for i := range d.nodes {
 		d.Reconfigure(d.View, i+1)
 		d.Report(i + 1)

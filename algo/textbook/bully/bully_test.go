@@ -25,70 +25,70 @@ func spec(t testing.TB) algo.Spec {
 }
 
 // follower returns node i of n, which follows coordinator in epoch 7.
-func follower(t testing.TB, i, n, coordinator int) *algosim.Solo {
+func follower(t testing.TB, i, n, coordinator int) *algosim.Single {
 	t.Helper()
-	s := algosim.Alone(spec(t), i, algosim.View(n))
+	s := algosim.NewSingle(spec(t), i, algosim.View(n))
 	s.Start(6)
-	s.Hears(coordinator, bully.Coordinator{Epoch: 7})
+	s.Receive(coordinator, bully.Coordinator{Epoch: 7})
 	return s
 }
 
 func TestR0RecoveryOrSuspicionStartsElection(t *testing.T) {
-	s := algosim.Alone(spec(t), 2, algosim.View(4))
-	algosim.Does(t, "recovers", s.Start(6), "answer in 20ms; n3 n4 <- election")
+	s := algosim.NewSingle(spec(t), 2, algosim.View(4))
+	algosim.Expect(t, "recovers", s.Start(6), "answer in 20ms; n3 n4 <- election")
 	s = follower(t, 2, 4, 4)
-	algosim.Does(t, "another fails", s.Suspects(3), "")
-	algosim.Does(t, "the coordinator fails", s.Suspects(4), "answer in 20ms; n3 n4 <- election")
+	algosim.Expect(t, "another fails", s.Suspect(3), "")
+	algosim.Expect(t, "the coordinator fails", s.Suspect(4), "answer in 20ms; n3 n4 <- election")
 }
 
 func TestR1HighestBecomesCoordinator(t *testing.T) {
-	s := algosim.Alone(spec(t), 3, algosim.View(3))
-	algosim.Does(t, "recovers", s.Start(6), "save 7; monitor; n1 n2 <- coordinator epoch=7; announce n3 in 7")
+	s := algosim.NewSingle(spec(t), 3, algosim.View(3))
+	algosim.Expect(t, "recovers", s.Start(6), "save 7; monitor; n1 n2 <- coordinator epoch=7; announce n3 in 7")
 }
 
 func TestR2ProcessWithoutAnswerBecomesCoordinator(t *testing.T) {
-	s := algosim.Alone(spec(t), 2, algosim.View(4))
+	s := algosim.NewSingle(spec(t), 2, algosim.View(4))
 	s.Start(6)
-	algosim.Does(t, "no answer", s.Expires(answer), "save 7; monitor; n1 <- coordinator epoch=7; announce n2 in 7")
+	algosim.Expect(t, "no answer", s.Expire(answer), "save 7; monitor; n1 <- coordinator epoch=7; announce n2 in 7")
 }
 
 func TestR3ProcessWithAnswerWaits(t *testing.T) {
-	s := algosim.Alone(spec(t), 2, algosim.View(4))
+	s := algosim.NewSingle(spec(t), 2, algosim.View(4))
 	s.Start(6)
-	algosim.Does(t, "an answer", s.Hears(3, bully.Answer{}), "stop answer; coordinator in 40ms")
-	algosim.Does(t, "another", s.Hears(4, bully.Answer{}), "")
-	algosim.Does(t, "no coordinator", s.Expires(coordinator), "answer in 20ms; n3 n4 <- election")
+	algosim.Expect(t, "an answer", s.Receive(3, bully.Answer{}), "stop answer; coordinator in 40ms")
+	algosim.Expect(t, "another", s.Receive(4, bully.Answer{}), "")
+	algosim.Expect(t, "no coordinator", s.Expire(coordinator), "answer in 20ms; n3 n4 <- election")
 	s = follower(t, 2, 4, 4)
-	algosim.Does(t, "an answer after the election", s.Hears(3, bully.Answer{}), "")
+	algosim.Expect(t, "an answer after the election", s.Receive(3, bully.Answer{}), "")
 }
 
 func TestR4ElectionIsAnsweredAndStartsAnother(t *testing.T) {
 	s := follower(t, 2, 3, 3)
-	algosim.Does(t, "by a lower one", s.Hears(1, bully.Election{}), "answer in 20ms; n1 <- answer; n3 <- election")
-	algosim.Does(t, "again, N6", s.Hears(1, bully.Election{}), "n1 <- answer")
-	algosim.Does(t, "by a higher one", s.Hears(3, bully.Election{}), "")
-	s = algosim.Alone(spec(t), 3, algosim.View(3))
+	algosim.Expect(t, "by a lower one", s.Receive(1, bully.Election{}), "answer in 20ms; n1 <- answer; n3 <- election")
+	algosim.Expect(t, "again, N6", s.Receive(1, bully.Election{}), "n1 <- answer")
+	algosim.Expect(t, "by a higher one", s.Receive(3, bully.Election{}), "")
+	s = algosim.NewSingle(spec(t), 3, algosim.View(3))
 	s.Start(6)
-	algosim.Does(t, "the coordinator", s.Hears(1, bully.Election{}),
+	algosim.Expect(t, "the coordinator", s.Receive(1, bully.Election{}),
 		"save 8; monitor; n1 <- answer; n1 n2 <- coordinator epoch=8; announce n3 in 8")
 }
 
 func TestR5SenderOfCoordinatorIsFollowed(t *testing.T) {
-	s := algosim.Alone(spec(t), 2, algosim.View(4))
+	s := algosim.NewSingle(spec(t), 2, algosim.View(4))
 	s.Start(6)
-	algosim.Does(t, "during the election", s.Hears(4, bully.Coordinator{Epoch: 7}), "save 7; stop answer; monitor n4; announce n4 in 7")
-	algosim.Does(t, "of an older epoch, from a lower process", s.Hears(1, bully.Coordinator{Epoch: 2}), "monitor n1; announce n1 in 7")
+	algosim.Expect(t, "during the election", s.Receive(4, bully.Coordinator{Epoch: 7}), "save 7; stop answer; monitor n4; announce n4 in 7")
+	algosim.Expect(t, "of an older epoch, from a lower process", s.Receive(1, bully.Coordinator{Epoch: 2}), "monitor n1; announce n1 in 7")
 }
 
 func TestN1AnyProcessCampaignsN2ForOneElection(t *testing.T) {
 	s := follower(t, 2, 3, 3)
-	algosim.Does(t, "calls", s.Campaigns(), "answer in 20ms; n3 <- election")
-	algosim.Does(t, "calls again", s.Campaigns(), "")
+	algosim.Expect(t, "calls", s.Campaign(), "answer in 20ms; n3 <- election")
+	algosim.Expect(t, "calls again", s.Campaign(), "")
 }
 
 func TestNewViewStartsElection(t *testing.T) {
 	s := follower(t, 2, 3, 3)
-	algosim.Does(t, "n4 joins", s.Gets(algosim.View(4)), "answer in 20ms; n3 n4 <- election")
+	algosim.Expect(t, "n4 joins", s.Reconfigure(algosim.View(4)), "answer in 20ms; n3 n4 <- election")
 }
 
 // The message counts of the literature, with a crashed leader and an election that the lowest or all processes
@@ -110,7 +110,7 @@ func TestCounts(t *testing.T) {
 				c := algosim.New(spec(t), algosim.View(n))
 				c.StartAll()
 				c.Run(10 * algosim.T)
-				c.WantAgreed(t)
+				c.RequireAgreement(t)
 				c.Reset()
 				starts := []int{1}
 				if tc.crashed {
@@ -127,7 +127,7 @@ func TestCounts(t *testing.T) {
 					}
 				}
 				c.Run(50 * algosim.T)
-				c.WantAgreed(t)
+				c.RequireAgreement(t)
 				if got, want := algosim.Total(c.Sent), tc.sent(n); got != want {
 					t.Errorf("N=%d: %d messages (%v), want %d", n, got, c.Sent, want)
 				}
@@ -161,8 +161,8 @@ func TestWithoutGuardEachElectionStartsAnother(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	s := algosim.Alone(spec, 2, algosim.View(4))
+	s := algosim.NewSingle(spec, 2, algosim.View(4))
 	s.Start(6)
-	algosim.Does(t, "an election", s.Hears(1, bully.Election{}), "answer in 20ms; n1 <- answer; n3 n4 <- election")
-	algosim.Does(t, "another", s.Hears(1, bully.Election{}), "answer in 20ms; n1 <- answer; n3 n4 <- election")
+	algosim.Expect(t, "an election", s.Receive(1, bully.Election{}), "answer in 20ms; n1 <- answer; n3 n4 <- election")
+	algosim.Expect(t, "another", s.Receive(1, bully.Election{}), "answer in 20ms; n1 <- answer; n3 n4 <- election")
 }

@@ -21,7 +21,7 @@ const (
 	hbt = 4 * algosim.T
 )
 
-var does = algosim.Does
+var does = algosim.Expect
 
 func spec(t testing.TB) algo.Spec {
 	t.Helper()
@@ -33,62 +33,62 @@ func spec(t testing.TB) algo.Spec {
 }
 
 // started returns n2 of n, which has seen (6,0).
-func started(t testing.TB, n int) *algosim.Solo {
+func started(t testing.TB, n int) *algosim.Single {
 	t.Helper()
-	s := algosim.Alone(spec(t), 2, algosim.View(n))
+	s := algosim.NewSingle(spec(t), 2, algosim.View(n))
 	does(t, "W1: n2 starts", s.Start(6), "watching in 200ms")
 	return s
 }
 
 // following returns n2 of n, which follows n1 in term 7.
-func following(t testing.TB, n int) *algosim.Solo {
+func following(t testing.TB, n int) *algosim.Single {
 	t.Helper()
 	s := started(t, n)
-	does(t, "W2: a Lead", s.Hears(1, vote.Lead{Term: 7, Msg: 4}), "save 7; watching in 120ms; announce n1 in 7")
+	does(t, "W2: a Lead", s.Receive(1, vote.Lead{Term: 7, Msg: 4}), "save 7; watching in 120ms; announce n1 in 7")
 	return s
 }
 
 // leading returns n2 of three, which leads in term 7.
-func leading(t testing.TB) *algosim.Solo {
+func leading(t testing.TB) *algosim.Single {
 	t.Helper()
 	s := started(t, 3)
-	s.Expires(watching)
-	s.Hears(1, vote.Vote{Term: 6})
-	does(t, "F3: a majority", s.Hears(3, vote.Vote{Term: 6}),
+	s.Expire(watching)
+	s.Receive(1, vote.Vote{Term: 6})
+	does(t, "F3: a majority", s.Receive(3, vote.Vote{Term: 6}),
 		"save 7; lead in 40ms; n1 n3 <- lead term=7 msg=1; announce n2 in 7")
 	return s
 }
 
 func TestWatching(t *testing.T) {
 	s := following(t, 3)
-	does(t, "W2: the next Lead", s.Hears(1, vote.Lead{Term: 7, Msg: 5}), "watching in 120ms")
-	does(t, "W3: an Elect", s.Hears(3, vote.Elect{Term: 7, Msg: 9}),
+	does(t, "W2: the next Lead", s.Receive(1, vote.Lead{Term: 7, Msg: 5}), "watching in 120ms")
+	does(t, "W3: an Elect", s.Receive(3, vote.Elect{Term: 7, Msg: 9}),
 		"stop watching; voting in 20ms; n1 n3 <- elect term=7 msg=5")
-	does(t, "V3: its claim was recorded", s.Expires(voting), "watching in 200ms; n3 <- vote term=7 msg=9")
-	does(t, "W4: timeout", s.Expires(watching),
+	does(t, "V3: its claim was recorded", s.Expire(voting), "watching in 200ms; n3 <- vote term=7 msg=9")
+	does(t, "W4: timeout", s.Expire(watching),
 		"stop watching; voting in 20ms; n1 n3 <- elect term=7 msg=5")
 	s = started(t, 3)
-	does(t, "D5: it starts an election", s.Campaigns(), "stop watching; voting in 20ms; n1 n3 <- elect term=6")
-	does(t, "while it is voting", s.Campaigns(), "")
+	does(t, "D5: it starts an election", s.Campaign(), "stop watching; voting in 20ms; n1 n3 <- elect term=6")
+	does(t, "while it is voting", s.Campaign(), "")
 }
 
 func TestVoting(t *testing.T) {
 	s := started(t, 4)
-	s.Expires(watching)
-	does(t, "V2: a claim", s.Hears(3, vote.Elect{Term: 5, Msg: 1}), "")
-	does(t, "V2: a better one", s.Hears(1, vote.Elect{Term: 6, Msg: 8}), "")
-	does(t, "V2: the latest of n3", s.Hears(3, vote.Elect{Term: 6, Msg: 9}), "")
-	does(t, "V3: timeout", s.Expires(voting), "watching in 200ms; n3 <- vote term=6 msg=9")
-	does(t, "W1: the slate is clear", s.Expires(watching)+"; "+s.Expires(voting),
+	s.Expire(watching)
+	does(t, "V2: a claim", s.Receive(3, vote.Elect{Term: 5, Msg: 1}), "")
+	does(t, "V2: a better one", s.Receive(1, vote.Elect{Term: 6, Msg: 8}), "")
+	does(t, "V2: the latest of n3", s.Receive(3, vote.Elect{Term: 6, Msg: 9}), "")
+	does(t, "V3: timeout", s.Expire(voting), "watching in 200ms; n3 <- vote term=6 msg=9")
+	does(t, "W1: the slate is clear", s.Expire(watching)+"; "+s.Expire(voting),
 		"stop watching; voting in 20ms; n1 n3 n4 <- elect term=6; watching in 200ms")
 }
 
 // "VOTING" has no "rcv LEAD": a Lead is recorded, and the voting continues.
 func TestLeadDoesNotEndVoting(t *testing.T) {
 	s := started(t, 3)
-	s.Expires(watching)
-	does(t, "a Lead", s.Hears(1, vote.Lead{Term: 7, Msg: 1}), "save 7; announce n1 in 7")
-	does(t, "V3: timeout", s.Expires(voting), "watching in 200ms")
+	s.Expire(watching)
+	does(t, "a Lead", s.Receive(1, vote.Lead{Term: 7, Msg: 1}), "save 7; announce n1 in 7")
+	does(t, "V3: timeout", s.Expire(voting), "watching in 200ms")
 }
 
 func TestD9VoteRankings(t *testing.T) {
@@ -104,48 +104,48 @@ func TestD9VoteRankings(t *testing.T) {
 		{"a tie with itself", map[int]vote.Elect{3: {Term: 7, Msg: 4}}, ""},
 	} {
 		s := following(t, 4)
-		s.Expires(watching)
+		s.Expire(watching)
 		for i := 1; i <= 4; i++ {
 			if claim, ok := tc.claims[i]; ok {
-				s.Hears(i, claim)
+				s.Receive(i, claim)
 			}
 		}
 		want := "watching in 200ms"
 		if tc.want != "" {
 			want += "; " + tc.want
 		}
-		does(t, tc.name, s.Expires(voting), want)
+		does(t, tc.name, s.Expire(voting), want)
 	}
 }
 
 func TestFollower(t *testing.T) {
 	const leads = "save 7; lead in 40ms; watching in 120ms; n1 n3 n4 n5 <- lead term=7 msg=1; announce n2 in 7"
 	s := started(t, 5)
-	s.Hears(1, vote.Vote{Term: 6})
-	s.Hears(3, vote.Vote{Term: 6})
-	does(t, "F3: twice the vote of one server", s.Hears(3, vote.Vote{Term: 6}), "")
-	does(t, "F2: a Lead, also an obsolete one", s.Hears(5, vote.Lead{Term: 5, Msg: 1}), "watching in 120ms")
-	does(t, "F3: a third vote after it", s.Hears(4, vote.Vote{Term: 6}), "")
-	does(t, "F3: votes that are not identical", s.Hears(1, vote.Vote{Term: 6, Msg: 1})+s.Hears(3, vote.Vote{Term: 6, Msg: 2}), "")
-	s.Hears(1, vote.Vote{Term: 6})
-	does(t, "D8: more than half", s.Hears(3, vote.Vote{Term: 6}), leads)
+	s.Receive(1, vote.Vote{Term: 6})
+	s.Receive(3, vote.Vote{Term: 6})
+	does(t, "F3: twice the vote of one server", s.Receive(3, vote.Vote{Term: 6}), "")
+	does(t, "F2: a Lead, also an obsolete one", s.Receive(5, vote.Lead{Term: 5, Msg: 1}), "watching in 120ms")
+	does(t, "F3: a third vote after it", s.Receive(4, vote.Vote{Term: 6}), "")
+	does(t, "F3: votes that are not identical", s.Receive(1, vote.Vote{Term: 6, Msg: 1})+s.Receive(3, vote.Vote{Term: 6, Msg: 2}), "")
+	s.Receive(1, vote.Vote{Term: 6})
+	does(t, "D8: more than half", s.Receive(3, vote.Vote{Term: 6}), leads)
 
-	known := algosim.Alone(spec(t), 2, algosim.View(5))
+	known := algosim.NewSingle(spec(t), 2, algosim.View(5))
 	known.Start(6)
-	does(t, "D1: two of five", known.Hears(1, vote.Vote{Term: 6})+known.Hears(3, vote.Vote{Term: 6}), "")
+	does(t, "D1: two of five", known.Receive(1, vote.Vote{Term: 6})+known.Receive(3, vote.Vote{Term: 6}), "")
 }
 
 func TestLeader(t *testing.T) {
 	s := leading(t)
-	does(t, "L1: every HBT", s.Expires(lead), "lead in 40ms; n1 n3 <- lead term=7 msg=2 again")
-	does(t, "LEADER has no rcv VOTE", s.Hears(1, vote.Vote{Term: 7, Msg: 1})+s.Hears(3, vote.Vote{Term: 7, Msg: 1}), "")
-	does(t, "E: it votes for itself", s.Expires(voting), "watching in 200ms")
-	does(t, "E: an Elect", s.Hears(3, vote.Elect{Term: 7, Msg: 1}),
+	does(t, "L1: every HBT", s.Expire(lead), "lead in 40ms; n1 n3 <- lead term=7 msg=2 again")
+	does(t, "LEADER has no rcv VOTE", s.Receive(1, vote.Vote{Term: 7, Msg: 1})+s.Receive(3, vote.Vote{Term: 7, Msg: 1}), "")
+	does(t, "E: it votes for itself", s.Expire(voting), "watching in 200ms")
+	does(t, "E: an Elect", s.Receive(3, vote.Elect{Term: 7, Msg: 1}),
 		"stop watching; voting in 20ms; n1 n3 <- elect term=7 msg=2")
-	does(t, "L2: an obsolete Lead", s.Hears(1, vote.Lead{Term: 6, Msg: 99}), "")
-	does(t, "L2: it still leads", s.Expires(lead), "lead in 40ms; n1 n3 <- lead term=7 msg=3 again")
-	does(t, "L2: one that is not obsolete", s.Hears(1, vote.Lead{Term: 7, Msg: 3}), "stop lead; announce n1 in 7")
-	does(t, "it no longer leads", s.Expires(lead), "")
+	does(t, "L2: an obsolete Lead", s.Receive(1, vote.Lead{Term: 6, Msg: 99}), "")
+	does(t, "L2: it still leads", s.Expire(lead), "lead in 40ms; n1 n3 <- lead term=7 msg=3 again")
+	does(t, "L2: one that is not obsolete", s.Receive(1, vote.Lead{Term: 7, Msg: 3}), "stop lead; announce n1 in 7")
+	does(t, "it no longer leads", s.Expire(lead), "")
 }
 
 // With Once, a server votes once in a term until it restarts, because it does not save the vote.
@@ -157,35 +157,35 @@ func TestOnceIsLostInCrash(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	votes := func(s *algosim.Solo) {
+	votes := func(s *algosim.Single) {
 		s.Start(6)
-		s.Hears(1, vote.Elect{Term: 6, Msg: 1})
-		does(t, "the first vote", s.Expires(voting), "watching in 200ms; n1 <- vote term=6 msg=1")
+		s.Receive(1, vote.Elect{Term: 6, Msg: 1})
+		does(t, "the first vote", s.Expire(voting), "watching in 200ms; n1 <- vote term=6 msg=1")
 	}
-	s := algosim.Alone(spec, 2, algosim.View(3))
+	s := algosim.NewSingle(spec, 2, algosim.View(3))
 	votes(s)
-	s.Hears(3, vote.Elect{Term: 6, Msg: 2})
-	does(t, "no second one", s.Expires(voting), "watching in 200ms")
-	votes(algosim.Alone(spec, 2, algosim.View(3))) // it starts again
+	s.Receive(3, vote.Elect{Term: 6, Msg: 2})
+	does(t, "no second one", s.Expire(voting), "watching in 200ms")
+	votes(algosim.NewSingle(spec, 2, algosim.View(3))) // it starts again
 }
 
 // A restart keeps the term, and the next claim uses it.
 func TestTermSurvivesRestart(t *testing.T) {
-	s := algosim.Alone(spec(t), 2, algosim.View(3))
+	s := algosim.NewSingle(spec(t), 2, algosim.View(3))
 	s.StartFrom(algo.Stable{Epoch: 7})
-	does(t, "a Lead of an older term", s.Hears(1, vote.Lead{Term: 6, Msg: 9}), "watching in 120ms")
-	does(t, "its claim", s.Expires(watching), "stop watching; voting in 20ms; n1 n3 <- elect term=7")
+	does(t, "a Lead of an older term", s.Receive(1, vote.Lead{Term: 6, Msg: 9}), "watching in 120ms")
+	does(t, "its claim", s.Expire(watching), "stop watching; voting in 20ms; n1 n3 <- elect term=7")
 	clone := s.Clone()
-	clone.Hears(3, vote.Elect{Term: 9})
-	clone.Hears(3, vote.Vote{Term: 9})
-	does(t, "an event of the clone has no effect on it", s.Expires(voting)+s.Hears(1, vote.Vote{Term: 9}), "watching in 200ms")
+	clone.Receive(3, vote.Elect{Term: 9})
+	clone.Receive(3, vote.Vote{Term: 9})
+	does(t, "an event of the clone has no effect on it", s.Expire(voting)+s.Receive(1, vote.Vote{Term: 9}), "watching in 200ms")
 }
 
 // "Each server sends a max of two messages (ELECT + VOTE) per RTT interval."
 func TestServerSendsTwoMessagesPerRoundTrip(t *testing.T) {
 	c := algosim.New(spec(t), algosim.View(5))
 	sent := map[int]map[string]int{}
-	c.Lose(func(from, _ int, m algo.Message) bool {
+	c.DropIf(func(from, _ int, m algo.Message) bool {
 		if sent[from] == nil {
 			sent[from] = map[string]int{}
 		}
@@ -219,12 +219,12 @@ func TestCounts(t *testing.T) {
 			c.Campaign(i)
 		}
 		c.Run(100 * algosim.T)
-		c.WantAgreed(t)
+		c.RequireAgreement(t)
 		if want := map[string]int{"elect": n * (n - 1), "vote": n - 1, "lead": n - 1}; !maps.Equal(c.Sent, want) {
 			t.Errorf("N=%d: sent %v, want %v", n, c.Sent, want)
 		}
-		if c.Last != rtt+2*algosim.T {
-			t.Errorf("N=%d: all know after %v, want %v", n, c.Last, rtt+2*time.Duration(algosim.T))
+		if c.LastAnnounced != rtt+2*algosim.T {
+			t.Errorf("N=%d: all know after %v, want %v", n, c.LastAnnounced, rtt+2*time.Duration(algosim.T))
 		}
 	}
 }

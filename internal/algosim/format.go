@@ -21,7 +21,7 @@ import (
 //	plain, "a, b"        a text, quoted where that is needed
 //	[1,2]                a slice
 //	{round=1,from=n3}    a struct
-func Words(m algo.Message) []string {
+func MessageWords(m algo.Message) []string {
 	m, repeat := algo.Open(m)
 	words := append([]string{m.Kind()}, fields(reflect.ValueOf(m))...)
 	if repeat {
@@ -81,10 +81,10 @@ func Sprintf(format string, args ...any) string {
 }
 
 // Show writes a message as one text.
-func Show(m algo.Message) string { return strings.Join(Words(m), " ") }
+func FormatMessage(m algo.Message) string { return strings.Join(MessageWords(m), " ") }
 
 // Traced returns an event as a trace has it, without its time and its node.
-func Traced(e driver.Event) trace.Event {
+func NewTraceEvent(e driver.Event) trace.Event {
 	t := trace.Event{Kind: trace.Kind(e.Kind.String()), Peer: e.Peer, Message: e.Message, Timer: e.Timer, Epoch: e.Saved.Epoch}
 	switch e.Kind {
 	case driver.EventReceive:
@@ -98,4 +98,4 @@ func Traced(e driver.Event) trace.Event {
 }
 
 // Say writes an event in words.
-func Say(e trace.Event) string { return e.Words(Name, Show) }
+func DescribeEvent(e trace.Event) string { return e.Words(Name, FormatMessage) }

@@ -8,14 +8,14 @@ import (
 
 // Driver decides what is left to chance: by a seed, which gives the same run again, or by
 // numbers that a fuzzer has chosen.
-type Driver struct{ *rand.Rand }
+type Chooser struct{ *rand.Rand }
 
 // Seeded decides by a seed.
-func Seeded(seed uint64) Driver { return Driver{rand.New(rand.NewPCG(seed, 0))} }
+func Seeded(seed uint64) Chooser { return Chooser{rand.New(rand.NewPCG(seed, 0))} }
 
 // Chosen decides by numbers that were chosen, of which each byte is one decision, and after
 // those by what follows from them.
-func Chosen(numbers ...uint64) Driver {
+func Fuzzed(numbers ...uint64) Chooser {
 	c := &chosen{}
 	seed := uint64(6)
 	for _, n := range numbers {
@@ -23,12 +23,12 @@ func Chosen(numbers ...uint64) Driver {
 		seed = seed*0x87c37b91114253d5 ^ n
 	}
 	c.then = rand.NewPCG(1, seed)
-	return Driver{rand.New(c)}
+	return Chooser{rand.New(c)}
 }
 
 // One has one of so many things done, each as likely, and another in its place if that
 // cannot be done. It reports false if none can.
-func (d Driver) One(count int, do func(i int) bool) bool {
+func (d Chooser) TryOne(count int, do func(i int) bool) bool {
 	var tried [16]int // more are on the heap
 	left := tried[:0]
 	for i := range count {
@@ -46,7 +46,7 @@ func (d Driver) One(count int, do func(i int) bool) bool {
 }
 
 // within is a time up to most, and more than none.
-func (d Driver) within(most time.Duration) time.Duration {
+func (d Chooser) within(most time.Duration) time.Duration {
 	return time.Duration(1 + d.Int64N(int64(most)))
 }
 

@@ -11,59 +11,59 @@ import (
 // Solo is one process on its own. Each of its methods is one event, and returns what
 // the process did as a line: what it saves, its timers, whom it monitors, what it
 // sends, what it announces, in that order.
-type Solo struct {
+type Single struct {
 	Machine *driver.Machine
 	View    algo.View
 }
 
 // Alone returns node i of a cluster, not yet started.
-func Alone(spec algo.Spec, i int, view algo.View) *Solo {
-	return &Solo{driver.NewMachine(&spec, ID(i)), view}
+func NewSingle(spec algo.Spec, i int, view algo.View) *Single {
+	return &Single{driver.NewMachine(&spec, ID(i)), view}
 }
 
 // Clone returns a copy that shares nothing.
-func (s *Solo) Clone() *Solo { return &Solo{s.Machine.Clone(), s.View} }
+func (s *Single) Clone() *Single { return &Single{s.Machine.Clone(), s.View} }
 
 // Start starts it with a saved epoch.
-func (s *Solo) Start(epoch algo.Epoch) string { return s.StartFrom(algo.Stable{Epoch: epoch}) }
+func (s *Single) Start(epoch algo.Epoch) string { return s.StartFrom(algo.Stable{Epoch: epoch}) }
 
 // StartFrom starts it with what it saved.
-func (s *Solo) StartFrom(saved algo.Stable) string {
+func (s *Single) StartFrom(saved algo.Stable) string {
 	return s.step(driver.Event{Kind: driver.EventStart, View: s.View, Saved: saved})
 }
 
 // Hears gives it a message.
-func (s *Solo) Hears(from int, m algo.Message) string {
+func (s *Single) Receive(from int, m algo.Message) string {
 	return s.step(driver.Event{Kind: driver.EventReceive, Peer: ID(from), Message: m})
 }
 
 // Expires ends one of its timers.
-func (s *Solo) Expires(t algo.Timer) string {
+func (s *Single) Expire(t algo.Timer) string {
 	return s.step(driver.Event{Kind: driver.EventExpire, Timer: t})
 }
 
 // Suspects has its detector take node i for dead.
-func (s *Solo) Suspects(i int) string {
+func (s *Single) Suspect(i int) string {
 	return s.step(driver.Event{Kind: driver.EventSuspect, Peer: ID(i)})
 }
 
 // Trusts has its detector take that back.
-func (s *Solo) Trusts(i int) string {
+func (s *Single) Trust(i int) string {
 	return s.step(driver.Event{Kind: driver.EventTrust, Peer: ID(i)})
 }
 
 // Campaigns has it call for an election.
-func (s *Solo) Campaigns() string { return s.step(driver.Event{Kind: driver.EventCampaign}) }
+func (s *Single) Campaign() string { return s.step(driver.Event{Kind: driver.EventCampaign}) }
 
 // Gets gives it a new view.
-func (s *Solo) Gets(view algo.View) string {
+func (s *Single) Reconfigure(view algo.View) string {
 	return s.step(driver.Event{Kind: driver.EventReconfigure, View: view})
 }
 
-func (s *Solo) step(e driver.Event) string { return Line(s.Machine.Step(e)) }
+func (s *Single) step(e driver.Event) string { return FormatEffects(s.Machine.Step(e)) }
 
 // Line writes what a step asks for, its notes left out.
-func Line(effects *driver.Effects) string {
+func FormatEffects(effects *driver.Effects) string {
 	var line []string
 	add := func(format string, args ...any) { line = append(line, fmt.Sprintf(format, args...)) }
 	if effects.Save {
@@ -87,7 +87,7 @@ func Line(effects *driver.Effects) string {
 		add("%s", watched)
 	}
 	for i, sent := range effects.Sends {
-		said := " <- " + Show(sent.Message)
+		said := " <- " + FormatMessage(sent.Message)
 		if last := len(line) - 1; i > 0 && strings.HasSuffix(line[last], said) { // the same to another
 			line[last] = strings.TrimSuffix(line[last], said) + " " + Name(sent.To) + said
 			continue
@@ -112,7 +112,7 @@ func showStable(s algo.Stable) string {
 }
 
 // Does fails the test unless what was done is what is wanted.
-func Does(t Test, what, got, want string) {
+func Expect(t TestingT, what, got, want string) {
 	t.Helper()
 	if got != want {
 		t.Errorf("%s:\n got %q\nwant %q", what, got, want)
