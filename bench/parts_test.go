@@ -297,7 +297,7 @@ func heartbeats(tb testing.TB) func() (int, error) {
 
 func exploring(tb testing.TB) explore.Options {
 	const oneWay = election.OneWay
-	return explore.Options{Spec: bullySpec(tb, algo.Timing{RoundTrip: 2 * oneWay, Heartbeat: 12 * oneWay}), Nodes: 3, Epochs: 2, Crashes: 1, Mistakes: 1}
+	return explore.Options{Spec: bullySpec(tb, algo.Timing{RoundTrip: 2 * oneWay, Heartbeat: 12 * oneWay}), Nodes: 3, Epochs: 2, Crashes: 1, FalseSuspicions: 1}
 }
 
 // search visits the first 100,000 states of three nodes with one crash and one mistake.

@@ -175,7 +175,7 @@ func (e *exploration) check() error {
 	s := &settings{table: e.fields}
 	m := &s.mistakes
 	e.o = explore.Options{
-		Settled: e.settled, Crashes: e.crashes, Mistakes: e.mistakes, Campaigns: e.campaigns, Epochs: algo.Epoch(e.epochs),
+		StartAgreed: e.settled, Crashes: e.crashes, FalseSuspicions: e.mistakes, Campaigns: e.campaigns, Epochs: algo.Epoch(e.epochs),
 		Limits: explore.Limits{States: e.states, Time: e.time},
 	}
 	e.o.Spec = s.timeless(e.algorithm, e.options)
@@ -204,9 +204,9 @@ func (e *exploration) check() error {
 	if e.width < 0 || e.width > 0 && e.width < leastWidth {
 		m.Addf("--width is %d, want at least %d", e.width, leastWidth)
 	}
-	e.o.Repeats = e.repeats
-	if !e.set.Changed("repeats") && e.walk == 0 && explore.MayNumberRepeats(e.o.Spec) {
-		e.o.Repeats = 1
+	e.o.PeriodicSends = e.repeats
+	if !e.set.Changed("repeats") && e.walk == 0 && explore.HasCountedPeriodic(e.o.Spec) {
+		e.o.PeriodicSends = 1
 	}
 	e.o.Properties = e.wanted(m)
 	if e.time < 0 {

@@ -111,11 +111,11 @@ func (e *exploration) print(f *finding) error {
 func (e *exploration) table(f *finding) error {
 	fmt.Fprintf(e.out, "%s, %s\n\n", e.o.Spec.Name, count(e.nodes, "node"))
 	table, row := rows(e.out)
-	row("at first", "%s", map[bool]string{false: "nobody has started", true: "all have started and agree"}[e.o.Settled])
+	row("at first", "%s", map[bool]string{false: "nobody has started", true: "all have started and agree"}[e.o.StartAgreed])
 	row("messages", "%s", map[explore.Network]string{
 		explore.Lossy: "arrive late, in any order, any number of times or never", explore.Once: "arrive late, in any order, once",
 	}[e.o.Network])
-	row("budget", "%s, %s, %s", count(e.o.Crashes, "crash"), count(e.o.Mistakes, "wrong suspicion"), count(e.o.Campaigns, "call for an election"))
+	row("budget", "%s, %s, %s", count(e.o.Crashes, "crash"), count(e.o.FalseSuspicions, "wrong suspicion"), count(e.o.Campaigns, "call for an election"))
 	row("bounds", "%s", e.bounds())
 	properties := make([]string, len(e.o.Properties))
 	for i, p := range e.o.Properties {
@@ -140,8 +140,8 @@ func (e *exploration) bounds() string {
 	if e.o.Epochs > 0 {
 		text = fmt.Sprintf("epochs up to %d", e.o.Epochs)
 	}
-	if e.o.Repeats > 0 {
-		text += fmt.Sprintf(", at most %s of heartbeats in a run", count(e.o.Repeats, "repeat"))
+	if e.o.PeriodicSends > 0 {
+		text += fmt.Sprintf(", at most %s of heartbeats in a run", count(e.o.PeriodicSends, "repeat"))
 	}
 	return text
 }
@@ -174,7 +174,7 @@ func (f *finding) outcome() string {
 		return "Complete within these bounds. What else was looked for holds."
 	case f.Complete:
 		return "Complete within these bounds. What was looked for holds."
-	case f.Cut == explore.AllBroken:
+	case f.Cut == explore.AllViolated:
 		return "Not complete: it ended when every property asked for was broken."
 	case f.Cut != "" && broken:
 		return "Not complete: " + f.why() + ". More may be broken."
@@ -261,13 +261,13 @@ type violationObject struct {
 func (e *exploration) object(f *finding) any {
 	settings := exploredObject{
 		Algorithm: e.o.Spec.Name, Options: map[string]string{}, Nodes: e.nodes, From: "nothing", Network: e.network,
-		Crashes: e.o.Crashes, Mistakes: e.o.Mistakes, Campaigns: e.o.Campaigns, Epochs: e.o.Epochs, Repeats: e.o.Repeats,
+		Crashes: e.o.Crashes, Mistakes: e.o.FalseSuspicions, Campaigns: e.o.Campaigns, Epochs: e.o.Epochs, Repeats: e.o.PeriodicSends,
 		Properties: e.o.Properties,
 	}
 	for _, o := range e.o.Spec.Settings {
 		settings.Options[o.Name] = o.Value
 	}
-	if e.o.Settled {
+	if e.o.StartAgreed {
 		settings.From = "settled"
 	}
 	found := foundObject{Complete: f.Complete, Seconds: f.Elapsed.Seconds(), Cut: f.Cut, Violations: []violationObject{}}

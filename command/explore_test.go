@@ -98,7 +98,7 @@ func TestAViolationIsReplayedBySim(t *testing.T) {
 			got, stderr := explored[searchObject](t, statusFailed, tc.args...)
 			require.Equal(t, "elect: broken: one-leader-per-epoch\n", stderr)
 			require.False(t, got.Complete)
-			require.Equal(t, explore.AllBroken, got.Cut)
+			require.Equal(t, explore.AllViolated, got.Cut)
 			require.Len(t, got.Violations, 1)
 			v := got.Violations[0]
 			require.Equal(t, algo.OneLeaderPerEpoch, v.Property)
@@ -300,7 +300,7 @@ func TestTheLastLineSaysHowFarItWent(t *testing.T) {
 		{finding{Report: explore.Report{Complete: true}, noLeader: true}, "Complete within these bounds, but nobody ever leads: it proves nothing."},
 		{finding{Report: explore.Report{Cut: "the limit of 1s"}}, "Not complete: cut short by the limit of 1s. In what was visited nothing is broken."},
 		{finding{Report: explore.Report{Cut: "the limit of 1s", Violations: broken}}, "Not complete: cut short by the limit of 1s. More may be broken."},
-		{finding{Report: explore.Report{Cut: explore.AllBroken, Violations: broken}}, "Not complete: it ended when every property asked for was broken."},
+		{finding{Report: explore.Report{Cut: explore.AllViolated, Violations: broken}}, "Not complete: it ended when every property asked for was broken."},
 		{finding{Report: explore.Report{Cut: "interrupted"}}, "Not complete: interrupted. In what was visited nothing is broken."},
 		{finding{Report: explore.Report{Cut: "interrupted"}, walk: true}, "Not complete: interrupted. In what was visited nothing is broken."},
 		{finding{Report: explore.Report{}, walk: true}, "Random walks are never complete. In these nothing is broken."},

@@ -181,7 +181,7 @@ func TestWhatIsBrokenIsFound(t *testing.T) {
 				receive: func(t *toy, env algo.Env, from algo.NodeID, _ algo.Epoch) { env.Monitor(from) },
 				suspect: func(t *toy, env algo.Env, _ algo.NodeID) { t.lead(env, 1) },
 			},
-			options:  explore.Options{Mistakes: 1},
+			options:  explore.Options{FalseSuspicions: 1},
 			property: algo.OneLeaderPerEpoch, what: "n1 and n2 both lead in epoch 1",
 			steps: "start n1, start n2, deliver n1 n2 hello epoch=1, suspect n2 n1 wrongly",
 		},
@@ -332,12 +332,12 @@ func TestRepeatsCanBeBounded(t *testing.T) {
 			env.SetTimer("beat", 1, 1)
 		},
 	})
-	o := explore.Options{Spec: spec, Nodes: 2, Repeats: 3, Properties: []algo.Property{algo.OneLeaderPerEpoch}}
+	o := explore.Options{Spec: spec, Nodes: 2, PeriodicSends: 3, Properties: []algo.Property{algo.OneLeaderPerEpoch}}
 	// n1 has not started, or has said 0 to 3 beats; n2 has started or not.
 	if r := run(t, o); !r.Complete || r.States != 10 || r.LeftOut != 2 {
 		t.Errorf("complete %v, %d states, %d steps left out; want 10 and 2", r.Complete, r.States, r.LeftOut)
 	}
-	o.Repeats, o.Limits.States = 0, 1000
+	o.PeriodicSends, o.Limits.States = 0, 1000
 	if r := run(t, o); r.Complete {
 		t.Error("without a bound there is an end")
 	}
@@ -374,7 +374,7 @@ func TestOnlyALossyNetworkLoses(t *testing.T) {
 func TestWhatDoesNotSettleIsAnError(t *testing.T) {
 	panics := rules{start: func(*toy, algo.Env) { panic("no") }}
 	for _, r := range []rules{{}, panics} {
-		o := explore.Options{Spec: newToy(r), Nodes: 2, Settled: true}
+		o := explore.Options{Spec: newToy(r), Nodes: 2, StartAgreed: true}
 		if _, err := explore.Run(context.Background(), o); !errors.Is(err, explore.ErrOptions) {
 			t.Errorf("error %v", err)
 		}

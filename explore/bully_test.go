@@ -52,15 +52,15 @@ func TestBullyKeepsItsPromises(t *testing.T) {
 		"bully": {
 			{Nodes: 1, Epochs: 3, Crashes: 2},
 			{Nodes: 2, Epochs: 2},
-			{Nodes: 2, Epochs: 3, Crashes: 1, Mistakes: 1},
+			{Nodes: 2, Epochs: 3, Crashes: 1, FalseSuspicions: 1},
 			{View: oneMayLead(), Epochs: 2},
-			{Nodes: 3, Epochs: 2, Mistakes: 1, Settled: true},
-			{Nodes: 3, Epochs: 3, Mistakes: 1, Settled: true},
+			{Nodes: 3, Epochs: 2, FalseSuspicions: 1, StartAgreed: true},
+			{Nodes: 3, Epochs: 3, FalseSuspicions: 1, StartAgreed: true},
 		},
 		"bully-large": { // more than 200,000 states each
-			{Nodes: 2, Epochs: 3, Crashes: 2, Mistakes: 1},
+			{Nodes: 2, Epochs: 3, Crashes: 2, FalseSuspicions: 1},
 			{View: oneMayLead(), Epochs: 1, Crashes: 1},
-			{Nodes: 3, Epochs: 2, Crashes: 1, Settled: true},
+			{Nodes: 3, Epochs: 2, Crashes: 1, StartAgreed: true},
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -82,12 +82,12 @@ func countsOfBully(t *testing.T, searches []explore.Options) []byte {
 		r := run(t, o)
 		from := "nothing"
 		switch {
-		case o.Settled:
+		case o.StartAgreed:
 			from = "settled"
 		case o.Nodes == 0:
 			o.Nodes, from = o.View.Len(), "witnesses"
 		}
-		fmt.Fprintf(&table, "%5d %-10s %7d %8d %6d %10d %10d %5d %12d\n", o.Nodes, from, o.Crashes, o.Mistakes, o.Epochs, r.States, r.Generated, r.Depth, r.WithLeader)
+		fmt.Fprintf(&table, "%5d %-10s %7d %8d %6d %10d %10d %5d %12d\n", o.Nodes, from, o.Crashes, o.FalseSuspicions, o.Epochs, r.States, r.Generated, r.Depth, r.WithLeader)
 		if !r.Complete || r.Cut != "" {
 			t.Errorf("%s\nis cut: %s", table.String(), r.Cut)
 		}
@@ -126,7 +126,7 @@ func golden(t *testing.T, path string, got []byte) {
 
 // Who is called to campaign is in an election, and its timeouts may be too short.
 func TestACallForAnElectionIsWithinABudget(t *testing.T) {
-	o := explore.Options{Spec: newBully(t), Nodes: 3, Settled: true, Properties: []algo.Property{algo.OneLeaderPerEpoch}}
+	o := explore.Options{Spec: newBully(t), Nodes: 3, StartAgreed: true, Properties: []algo.Property{algo.OneLeaderPerEpoch}}
 	if r := run(t, o); !r.Complete || len(r.Violations) > 0 {
 		t.Errorf("without a call: complete %v, violations %v", r.Complete, r.Violations)
 	}
@@ -146,11 +146,11 @@ func TestACallForAnElectionIsWithinABudget(t *testing.T) {
 // Without a wrong suspicion a settled cluster stays as it is, and with one bully has two
 // leaders in one epoch, which it does not claim to prevent.
 func TestBullyHasTwoLeadersUnderAWrongSuspicion(t *testing.T) {
-	o := explore.Options{Spec: newBully(t), Nodes: 3, Settled: true, Properties: []algo.Property{algo.OneLeaderPerEpoch}}
+	o := explore.Options{Spec: newBully(t), Nodes: 3, StartAgreed: true, Properties: []algo.Property{algo.OneLeaderPerEpoch}}
 	if r := run(t, o); !r.Complete || len(r.Violations) > 0 {
 		t.Errorf("without mistakes: complete %v, violations %v", r.Complete, r.Violations)
 	}
-	o.Mistakes = 1
+	o.FalseSuspicions = 1
 	r := run(t, o)
 	if len(r.Violations) != 1 || r.Complete {
 		t.Fatalf("violations %v, complete %v", r.Violations, r.Complete)
@@ -171,7 +171,7 @@ func TestBullyHasTwoLeadersUnderAWrongSuspicion(t *testing.T) {
 }
 
 func TestATraceCanBeReplayed(t *testing.T) {
-	o := explore.Options{Spec: newBully(t), Nodes: 3, Settled: true, Mistakes: 1, Properties: []algo.Property{algo.OneLeaderPerEpoch}}
+	o := explore.Options{Spec: newBully(t), Nodes: 3, StartAgreed: true, FalseSuspicions: 1, Properties: []algo.Property{algo.OneLeaderPerEpoch}}
 	v := run(t, o).Violations[0]
 	events, broken, err := replay(t, o.Spec, v, func(int) bool { return true })
 	if err != nil || !reflect.DeepEqual(events, v.Trace) || !reflect.DeepEqual(broken, []algo.Property{algo.OneLeaderPerEpoch}) {
@@ -187,7 +187,7 @@ func TestATraceCanBeReplayed(t *testing.T) {
 }
 
 func TestTheSameOptionsGiveTheSameReport(t *testing.T) {
-	o := explore.Options{Spec: newBully(t), Nodes: 2, Epochs: 3, Crashes: 1, Mistakes: 1, Properties: explore.All()}
+	o := explore.Options{Spec: newBully(t), Nodes: 2, Epochs: 3, Crashes: 1, FalseSuspicions: 1, Properties: explore.All()}
 	first, second := run(t, o), run(t, o)
 	for _, r := range []*explore.Report{&first, &second} {
 		r.Elapsed, r.TransitionsPerSecond = 0, 0
@@ -231,7 +231,7 @@ func TestACutIsSaid(t *testing.T) {
 }
 
 func TestMistakesInOptionsAreSaidAtOnce(t *testing.T) {
-	_, err := explore.Run(context.Background(), explore.Options{Nodes: 9, Crashes: -1, Mistakes: 256, Network: 2, Properties: []algo.Property{"peace"}})
+	_, err := explore.Run(context.Background(), explore.Options{Nodes: 9, Crashes: -1, FalseSuspicions: 256, Network: 2, Properties: []algo.Property{"peace"}})
 	if !errors.Is(err, explore.ErrOptions) {
 		t.Fatalf("error %v", err)
 	}
@@ -269,7 +269,7 @@ func TestNodesOfAViewOfTheirOwn(t *testing.T) {
 // BenchmarkBully prints the speed of a search of N = 3: transitions in a second of one
 // processor, best read on one core: -cpu 1. At least 150,000 are wanted.
 func BenchmarkBully(b *testing.B) {
-	o := explore.Options{Spec: newBully(b), Nodes: 3, Epochs: 2, Crashes: 1, Mistakes: 1, Limits: explore.Limits{States: 1_000_000}}
+	o := explore.Options{Spec: newBully(b), Nodes: 3, Epochs: 2, Crashes: 1, FalseSuspicions: 1, Limits: explore.Limits{States: 1_000_000}}
 	began, generated := machine.CPUTime(), 0
 	for b.Loop() {
 		generated += run(b, o).Generated
@@ -279,7 +279,7 @@ func BenchmarkBully(b *testing.B) {
 
 // BenchmarkWalk prints the speed of random walks of N = 3.
 func BenchmarkWalk(b *testing.B) {
-	o := explore.Options{Spec: newBully(b), Nodes: 3, Epochs: 3, Crashes: 2, Mistakes: 1}
+	o := explore.Options{Spec: newBully(b), Nodes: 3, Epochs: 3, Crashes: 2, FalseSuspicions: 1}
 	began, steps := machine.CPUTime(), 0
 	for b.Loop() {
 		r, err := explore.Walk(context.Background(), o, explore.WalkOptions{Seed: 1, Steps: 1_000_000})

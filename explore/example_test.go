@@ -21,7 +21,7 @@ func ExampleRun_twoLeaders() {
 		return
 	}
 	report, err := explore.Run(context.Background(), explore.Options{
-		Spec: spec, Nodes: 3, Settled: true, Mistakes: 1,
+		Spec: spec, Nodes: 3, StartAgreed: true, FalseSuspicions: 1,
 		Properties: []algo.Property{algo.OneLeaderPerEpoch},
 	})
 	if err != nil {
@@ -94,7 +94,7 @@ func ExampleRun_tokens() {
 		return
 	}
 	report, err := explore.Run(context.Background(), explore.Options{
-		Spec: spec, Nodes: 3, Settled: true, Crashes: 1, Epochs: 3,
+		Spec: spec, Nodes: 3, StartAgreed: true, Crashes: 1, Epochs: 3,
 		Properties: []algo.Property{explore.NodeTokens, explore.ResourceTokens},
 	})
 	if err != nil {

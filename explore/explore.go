@@ -34,22 +34,22 @@ type Options struct {
 	View  algo.View
 
 	Network Network
-	// Settled begins where all have started and agree, instead of where nobody has
+	// StartAgreed begins where all have started and agree, instead of where nobody has
 	// started.
-	Settled bool
+	StartAgreed bool
 
 	// The budgets of a whole run.
-	Crashes   int // of any nodes; each may start again, as often as it crashed
-	Mistakes  int // times that a detector suspects who is alive
-	Campaigns int // calls for an election
+	Crashes         int // of any nodes; each may start again, as often as it crashed
+	FalseSuspicions int // times that a detector suspects who is alive
+	Campaigns       int // calls for an election
 	// Epochs is the highest epoch that may be saved: a step that saves a higher one
 	// is left out. Zero is no bound, and no search of an algorithm that can go on electing
 	// ends without one.
 	Epochs algo.Epoch
-	// Repeats bounds how often in a run a timer leads to nothing but repeats, see
+	// PeriodicSends bounds how often in a run a timer leads to nothing but repeats, see
 	// [algo.Repeat]: one more is left out. Zero is no bound. It is needed where repeats are
-	// numbered, see [MayNumberRepeats].
-	Repeats int
+	// numbered, see [HasCountedPeriodic].
+	PeriodicSends int
 
 	// Properties are what must hold; nil is what the algorithm claims, see [Claimed]. That of
 	// the contract, algo.Contract, always must: alone it says that nothing else is looked for.
@@ -86,7 +86,7 @@ type Report struct {
 	Complete bool
 	// Cut says what cut the search short; empty if it is complete.
 	Cut string
-	// LeftOut counts the steps left out for the bounds of Epochs and Repeats.
+	// LeftOut counts the steps left out for the bounds of Epochs and PeriodicSends.
 	LeftOut int
 	// Walks counts those at random.
 	Walks int
@@ -111,9 +111,9 @@ type Violation struct {
 	Scenario string
 }
 
-// AllBroken is what cut a search short that found every property broken that it was asked
+// AllViolated is what cut a search short that found every property broken that it was asked
 // for.
-const AllBroken = "every property asked for is broken"
+const AllViolated = "every property asked for is broken"
 
 // ErrNoLeader says that a search has seen nobody lead: what it found proves nothing.
 var ErrNoLeader = errors.New("explore: no state had a leader, so that nothing was tried")
@@ -154,7 +154,7 @@ func catchUnreadable(err *error) {
 	}
 }
 
-// mostBudget is the largest of a budget and of Repeats.
+// mostBudget is the largest of a budget and of PeriodicSends.
 const mostBudget = 255
 
 // check says every mistake in the options at once.
@@ -177,7 +177,7 @@ func (o *Options) check() error {
 	for _, budget := range []struct {
 		name  string
 		value int
-	}{{"crashes", o.Crashes}, {"mistakes", o.Mistakes}, {"campaigns", o.Campaigns}, {"repeats", o.Repeats}} {
+	}{{"crashes", o.Crashes}, {"mistakes", o.FalseSuspicions}, {"campaigns", o.Campaigns}, {"repeats", o.PeriodicSends}} {
 		if budget.value < 0 || budget.value > mostBudget {
 			bad("%s (%d) must be between 0 and %d", budget.name, budget.value, mostBudget)
 		}
@@ -228,7 +228,7 @@ func begin(o Options) (*search, error) {
 // first returns the state in which the search begins.
 func (e *search) first() (state, error) {
 	s := e.m.initial()
-	if !e.options.Settled {
+	if !e.options.StartAgreed {
 		return s, nil
 	}
 	c := newCalm(e.m, s.locals, nil)
@@ -271,7 +271,7 @@ func (e *search) run(ctx context.Context) {
 				e.try(&s, index, k, a, &next, waiting)
 			}
 			if e.refuted() {
-				e.report.Cut = AllBroken
+				e.report.Cut = AllViolated
 				return
 			}
 		}

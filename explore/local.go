@@ -244,11 +244,11 @@ func repeats(sends []driver.Envelope) bool {
 	})
 }
 
-// MayNumberRepeats reports whether what an algorithm says again may be numbered, as the
+// HasCountedPeriodic reports whether what an algorithm says again may be numbered, as the
 // heartbeats of a leader are: a message has a whole number in it that is not an epoch.
 // Then no two repeats are the same, and no search ends without a bound of
-// Options.Repeats. It bounds nothing for an algorithm that repeats nothing.
-func MayNumberRepeats(spec algo.Spec) bool {
+// Options.PeriodicSends. It bounds nothing for an algorithm that repeats nothing.
+func HasCountedPeriodic(spec algo.Spec) bool {
 	return slices.ContainsFunc(spec.Messages, func(m algo.Message) bool {
 		t := reflect.TypeOf(m)
 		if t.Kind() != reflect.Struct {

@@ -129,7 +129,7 @@ func (s *naive) successors() (all []*naive, leftOut int) {
 				continue
 			}
 			mistaken := s.alive(peer) && !n.missed[peer]
-			if mistaken && s.mistakes == s.options.Mistakes {
+			if mistaken && s.mistakes == s.options.FalseSuspicions {
 				continue
 			}
 			try(i, driver.Event{Kind: driver.EventSuspect, Peer: peer}, func(next *naive, n *naiveNode) {
@@ -197,9 +197,9 @@ func TestCountsAreThoseOfThePlainModel(t *testing.T) {
 	if testkit.Long() {
 		crash.Epochs = 2
 	}
-	for _, o := range []Options{{Nodes: 2, Epochs: 3}, crash, {Nodes: 2, Epochs: 2, Mistakes: 1}} {
+	for _, o := range []Options{{Nodes: 2, Epochs: 3}, crash, {Nodes: 2, Epochs: 2, FalseSuspicions: 1}} {
 		o.Spec = spec
-		t.Run(fmt.Sprintf("nodes %d crashes %d mistakes %d", o.Nodes, o.Crashes, o.Mistakes), func(t *testing.T) {
+		t.Run(fmt.Sprintf("nodes %d crashes %d mistakes %d", o.Nodes, o.Crashes, o.FalseSuspicions), func(t *testing.T) {
 			report, err := Run(context.Background(), o)
 			if err != nil {
 				t.Fatal(err)

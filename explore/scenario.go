@@ -56,7 +56,7 @@ func ParseScenario(name, text string, build Build) (*Scenario, error) {
 	}
 	r := parsing{Scenario: &Scenario{Name: name, file: file}, number: 1}
 	o := &r.Options
-	o.Crashes, o.Mistakes, o.Campaigns = mostBudget, mostBudget, mostBudget
+	o.Crashes, o.FalseSuspicions, o.Campaigns = mostBudget, mostBudget, mostBudget
 	overall := func(err error) error { return &scenario.Error{Scenario: file.Name, Err: err} }
 	if file.Mode != scenario.Choice {
 		return nil, overall(scenario.Wanted("mode choice: package sim runs mode time"))
@@ -96,7 +96,7 @@ func (r *parsing) set(l *scenario.Line) (*scenario.Arg, error) {
 			o.Network = Once
 		}
 	case "settled":
-		o.Settled = true
+		o.StartAgreed = true
 	case "property NAME":
 		p := algo.Property(l.Args[0].Text)
 		if p != algo.Contract && !slices.Contains(All(), p) {
@@ -160,7 +160,7 @@ func head(o *Options) string {
 	if o.Network == Once {
 		line("network once")
 	}
-	if o.Settled {
+	if o.StartAgreed {
 		line("settled")
 	}
 	for _, p := range o.Properties {

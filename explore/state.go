@@ -70,7 +70,7 @@ func (m *model) actions(s *state, all []action) []action {
 			case !l.watched.has(peer), l.suspected.has(peer):
 			case !alive.has(peer) || l.missed.has(peer):
 				all = append(all, action{what: suspects, node: node, argument: uint32(peer)})
-			case int(s.spent[mistakes]) < m.options.Mistakes:
+			case int(s.spent[mistakes]) < m.options.FalseSuspicions:
 				all = append(all, action{what: suspects, node: node, argument: uint32(peer), mistaken: true})
 			}
 		}
@@ -122,7 +122,7 @@ func (m *model) apply(s *state, a action, next *state) (o *outcome, moved bool) 
 	case crashes:
 		next.spend(kills)
 	}
-	if o.repeats && m.options.Repeats > 0 {
+	if o.repeats && m.options.PeriodicSends > 0 {
 		next.spend(beats)
 	}
 	for _, e := range o.sends {
@@ -174,7 +174,7 @@ func (m *model) idle(s *state, a action, o *outcome) bool {
 // over reports whether a step goes over a bound.
 func (m *model) over(s *state, o *outcome) bool {
 	return m.options.Epochs > 0 && o.epoch > m.options.Epochs ||
-		o.repeats && m.options.Repeats > 0 && int(s.spent[beats]) >= m.options.Repeats
+		o.repeats && m.options.PeriodicSends > 0 && int(s.spent[beats]) >= m.options.PeriodicSends
 }
 
 // become replaces the local of a node.

@@ -31,7 +31,7 @@ type story struct {
 func (e *search) newStory() *story {
 	t := &story{search: e, end: e.start}
 	t.end.network = slices.Clone(e.start.network)
-	if e.options.Settled {
+	if e.options.StartAgreed {
 		l := e.m.locals[t.end.locals[0]].leader
 		t.line("all have started and follow %s in epoch %d", l.ID, l.Epoch)
 		for _, id := range e.m.ids {

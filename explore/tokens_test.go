@@ -27,7 +27,7 @@ func TestWhereTokensGoBack(t *testing.T) {
 				t.Fatal(err)
 			}
 			r, err := explore.Run(t.Context(), explore.Options{
-				Spec: spec, Nodes: 3, Settled: true, Epochs: 3, Repeats: 1, Crashes: test.crashes,
+				Spec: spec, Nodes: 3, StartAgreed: true, Epochs: 3, PeriodicSends: 1, Crashes: test.crashes,
 				Properties: []algo.Property{test.property}, Limits: explore.Limits{States: 200_000},
 			})
 			if err != nil {

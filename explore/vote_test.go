@@ -31,8 +31,8 @@ func TestWhoseRepeatsAreNumbered(t *testing.T) {
 		spec algo.Spec
 		want bool
 	}{{newVote(t, nil), true}, {newBully(t), false}, {newToy(rules{}), true}, {changRobertsSpec(nil), false}} {
-		if got := explore.MayNumberRepeats(tc.spec); got != tc.want {
-			t.Errorf("MayNumberRepeats of %s = %v, want %v", tc.spec.Name, got, tc.want)
+		if got := explore.HasCountedPeriodic(tc.spec); got != tc.want {
+			t.Errorf("HasCountedPeriodic of %s = %v, want %v", tc.spec.Name, got, tc.want)
 		}
 	}
 }
@@ -45,7 +45,7 @@ func twoLeaders(t *testing.T, spec algo.Spec, crashes int) explore.Report {
 		t.Skip("too slow under the race detector")
 	}
 	o := explore.Options{
-		Spec: spec, Nodes: 3, Epochs: 1, Repeats: 1, Crashes: crashes, Properties: []algo.Property{algo.OneLeaderPerEpoch},
+		Spec: spec, Nodes: 3, Epochs: 1, PeriodicSends: 1, Crashes: crashes, Properties: []algo.Property{algo.OneLeaderPerEpoch},
 	}
 	return run(t, o)
 }
@@ -80,25 +80,25 @@ func TestStrictVoteKeepsItsPromises(t *testing.T) {
 	}{
 		{explore.Options{Nodes: 2, Epochs: 2, Crashes: 1, Limits: explore.Limits{States: 50_000}}, 0, false},
 		{explore.Options{Nodes: 2, Epochs: 1}, 4_649, false},
-		{explore.Options{Nodes: 3, Epochs: 2, Settled: true}, 61_181, true},
+		{explore.Options{Nodes: 3, Epochs: 2, StartAgreed: true}, 61_181, true},
 		{explore.Options{Nodes: 3, Epochs: 2, Crashes: 1, Limits: explore.Limits{States: 50_000}}, 0, false},
 		{explore.Options{Nodes: 3, Epochs: 1, Limits: explore.Limits{States: 1_000_000}}, 0, true},
-		{explore.Options{Nodes: 3, Epochs: 1, Crashes: 1, Mistakes: 1, Limits: explore.Limits{States: 1_000_000}}, 0, true},
-		{explore.Options{Nodes: 3, Epochs: 3, Settled: true, Crashes: 1, Limits: explore.Limits{States: 1_000_000}}, 0, true},
+		{explore.Options{Nodes: 3, Epochs: 1, Crashes: 1, FalseSuspicions: 1, Limits: explore.Limits{States: 1_000_000}}, 0, true},
+		{explore.Options{Nodes: 3, Epochs: 3, StartAgreed: true, Crashes: 1, Limits: explore.Limits{States: 1_000_000}}, 0, true},
 	} {
 		if tc.large && !testkit.Long() || testkit.UnderRace && tc.o.Nodes > 2 {
 			continue
 		}
 		o := tc.o
-		o.Spec, o.Repeats = newVote(t, nil), 1
+		o.Spec, o.PeriodicSends = newVote(t, nil), 1
 		r := run(t, o)
 		if r.Complete != (tc.states > 0) || r.Complete && r.States != tc.states {
-			t.Errorf("N=%d, %d rounds, %d crashes, %d mistakes: %d states, want %d; complete %v", o.Nodes, o.Epochs, o.Crashes, o.Mistakes, r.States, tc.states, r.Complete)
+			t.Errorf("N=%d, %d rounds, %d crashes, %d mistakes: %d states, want %d; complete %v", o.Nodes, o.Epochs, o.Crashes, o.FalseSuspicions, r.States, tc.states, r.Complete)
 		}
 		for _, v := range r.Violations {
 			t.Error(v.Scenario)
 		}
-		t.Logf("N=%d, %d rounds, %d crashes, %d mistakes: %d states in %v", o.Nodes, o.Epochs, o.Crashes, o.Mistakes, r.States, r.Elapsed)
+		t.Logf("N=%d, %d rounds, %d crashes, %d mistakes: %d states in %v", o.Nodes, o.Epochs, o.Crashes, o.FalseSuspicions, r.States, r.Elapsed)
 	}
 }
 

@@ -48,7 +48,7 @@ func Walk(ctx context.Context, o Options, w WalkOptions) (report Report, err err
 		k.walk(min(w.Length, w.Steps-e.report.Generated))
 	}
 	if k.refuted() && e.report.Cut == "" {
-		e.report.Cut = AllBroken
+		e.report.Cut = AllViolated
 	}
 	return e.finish()
 }

@@ -11,7 +11,7 @@ import (
 )
 
 func TestAWalkFindsWhatASearchFinds(t *testing.T) {
-	o := explore.Options{Spec: newBully(t), Nodes: 3, Settled: true, Mistakes: 1, Epochs: 3, Properties: []algo.Property{algo.OneLeaderPerEpoch}}
+	o := explore.Options{Spec: newBully(t), Nodes: 3, StartAgreed: true, FalseSuspicions: 1, Epochs: 3, Properties: []algo.Property{algo.OneLeaderPerEpoch}}
 	shortest := run(t, o).Violations[0].Steps
 	r, err := explore.Walk(context.Background(), o, explore.WalkOptions{Seed: 1, Steps: 1_000_000})
 	if err != nil || len(r.Violations) != 1 || r.Cut == "" {
@@ -39,7 +39,7 @@ func TestAWalkFindsDisagreement(t *testing.T) {
 }
 
 func TestTheSameSeedGivesTheSameWalks(t *testing.T) {
-	o := explore.Options{Spec: newBully(t), Nodes: 3, Crashes: 1, Mistakes: 1, Epochs: 3}
+	o := explore.Options{Spec: newBully(t), Nodes: 3, Crashes: 1, FalseSuspicions: 1, Epochs: 3}
 	walk := func(seed uint64) explore.Report {
 		r, err := explore.Walk(context.Background(), o, explore.WalkOptions{Seed: seed, Steps: 20_000, Length: 50})
 		if err != nil {
@@ -104,7 +104,7 @@ func TestAWalkIsCutOnItsWay(t *testing.T) {
 
 // What was found is told, also where there is no time to leave out what is not needed.
 func TestAWalkIsCutWhileItIsShortened(t *testing.T) {
-	o := explore.Options{Spec: newBully(t), Nodes: 3, Settled: true, Mistakes: 1, Epochs: 3, Properties: []algo.Property{algo.OneLeaderPerEpoch}}
+	o := explore.Options{Spec: newBully(t), Nodes: 3, StartAgreed: true, FalseSuspicions: 1, Epochs: 3, Properties: []algo.Property{algo.OneLeaderPerEpoch}}
 	const most = 1_000_000
 	walk := func(left int) (explore.Report, int) {
 		ctx := &patience{context.Background(), left}
@@ -115,7 +115,7 @@ func TestAWalkIsCutWhileItIsShortened(t *testing.T) {
 		return r, left - ctx.left
 	}
 	whole, asked := walk(most)
-	if whole.Cut != explore.AllBroken {
+	if whole.Cut != explore.AllViolated {
 		t.Errorf("it was cut by %q", whole.Cut)
 	}
 	// One pass that finds nothing more to leave out comes last.

@@ -70,7 +70,7 @@ func election(o sim.Options) func(*testing.T, *trace.Diagram) {
 func violation(t *testing.T, d *trace.Diagram) {
 	d.Names, d.Unit, d.UnitName = names, 1, "step"
 	found, err := explore.Run(t.Context(), explore.Options{
-		Spec: spec(t, "bully", nil), Nodes: 3, Mistakes: 1, Epochs: 3, Properties: []algo.Property{algo.OneLeaderPerEpoch},
+		Spec: spec(t, "bully", nil), Nodes: 3, FalseSuspicions: 1, Epochs: 3, Properties: []algo.Property{algo.OneLeaderPerEpoch},
 	})
 	if err != nil || len(found.Violations) == 0 {
 		t.Fatal(err, found)

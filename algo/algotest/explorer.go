@@ -19,13 +19,13 @@ var searches = []struct {
 	states, steps int
 	explore.Options
 }{
-	{"2 nodes from their start", 12_000, 0, explore.Options{Nodes: 2, Epochs: 3, Crashes: 1, Mistakes: 1, Repeats: 2}},
-	{"2 nodes that follow a leader", 6_000, 0, explore.Options{Nodes: 2, Settled: true, Epochs: 4, Crashes: 1, Mistakes: 1, Campaigns: 1, Repeats: 2}},
-	{"3 nodes from their start", 12_000, 0, explore.Options{Nodes: 3, Epochs: 2, Crashes: 1, Repeats: 2}},
-	{"3 nodes that follow a leader", 12_000, 0, explore.Options{Nodes: 3, Settled: true, Epochs: 3, Crashes: 1, Mistakes: 1, Repeats: 2}},
+	{"2 nodes from their start", 12_000, 0, explore.Options{Nodes: 2, Epochs: 3, Crashes: 1, FalseSuspicions: 1, PeriodicSends: 2}},
+	{"2 nodes that follow a leader", 6_000, 0, explore.Options{Nodes: 2, StartAgreed: true, Epochs: 4, Crashes: 1, FalseSuspicions: 1, Campaigns: 1, PeriodicSends: 2}},
+	{"3 nodes from their start", 12_000, 0, explore.Options{Nodes: 3, Epochs: 2, Crashes: 1, PeriodicSends: 2}},
+	{"3 nodes that follow a leader", 12_000, 0, explore.Options{Nodes: 3, StartAgreed: true, Epochs: 3, Crashes: 1, FalseSuspicions: 1, PeriodicSends: 2}},
 	{"walks of 3 nodes through one epoch", 0, 240_000, explore.Options{Nodes: 3, Epochs: 1, Crashes: 2, Network: explore.Once}},
-	{"walks of 3 nodes that follow a leader", 0, 30_000, explore.Options{Nodes: 3, Settled: true, Epochs: 4, Crashes: 1, Mistakes: 1, Campaigns: 1}},
-	{"walks of 3 nodes from their start", 0, 30_000, explore.Options{Nodes: 3, Epochs: 4, Crashes: 2, Mistakes: 1}},
+	{"walks of 3 nodes that follow a leader", 0, 30_000, explore.Options{Nodes: 3, StartAgreed: true, Epochs: 4, Crashes: 1, FalseSuspicions: 1, Campaigns: 1}},
+	{"walks of 3 nodes from their start", 0, 30_000, explore.Options{Nodes: 3, Epochs: 4, Crashes: 2, FalseSuspicions: 1}},
 }
 
 // walkLength is the number of steps of each random walk.
