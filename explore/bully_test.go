@@ -235,7 +235,7 @@ func TestMistakesInOptionsAreSaidAtOnce(t *testing.T) {
 	if !errors.Is(err, explore.ErrOptions) {
 		t.Fatalf("error %v", err)
 	}
-	for _, want := range []string{"a spec that can be run", "between 1 and 8", "crashes (-1)", "mistakes (256)", `"peace" is unknown`, "network (2)"} {
+	for _, want := range []string{"the spec has no New", "between 1 and 8", "crashes (-1)", "false suspicions (256)", `"peace" is unknown`, "network (2)"} {
 		if !strings.Contains(err.Error(), want) {
 			t.Errorf("%q is not in\n%v", want, err)
 		}

@@ -1,50 +1,44 @@
 // Package explore visits every reachable state of a small cluster.
 //
-// The cluster is one of [driver.Machine]s, not of whole nodes: there are no heartbeats
-// and no connections. From the state in which nobody has started, [Run] goes breadth
-// first through whatever can happen next: a node starts, takes a message, sees a timer
-// expire, is told by its detector of a peer, rightly or wrongly, or crashes. A property
-// that is broken is so shown by a shortest trace, and kept as a [Scenario]. [Walk] goes at
-// random where there are too many states to visit.
+// The cluster consists of [driver.Machine]s, without heartbeats and connections. [Run] searches
+// breadth first, from the state before any node has started. In each step a node starts, receives
+// a message, sees a timer expire, receives a suspicion, or crashes. So the trace of a violation is
+// a shortest one. It is recorded as a [Scenario]. Where there are too many states to visit, [Walk]
+// takes random steps.
 //
 // # What can happen
 //
-//   - Messages arrive in any order, after any time, once, often or never (see
-//     [Network]). A message may arrive after its sender, or its receiver, has crashed
-//     and started again.
-//   - Timers expire in any order that their ranges allow, for processes that may be
-//     held up anywhere: at one node what is due first comes first; between nodes
-//     nothing is known. A timer that expires may be a timeout that was too short.
-//   - A node crashes at any moment, within a budget, and starts again from what it
-//     saved. A crash between the save of a step and its sends, or in the middle of them, is
-//     among it: it is a crash after the step, with messages that never arrive.
-//   - The detector tells who watches of a peer that does not run, or did not at some time
-//     while it was watched; it tells of others wrongly, within a budget; and it takes back
-//     what is no longer so. All that after any time, or never.
+//   - Messages arrive in any order, after any time, once, several times or never: see [Network].
+//     A message may arrive after its sender or receiver has crashed and restarted.
+//   - At one node, the timer that is due first expires first. Nothing is known about the order of
+//     timers of different nodes, because a process may be delayed anywhere. So any timeout may
+//     turn out too short.
+//   - A node crashes at any moment, within a budget, and restarts from what it has saved. A crash
+//     between the save of a step and its sends is covered: it equals a crash after the step whose
+//     messages never arrive.
+//   - The detector of a node suspects a monitored peer that is down, or was down while it was
+//     monitored. Within a budget, it also suspects live peers. It trusts a live peer again. Each
+//     report comes after any time, or never.
 //
-// Members do not change. Time is an order and no more: how long something takes is a
-// matter for a simulation.
+// The members do not change. Time is an order of events. For durations, use package sim.
 //
-// # What is kept
+// # What is stored
 //
-// Of a state visited only a fingerprint of 128 bits, which covers every field of every
-// algorithm's state, what is saved, armed, watched, suspected and on its way, and what
-// has been used of the budgets. Of the past it covers what the properties asked for need:
-// so the counts depend on these. The textbook's bully of three nodes, with one crash and epochs
-// to 2, has 6,614 states, and 15,033 where no-phantom is asked for, for which it is remembered
-// who has led.
+// A visited state is stored as a fingerprint of 128 bits. It covers the state of every algorithm
+// with all fields, the saved state, timers, monitored and suspected peers, messages in flight and
+// the spent budgets. It covers as much of the past as the requested properties need, so the number
+// of states depends on them. Example: the textbook's bully with three nodes, one crash and epochs
+// up to 2 has 6,614 states. It has 15,033 with no-phantom, which needs all earlier leaders.
 //
-// What one step makes of one node depends on that node alone, and is computed once. A
-// state of the cluster is a handful of numbers, and most transitions are look-ups.
+// The effect of an event on a node depends on that node alone, and is computed once. A state of the
+// cluster is a few numbers, and most transitions are look-ups.
 //
 // # What eventual agreement means here
 //
-// From every state reached, one continuation is run in which all goes well: nobody
-// crashes, detectors are right, messages arrive at once, timers expire when due. What was on
-// its way is lost before, if the network loses. Nobody starts, unless those who run are too
-// few to elect. If it ends with all who run following one of them, the highest where the
-// algorithm claims that, the state is good. That is decided for every state visited, also in
-// a search that was cut, and the continuation may go beyond the bound of epochs. That a state
-// is found bad does not prove that no other continuation is good; but one that is perfect and
-// does not end in agreement is a finding in any case.
+// For every visited state, one fair run is computed: no node crashes, detectors are right, messages
+// arrive at once, and timers expire when due. If the network is lossy, the messages in flight are
+// lost first. No node starts, unless the running ones are too few to elect. The state is good if
+// the run ends with all running nodes following one of them: the highest, if the algorithm claims
+// that. A fair run may exceed the bound on epochs. A bad state does not prove that no other run
+// reaches agreement, but a fair run without agreement is a finding in any case.
 package explore

@@ -107,5 +107,5 @@ func ExampleRun_tokens() {
 
 	// Output:
 	// resource-tokens: a resource hears of n2 in epoch 2 after n3 in epoch 2
-	// node-tokens: n1 names n2 in epoch 2 after n3 in epoch 2
+	// node-tokens: n1 follows n2 in epoch 2 after n3 in epoch 2
 }

@@ -12,126 +12,123 @@ import (
 	"github.com/elect-go/elect/trace"
 )
 
-// Network says what may happen to a message on its way. In both it may overtake others
-// and be as late as it likes, and two of the same content between the same nodes count as
-// one.
+// Network states what may happen to a message. In both networks, messages take any time and may
+// overtake others, and equal messages between the same nodes count as one.
 type Network uint8
 
 const (
-	// Lossy: a message sent arrives at any time afterwards, any number of times, or never.
+	// Lossy: a message arrives at any time, any number of times, or never.
 	Lossy Network = iota
-	// Once: a message sent arrives once, if late. A crash in the middle of what a step sends
-	// is not explored here.
+	// Once: a message arrives exactly once, at any time. Crashes between the sends of one step are
+	// not explored.
 	Once
 )
 
-// Options say what to explore.
+// Options state what to explore.
 type Options struct {
 	Spec algo.Spec
-	// Nodes is how many there are, of equal priority, n1, n2, … in the order of candidates.
-	// Zero: those of View, whose IDs are as [NodeID] has them, from 1 on.
+	// Nodes is the number of nodes n1, n2, …, all of equal priority. If it is zero, they are the
+	// members of View, whose IDs must be NodeID(1), NodeID(2), ….
 	Nodes int
 	View  algo.View
 
 	Network Network
-	// StartAgreed begins where all have started and agree, instead of where nobody has
-	// started.
+	// StartAgreed starts the search where all nodes have started and agree. Otherwise no node has
+	// started yet.
 	StartAgreed bool
 
-	// The budgets of a whole run.
-	Crashes         int // of any nodes; each may start again, as often as it crashed
-	FalseSuspicions int // times that a detector suspects who is alive
-	Campaigns       int // calls for an election
-	// Epochs is the highest epoch that may be saved: a step that saves a higher one
-	// is left out. Zero is no bound, and no search of an algorithm that can go on electing
-	// ends without one.
+	// The budgets of one run:
+	Crashes         int // of any nodes; each node may restart as often as it has crashed
+	FalseSuspicions int // suspicions of live peers
+	Campaigns       int // elections started on request
+	// Epochs is the highest epoch that may be saved: steps that save a higher one are left out.
+	// Zero is no bound. Then the search does not end if the algorithm can hold elections forever.
 	Epochs algo.Epoch
-	// PeriodicSends bounds how often in a run a timer leads to nothing but repeats, see
-	// [algo.Repeat]: one more is left out. Zero is no bound. It is needed where repeats are
-	// numbered, see [HasCountedPeriodic].
+	// PeriodicSends limits the timer events per run that send only periodic messages, see
+	// [algo.Repeat]. Further ones are left out. Zero is no limit. A limit is needed if the periodic
+	// messages are counted, see [HasCountedPeriodic].
 	PeriodicSends int
 
-	// Properties are what must hold; nil is what the algorithm claims, see [Claimed]. That of
-	// the contract, algo.Contract, always must: alone it says that nothing else is looked for.
+	// Properties must hold. The default is [Claimed]. algo.Contract must always hold: list it alone
+	// to check nothing else.
 	Properties []algo.Property
 	Limits     Limits
-	// Progress, if set, is called about once a second and at the end, from the goroutine of
-	// Run or Walk.
+	// Progress, if set, is called about once a second and at the end, from the goroutine of Run or
+	// Walk.
 	Progress func(Progress)
 }
 
-// Limits cut a search short. Zero is no limit.
+// Limits stop a search early. Zero is no limit.
 type Limits struct {
-	States int   // visited
-	Memory int64 // bytes, as estimated from what is held; the process may take twice that
+	States int   // of visited states
+	Memory int64 // in bytes, estimated; the process may use twice as much
 	Time   time.Duration
 }
 
-// Progress is how far a search is. Of walks, Generated counts the steps, and there are
-// no States and no Depth.
+// Progress is the progress of a search. For random walks, Generated is the number of steps, and
+// States and Depth are zero.
 type Progress struct {
-	States    int // distinct ones reached, the first included
-	Generated int // transitions that lead to another state, and the first state
-	// Depth is the number of states on the longest of all shortest ways, as TLC counts.
+	States    int // distinct states, including the first
+	Generated int // transitions to another state, plus one for the first state
+	// Depth is the number of states on the longest of all shortest paths, as in TLC.
 	Depth   int
-	Waiting int // states visited whose successors are not known yet
+	Waiting int // visited states whose successors are still unknown
 	Bytes   int64
 	Elapsed time.Duration
 }
 
-// Report is what a search has found, or walks at random, which are never Complete.
+// Report is the result of a search or of random walks, which are never Complete.
 type Report struct {
 	Progress
 	// Complete: every state within the budgets and bounds was visited.
 	Complete bool
-	// Cut says what cut the search short; empty if it is complete.
+	// Cut is the reason why the search stopped early, or empty.
 	Cut string
-	// LeftOut counts the steps left out for the bounds of Epochs and PeriodicSends.
+	// LeftOut is the number of steps left out because of Epochs and PeriodicSends.
 	LeftOut int
-	// Walks counts those at random.
+	// Walks is the number of random walks.
 	Walks int
-	// WithLeader counts the states, or the walks, in which somebody leads, as it sees it.
+	// WithLeader is the number of states, or of walks, in which a node considers itself leader.
 	WithLeader           int
-	TransitionsPerSecond float64 // Generated by Elapsed
+	TransitionsPerSecond float64 // Generated divided by Elapsed
 	Violations           []Violation
 }
 
-// Violation is a property that is broken, at most one for each.
+// Violation is a property that does not hold. A report has at most one per property.
 type Violation struct {
 	Property algo.Property
-	What     string // who did what
-	// Steps lead there from the beginning, each as a line of a scenario: "crash n3". No fewer
-	// do, if Run found them.
+	What     string // the event, in words
+	// Steps lead from the start to the violation, each as a line of a scenario: "crash n3". If Run
+	// found them, no shorter sequence does.
 	Steps []string
-	// Trace is the same with all effects and notes. At counts the steps; at 0 all announce
-	// whom they follow, where the search began settled.
+	// Trace has the same steps with all effects and notes. At is the number of the step. If the
+	// search started agreed, each node announces its leader at 0.
 	Trace []trace.Event
-	// Scenario is the steps, a line each, after what is needed to repeat them, and below
-	// each what comes of it: see [Scenario].
+	// Scenario repeats the steps. The options precede them, and the effects follow each step: see
+	// [Scenario].
 	Scenario string
 }
 
-// AllViolated is what cut a search short that found every property broken that it was asked
-// for.
-const AllViolated = "every property asked for is broken"
+// AllViolated is Report.Cut if every requested property is violated.
+const AllViolated = "every requested property is violated"
 
-// ErrNoLeader says that a search has seen nobody lead: what it found proves nothing.
-var ErrNoLeader = errors.New("explore: no state had a leader, so that nothing was tried")
+// ErrNoLeader means that no visited state had a leader, so the search proves nothing.
+var ErrNoLeader = errors.New("explore: no state had a leader, so the search proves nothing")
 
-// ErrOptions is wrapped by what is said of options that cannot be.
+// ErrOptions is wrapped by errors about invalid options.
 var ErrOptions = errors.New("explore: bad options")
 
-// NodeID returns the id of node i, counted from 1.
+// NodeID returns the ID of node i, counted from 1.
 func NodeID(i int) algo.NodeID { return algosim.ID(i) }
 
-// NewView is the view of so many nodes, as Options.Nodes describes them.
+// NewView returns the view that Options.Nodes describes.
 func NewView(nodes int) algo.View { return algosim.View(nodes) }
 
-// Run visits every state. A report comes with ErrNoLeader too; a search cut short by
-// its limits or by ctx has no error, but says so in the report.
+// Run visits every state. With ErrNoLeader it also returns a report. A search that limits or ctx
+// stop early returns no error: see Report.Cut.
 func Run(ctx context.Context, o Options) (report Report, err error) {
 	defer catchUnreadable(&err)
-	e, err := begin(o)
+	e, err := newSearch(o)
 	if err != nil {
 		return Report{}, err
 	}
@@ -139,7 +136,7 @@ func Run(ctx context.Context, o Options) (report Report, err error) {
 	return e.finish()
 }
 
-// UnreadableError says that no fingerprint can cover a field of an algorithm's state.
+// UnreadableError means that a fingerprint cannot cover a field of the algorithm's state.
 type UnreadableError algosim.UnreadableError
 
 func (e *UnreadableError) Error() string { return "explore: " + (*algosim.UnreadableError)(e).Error() }
@@ -154,60 +151,59 @@ func catchUnreadable(err *error) {
 	}
 }
 
-// mostBudget is the largest of a budget and of PeriodicSends.
-const mostBudget = 255
+// maxBudget is the maximum of each budget and of PeriodicSends.
+const maxBudget = 255
 
-// check says every mistake in the options at once.
+// check returns an error that contains all problems of the options.
 func (o *Options) check() error {
-	var wrong []error
+	var problems []error
 	bad := func(format string, args ...any) {
-		wrong = append(wrong, fmt.Errorf("%w: %s", ErrOptions, fmt.Sprintf(format, args...)))
+		problems = append(problems, fmt.Errorf("%w: %s", ErrOptions, fmt.Sprintf(format, args...)))
 	}
 	if o.Spec.New == nil {
-		bad("a spec that can be run is needed")
+		bad("the spec has no New")
 	}
 	if size := o.View.Len(); size < 1 || size > MaxNodes {
 		bad("nodes (%d) must be between 1 and %d", size, MaxNodes)
 	}
 	for i := range o.View.Len() {
 		if id := o.View.At(i).ID; id != NodeID(i+1) {
-			bad("node %s of the view must be %s: no scenario could name it", id, NodeID(i+1))
+			bad("node %s of the view must be %s, which scenarios can name", id, NodeID(i+1))
 		}
 	}
 	for _, budget := range []struct {
 		name  string
 		value int
-	}{{"crashes", o.Crashes}, {"mistakes", o.FalseSuspicions}, {"campaigns", o.Campaigns}, {"repeats", o.PeriodicSends}} {
-		if budget.value < 0 || budget.value > mostBudget {
-			bad("%s (%d) must be between 0 and %d", budget.name, budget.value, mostBudget)
+	}{{"crashes", o.Crashes}, {"false suspicions", o.FalseSuspicions}, {"campaigns", o.Campaigns}, {"periodic sends", o.PeriodicSends}} {
+		if budget.value < 0 || budget.value > maxBudget {
+			bad("%s (%d) must be between 0 and %d", budget.name, budget.value, maxBudget)
 		}
 	}
 	for _, p := range o.Properties {
 		if p != algo.Contract && !slices.Contains(All(), p) {
-			bad("property %q is unknown; there are %v", p, All())
+			bad("property %q is unknown, want one of %v", p, All())
 		}
 	}
 	if o.Network > Once {
 		bad("network (%d) is unknown", o.Network)
 	}
-	return errors.Join(wrong...)
+	return errors.Join(problems...)
 }
 
 // search is one exploration.
 type search struct {
-	m       *model
-	options Options
-	calms   map[algosim.Fingerprint]bool // of nodes: whether they come to agree
-	visited visited
-	start   state
-	report  Report
-	began   time.Time
-	shown   time.Time
+	m            *model
+	options      Options
+	fairRuns     map[algosim.Fingerprint]bool // whether the fair run of these nodes ends in agreement
+	visited      visited
+	start        state
+	report       Report
+	startTime    time.Time
+	lastProgress time.Time
 }
 
-// begin returns a search that stands at its beginning. It panics with a
-// [*algosim.UnreadableError].
-func begin(o Options) (*search, error) {
+// newSearch returns a search in its start state. It panics with a [*algosim.UnreadableError].
+func newSearch(o Options) (*search, error) {
 	if o.Nodes > 0 && o.Nodes <= MaxNodes {
 		o.View = NewView(o.Nodes)
 	}
@@ -217,35 +213,35 @@ func begin(o Options) (*search, error) {
 	if o.Properties == nil {
 		o.Properties = Claimed(o.Spec.Claims)
 	}
-	e := &search{options: o, calms: map[algosim.Fingerprint]bool{}, visited: newVisited(), began: time.Now()}
-	e.shown = e.began
+	e := &search{options: o, fairRuns: map[algosim.Fingerprint]bool{}, visited: newVisited(), startTime: time.Now()}
+	e.lastProgress = e.startTime
 	e.m = newModel(&e.options)
 	var err error
-	e.start, err = e.first()
+	e.start, err = e.startState()
 	return e, err
 }
 
-// first returns the state in which the search begins.
-func (e *search) first() (state, error) {
-	s := e.m.initial()
+// startState returns the state in which the search starts.
+func (e *search) startState() (state, error) {
+	s := e.m.initialState()
 	if !e.options.StartAgreed {
 		return s, nil
 	}
-	c := newCalm(e.m, s.locals, nil)
+	r := newFairRun(e.m, s.nodes, nil)
 	for i := range e.m.ids {
-		if !c.take(action{what: starts, node: uint8(i)}) {
-			return s, fmt.Errorf("%w: the algorithm breaks its contract before it settles", ErrOptions)
+		if !r.apply(action{kind: starts, node: uint8(i)}) {
+			return s, fmt.Errorf("%w: the algorithm violates its contract before the nodes agree", ErrOptions)
 		}
 	}
-	if !c.run() {
-		return s, fmt.Errorf("%w: the algorithm does not settle", ErrOptions)
+	if !r.run() {
+		return s, fmt.Errorf("%w: the nodes do not come to agree", ErrOptions)
 	}
-	// Only the past is still wanted of the way there: who has led.
-	for _, a := range c.taken {
-		o := e.m.outcome(s.locals[a.node], a.what, a.argument)
-		e.m.become(&s, int(a.node), o.local)
+	// The search needs the history of the fair run: the nodes that have led.
+	for _, a := range r.taken {
+		o := e.m.outcome(s.nodes[a.node], a.kind, a.argument)
+		e.m.setNode(&s, int(a.node), o.node)
 		for _, l := range o.announces {
-			e.m.remember(&s, e.m.announce(s.history, int(a.node), l).history)
+			e.m.setHistory(&s, e.m.announce(s.history, int(a.node), l).history)
 		}
 	}
 	return s, nil
@@ -254,23 +250,23 @@ func (e *search) first() (state, error) {
 func (e *search) run(ctx context.Context) {
 	waiting := &queue{nodes: len(e.m.ids)}
 	e.report.Generated, e.report.Depth = 1, 1
-	index, _ := e.visited.add(e.start.print, noParent, 0)
-	e.visit(&e.start, index)
+	index, _ := e.visited.add(e.start.fingerprint, noParent, 0)
+	e.checkState(&e.start, index)
 	waiting.push(&e.start, index)
 	var s, next state
 	var actions []action
 	for taken := 0; ; e.report.Depth++ {
 		for level := waiting.count; level > 0; level-- {
-			if taken++; taken&255 == 1 && e.enough(ctx, waiting.count, waiting.bytes()) {
+			if taken++; taken&255 == 1 && e.reachedLimit(ctx, waiting.count, waiting.bytes()) {
 				return
 			}
 			index = waiting.pop(&s)
-			s.print = e.visited.sights[index].print
+			s.fingerprint = e.visited.states[index].fingerprint
 			actions = e.m.actions(&s, actions[:0])
 			for k, a := range actions {
-				e.try(&s, index, k, a, &next, waiting)
+				e.takeAction(&s, index, k, a, &next, waiting)
 			}
-			if e.refuted() {
+			if e.allViolated() {
 				e.report.Cut = AllViolated
 				return
 			}
@@ -282,53 +278,53 @@ func (e *search) run(ctx context.Context) {
 	e.report.Complete, e.report.Waiting = true, 0
 }
 
-// try takes the k-th action of a state.
-func (e *search) try(s *state, index uint32, k int, a action, next *state, waiting *queue) {
+// takeAction takes action k of state s. If it leads to a new state, that state joins the queue.
+func (e *search) takeAction(s *state, index uint32, k int, a action, next *state, waiting *queue) {
 	o, moved := e.m.apply(s, a, next)
-	for _, broken := range e.m.breach {
-		if e.wants(broken.Property) {
-			e.report.Violations = append(e.report.Violations, e.violation(broken.Property, e.way(index, k)))
+	for _, v := range e.m.violations {
+		if e.isSought(v.Property) {
+			e.report.Violations = append(e.report.Violations, e.violation(v.Property, e.actionsTo(index, k)))
 		}
 	}
 	switch {
 	case moved:
 		e.report.Generated++
-		if reached, fresh := e.visited.add(next.print, index, k); fresh {
-			e.visit(next, reached)
+		if reached, fresh := e.visited.add(next.fingerprint, index, k); fresh {
+			e.checkState(next, reached)
 			waiting.push(next, reached)
 		}
-	case o.broken == nil && e.m.over(s, o):
+	case o.violation == nil && e.m.exceedsBound(s, o):
 		e.report.LeftOut++
 	}
 }
 
-// visit looks at a state that was reached for the first time.
-func (e *search) visit(s *state, index uint32) {
-	if e.m.led(s) {
+// checkState checks a state that is reached for the first time.
+func (e *search) checkState(s *state, index uint32) {
+	if e.m.hasLeader(s) {
 		e.report.WithLeader++
 	}
-	if e.wants(algo.Agreement) && !e.agrees(s) {
-		e.report.Violations = append(e.report.Violations, e.violation(algo.Agreement, e.way(index)))
+	if e.isSought(algo.Agreement) && !e.leadsToAgreement(s) {
+		e.report.Violations = append(e.report.Violations, e.violation(algo.Agreement, e.actionsTo(index)))
 	}
 }
 
-func (e *search) asked(p algo.Property) bool {
+func (e *search) isRequested(p algo.Property) bool {
 	return p == algo.Contract || slices.Contains(e.options.Properties, p)
 }
 
-// wants reports whether a property is asked for, and not found broken yet.
-func (e *search) wants(p algo.Property) bool {
-	return e.asked(p) && !slices.ContainsFunc(e.report.Violations, func(v Violation) bool { return v.Property == p })
+// isSought reports whether p is requested and no violation of it is known yet.
+func (e *search) isSought(p algo.Property) bool {
+	return e.isRequested(p) && !slices.ContainsFunc(e.report.Violations, func(v Violation) bool { return v.Property == p })
 }
 
-// refuted reports whether there is nothing left to look for.
-func (e *search) refuted() bool {
+// allViolated reports whether every requested property is violated.
+func (e *search) allViolated() bool {
 	all := e.options.Properties
-	return len(all) > 0 && len(e.report.Violations) >= len(all) && !slices.ContainsFunc(all, e.wants)
+	return len(all) > 0 && len(e.report.Violations) >= len(all) && !slices.ContainsFunc(all, e.isSought)
 }
 
-// way finds the actions again that led to a state, and to what more of its actions do.
-func (e *search) way(to uint32, more ...int) (taken []action) {
+// actionsTo returns the actions that lead to a state, followed by the actions numbered more.
+func (e *search) actionsTo(to uint32, more ...int) (taken []action) {
 	path := e.visited.path(to)
 	for _, k := range more {
 		path = append(path, uint16(k))
@@ -344,11 +340,11 @@ func (e *search) way(to uint32, more ...int) (taken []action) {
 	return taken
 }
 
-// enough reports whether the search is to end here, and shows how far it is.
-func (e *search) enough(ctx context.Context, waiting int, queued int64) bool {
+// reachedLimit updates the progress, and reports whether a limit or ctx stops the search.
+func (e *search) reachedLimit(ctx context.Context, waiting int, queued int64) bool {
 	limits, now, p := e.options.Limits, time.Now(), &e.report.Progress
-	p.States, p.Waiting, p.Elapsed = len(e.visited.sights), waiting, now.Sub(e.began)
-	p.Bytes = int64(len(e.visited.sights))*70 + e.m.bytes() + queued + int64(len(e.calms))*48
+	p.States, p.Waiting, p.Elapsed = len(e.visited.states), waiting, now.Sub(e.startTime)
+	p.Bytes = int64(len(e.visited.states))*70 + e.m.bytes() + queued + int64(len(e.fairRuns))*48
 	switch {
 	case ctx.Err() != nil:
 		e.report.Cut = context.Cause(ctx).Error()
@@ -359,8 +355,8 @@ func (e *search) enough(ctx context.Context, waiting int, queued int64) bool {
 	case limits.Time > 0 && p.Elapsed >= limits.Time:
 		e.report.Cut = fmt.Sprintf("the limit of %v", limits.Time)
 	}
-	if e.options.Progress != nil && now.Sub(e.shown) >= time.Second {
-		e.shown = now
+	if e.options.Progress != nil && now.Sub(e.lastProgress) >= time.Second {
+		e.lastProgress = now
 		e.options.Progress(*p)
 	}
 	return e.report.Cut != ""
@@ -368,8 +364,8 @@ func (e *search) enough(ctx context.Context, waiting int, queued int64) bool {
 
 func (e *search) finish() (Report, error) {
 	r := &e.report
-	r.States = len(e.visited.sights)
-	r.Elapsed = time.Since(e.began)
+	r.States = len(e.visited.states)
+	r.Elapsed = time.Since(e.startTime)
 	if r.Elapsed > 0 {
 		r.TransitionsPerSecond = float64(r.Generated) / r.Elapsed.Seconds()
 	}

@@ -10,9 +10,9 @@ import (
 	"github.com/elect-go/elect/internal/scenario"
 )
 
-// checkMessage returns which of the words cannot be part of any of the known messages, and
-// why. What its fields hold is not looked at: that nobody has sent is seen when it runs.
-func checkMessage(known []algo.Message, words []scenario.Arg) (wrong *scenario.Arg, err error) {
+// checkMessage returns the first word that no known message can contain, and the reason. It does
+// not check the values of fields: whether such a message was sent is known when the scenario runs.
+func checkMessage(known []algo.Message, words []scenario.Arg) (rejected *scenario.Arg, err error) {
 	kind := &words[0]
 	var kinds []string
 	for _, m := range known {

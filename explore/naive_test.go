@@ -116,7 +116,7 @@ func (s *naive) successors() (all []*naive, leftOut int) {
 			})
 			continue
 		}
-		for name := range n.timers.left {
+		for name := range n.timers.remaining {
 			if n.timers.mayExpire(name) {
 				try(i, driver.Event{Kind: driver.EventExpire, Timer: name}, func(_ *naive, n *naiveNode) { n.timers = n.timers.expire(name) })
 			}
@@ -204,7 +204,7 @@ func TestCountsAreThoseOfThePlainModel(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			e, err := begin(o)
+			e, err := newSearch(o)
 			if err != nil {
 				t.Fatal(err)
 			}

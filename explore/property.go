@@ -7,25 +7,25 @@ import (
 	"github.com/elect-go/elect/internal/algosim"
 )
 
-// A leader's token is its epoch and its id, in this order: it goes with what the leader does, so
-// that a resource can refuse what comes late. No algorithm claims these two.
+// The token of a leader is its epoch and its ID, in this order. A leader sends it with each
+// request, so that a resource can reject late requests of earlier leaders. No algorithm claims the
+// following properties.
 const (
-	// NodeTokens: of the leaders that a node names, over crashes too, none has a lower token than
-	// the one before.
+	// NodeTokens: the leaders that a node follows never have a lower token than the one before, not
+	// even over crashes.
 	NodeTokens algo.Property = "node-tokens"
-	// ResourceTokens: nobody begins to lead with a lower token than somebody had before. A resource
-	// that hears of each leader at once refuses none of them.
+	// ResourceTokens: no node becomes leader with a lower token than an earlier leader. A resource
+	// that hears of each leader at once rejects none of them.
 	ResourceTokens algo.Property = "resource-tokens"
 )
 
-// All returns all properties that can be asked for. algo.Contract is always looked for.
-// algo.Agreement is asked for as the package comment says.
+// All returns all properties that can be requested. algo.Contract is always checked. The package
+// comment defines algo.Agreement.
 func All() []algo.Property {
 	return []algo.Property{algo.OneLeaderPerEpoch, algo.EpochsGrow, algo.Durable, algo.NoPhantom, algo.Agreement, NodeTokens, ResourceTokens}
 }
 
-// Claimed returns the properties that an algorithm promises: those of the contract,
-// and what it claims.
+// Claimed returns the properties of the contract and those that the algorithm claims.
 func Claimed(claims algo.Claims) []algo.Property {
 	properties := All()[:5]
 	if !claims.OneLeaderPerEpoch {
@@ -34,36 +34,35 @@ func Claimed(claims algo.Claims) []algo.Property {
 	return properties
 }
 
-// history is who has announced itself so far, and whom each node named last.
+// history has all leaders so far, and the last leader that each node has followed.
 type history struct {
-	led   algosim.LeaderHistory
-	named [MaxNodes]algo.Leader
-	print algosim.Fingerprint
+	leaders     algosim.LeaderHistory
+	followed    [MaxNodes]algo.Leader
+	fingerprint algosim.Fingerprint
 }
 
-func (m *model) history(h history) uint32 {
-	h.print = algosim.FingerprintOf(h.led, h.named)
-	return number(m, &m.histories, h.print, h)
+func (m *model) internHistory(h history) uint32 {
+	h.fingerprint = algosim.FingerprintOf(h.leaders, h.followed)
+	return intern(m, &m.histories, h.fingerprint, h)
 }
 
-// announcement is made after a history.
+// announcement is an announcement after a history.
 type announcement struct {
 	history uint32
 	node    int
 	leader  algo.Leader
 }
 
-// announced is what an announcement makes of the history, and what it breaks.
-type announced struct {
-	history uint32
-	broken  []algosim.Violation
+// announceResult is the history after an announcement, and what the announcement violates.
+type announceResult struct {
+	history    uint32
+	violations []algosim.Violation
 }
 
-// announce returns what becomes of a history when a node announces a leader. It is computed
-// once.
-func (m *model) announce(before uint32, node int, l algo.Leader) announced {
-	after := announced{history: before}
-	if !m.tracksLed && !m.tracksNamed || l.Vacant() {
+// announce returns the result of an announcement. It is computed once.
+func (m *model) announce(before uint32, node int, l algo.Leader) announceResult {
+	after := announceResult{history: before}
+	if !m.tracksLeaders && !m.tracksFollowed || l.Vacant() {
 		return after
 	}
 	key := announcement{before, node, l}
@@ -71,33 +70,33 @@ func (m *model) announce(before uint32, node int, l algo.Leader) announced {
 		return known
 	}
 	h := m.histories[before] // a copy
-	breaks := func(b *algosim.Violation) {
-		if b != nil {
-			after.broken = append(after.broken, *b)
+	add := func(v *algosim.Violation) {
+		if v != nil {
+			after.violations = append(after.violations, *v)
 		}
 	}
-	if m.tracksNamed {
-		breaks(goesBack(NodeTokens, m.name(node)+" names", l, h.named[node]))
-		h.named[node] = l
+	if m.tracksFollowed {
+		add(compareTokens(NodeTokens, m.name(node)+" follows", l, h.followed[node]))
+		h.followed[node] = l
 	}
 	switch {
-	case !m.tracksLed:
+	case !m.tracksLeaders:
 	case l.ID != m.ids[node]:
-		breaks(h.led.CheckFollow(m.ids[node], l))
+		add(h.leaders.CheckFollow(m.ids[node], l))
 	default:
-		if len(h.led) > 0 {
-			breaks(goesBack(ResourceTokens, "a resource hears of", l, h.led[len(h.led)-1]))
+		if len(h.leaders) > 0 {
+			add(compareTokens(ResourceTokens, "a resource hears of", l, h.leaders[len(h.leaders)-1]))
 		}
-		h.led = slices.Clone(h.led)
-		breaks(h.led.AddLeader(l))
+		h.leaders = slices.Clone(h.leaders)
+		add(h.leaders.AddLeader(l))
 	}
-	after.history = m.history(h)
+	after.history = m.internHistory(h)
 	m.announced[key] = after
 	return after
 }
 
-// goesBack says that the token of a leader is lower than that of one before.
-func goesBack(p algo.Property, where string, l, before algo.Leader) *algosim.Violation {
+// compareTokens returns a violation if the token of l is lower than that of before.
+func compareTokens(p algo.Property, where string, l, before algo.Leader) *algosim.Violation {
 	if l.Compare(before) >= 0 {
 		return nil
 	}

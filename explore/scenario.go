@@ -12,8 +12,8 @@ import (
 	"github.com/elect-go/elect/trace"
 )
 
-// Scenario is a run written down, step by step: what a [Violation] is kept as, and what
-// can be written by hand. ParseScenario reads it.
+// Scenario is a run, written step by step by hand or by a search: see [Violation]. ParseScenario
+// parses it.
 //
 //	mode choice
 //	algorithm bully
@@ -24,20 +24,20 @@ import (
 //	suspect n1 n2 wrongly
 //	campaign n2
 //
-// docs/scenarios.md has all commands, as 'elect help scenario' does. Those for packages sim
-// and explore are one language: this package runs the scenarios of mode choice, in which there
-// are no clocks and no detectors.
+// docs/scenarios.md lists all commands, as does 'elect help scenario'. Packages sim and explore
+// share the language. This package runs scenarios of mode choice, without clocks and detectors.
 //
-// What a scenario breaks must be said, by "broken PROPERTY" below the step that shows it.
-// Lines that begin with > are what was said when it ran: where there are any, it must say the
-// same again.
+// A scenario must state each violation, with "broken PROPERTY" below the step that shows it. Lines
+// that start with > are the output of an earlier run. If there are any, the output must be the
+// same.
 type Scenario struct {
 	Name string
-	// Options are those under which the steps are possible: nothing bounds them.
+	// Options contain no bounds: each step is possible.
 	Options Options
-	// Steps are its lines, without those before the cluster and those that ask for something.
+	// Steps are the lines after the cluster, without assertions.
 	Steps []string
-	// Unchecked: it is run otherwise than it was written, and may say something else.
+	// Unchecked: the scenario runs with other options than it was written for, so its output may
+	// differ.
 	Unchecked bool
 
 	file *scenario.File
@@ -46,29 +46,28 @@ type Scenario struct {
 // Build returns the algorithm of that name with these options.
 type Build func(algorithm string, options []algo.Setting) (algo.Spec, error)
 
-// ParseScenario reads the text of a scenario, whose algorithm is made by build. It says
-// every mistake at once, with its line and column. Whether a step is possible where it stands
-// is seen when it runs.
+// ParseScenario parses a scenario, whose algorithm is made by build. The error contains all
+// problems, with line and column. Whether a step is possible is checked when it runs.
 func ParseScenario(name, text string, build Build) (*Scenario, error) {
 	file, err := scenario.Parse(name, text)
 	if err != nil {
 		return nil, err
 	}
-	r := parsing{Scenario: &Scenario{Name: name, file: file}, number: 1}
+	r := parser{Scenario: &Scenario{Name: name, file: file}, version: 1}
 	o := &r.Options
-	o.Crashes, o.FalseSuspicions, o.Campaigns = mostBudget, mostBudget, mostBudget
+	o.Crashes, o.FalseSuspicions, o.Campaigns = maxBudget, maxBudget, maxBudget
 	overall := func(err error) error { return &scenario.Error{Scenario: file.Name, Err: err} }
 	if file.Mode != scenario.Choice {
 		return nil, overall(scenario.Wanted("mode choice: package sim runs mode time"))
 	}
-	wrong := file.Commands(true, r.set)
+	problems := file.Commands(true, r.set)
 	if file.Algorithm == "" {
-		wrong = errors.Join(wrong, overall(scenario.Wanted("algorithm NAME")))
+		problems = errors.Join(problems, overall(scenario.Wanted("algorithm NAME")))
 	} else if o.Spec, err = build(file.Algorithm, file.Options); err != nil {
-		wrong = errors.Join(wrong, overall(err))
+		problems = errors.Join(problems, overall(err))
 	}
-	if wrong = errors.Join(wrong, file.Commands(false, r.step)); wrong != nil {
-		return nil, wrong
+	if problems = errors.Join(problems, file.Commands(false, r.step)); problems != nil {
+		return nil, problems
 	}
 	if err := o.check(); err != nil {
 		return nil, overall(err)
@@ -76,19 +75,19 @@ func ParseScenario(name, text string, build Build) (*Scenario, error) {
 	return r.Scenario, nil
 }
 
-// parsing reads the commands of a scenario.
-type parsing struct {
+// parser parses the commands of a scenario.
+type parser struct {
 	*Scenario
-	number    uint64
+	version   uint64
 	witnesses []int
 }
 
-// set takes a command of the head.
-func (r *parsing) set(l *scenario.Line) (*scenario.Arg, error) {
+// set parses a command of the head.
+func (r *parser) set(l *scenario.Line) (*scenario.Arg, error) {
 	o := &r.Options
 	switch l.Form.Usage {
 	case "view COUNT":
-		r.number = l.Args[0].Count
+		r.version = l.Args[0].Count
 	case "witness NODE":
 		r.witnesses = append(r.witnesses, l.Args[0].Node)
 	case "network once|lossy":
@@ -108,7 +107,7 @@ func (r *parsing) set(l *scenario.Line) (*scenario.Arg, error) {
 }
 
 // cluster makes the view.
-func (r *parsing) cluster(l *scenario.Line) (*scenario.Arg, error) {
+func (r *parser) cluster(l *scenario.Line) (*scenario.Arg, error) {
 	members := algosim.Members(int(min(l.Args[0].Count, MaxNodes+1))) // that is too many
 	if priorities := l.Args[1:]; len(priorities) > 0 && len(priorities) != len(members) {
 		return nil, scenario.Wanted("no priorities, or one for each node")
@@ -124,12 +123,12 @@ func (r *parsing) cluster(l *scenario.Line) (*scenario.Arg, error) {
 			return nil, scenario.Wanted("at least %d nodes, because n%d is a witness", n, n)
 		}
 	}
-	r.Options.View = algo.NewView(r.number, members...)
+	r.Options.View = algo.NewView(r.version, members...)
 	return nil, nil
 }
 
-// step takes a command that is not of the head.
-func (r *parsing) step(l *scenario.Line) (*scenario.Arg, error) {
+// step parses a command after the head.
+func (r *parser) step(l *scenario.Line) (*scenario.Arg, error) {
 	if l.Form.Verb() == scenario.Cluster {
 		return r.cluster(l)
 	}
@@ -143,19 +142,19 @@ func (r *parsing) step(l *scenario.Line) (*scenario.Arg, error) {
 		return nil, nil
 	}
 	r.Steps = append(r.Steps, l.String())
-	if l.Form.Verb() == verbs[receives] && r.Options.Spec.New != nil { // else that was said
+	if l.Form.Verb() == verbs[receives] && r.Options.Spec.New != nil { // otherwise the set of messages is unknown
 		return checkMessage(r.Options.Spec.Messages, l.Args[2:])
 	}
 	return nil, nil
 }
 
-// head writes what is set before the steps.
+// head returns the lines that precede the steps.
 func head(o *Options) string {
 	var b strings.Builder
 	line := func(format string, args ...any) { fmt.Fprintf(&b, format+"\n", args...) }
 	line("mode choice\n%s", strings.TrimSuffix(scenario.Head(&o.Spec), "\n"))
-	if number := o.View.Number(); number != 1 {
-		line("view %d", number)
+	if version := o.View.Number(); version != 1 {
+		line("view %d", version)
 	}
 	if o.Network == Once {
 		line("network once")
@@ -181,78 +180,77 @@ func head(o *Options) string {
 	return b.String()
 }
 
-// Replayed is what steps have come to.
+// Replayed is the result of a replay.
 type Replayed struct {
-	// Violations are in the order in which they show; a property may be broken again. Each has
-	// the steps up to there, and no Trace and Scenario of its own.
+	// Violations are in the order of the steps. A property may occur several times. Each has the
+	// steps so far, and neither Trace nor Scenario.
 	Violations []Violation
-	// Trace is the steps with all effects and notes. At counts the steps.
+	// Trace has the steps with all effects and notes. At is the number of the step.
 	Trace []trace.Event
-	// Text is the scenario, with what it says now.
+	// Text is the scenario with its current output.
 	Text string
 }
 
-// Replay repeats a scenario, and returns what it comes to. Its error is about a step that is
-// not possible, about what is broken and not said to be, about what does not hold, or about
-// what the scenario now says: all with the line.
+// Replay runs the scenario. Its error names the line of a step that is not possible, of a violation
+// that is not stated, of an assertion that does not hold, or of an output that differs.
 func (s *Scenario) Replay() (r Replayed, err error) {
 	defer catchUnreadable(&err)
-	e, err := begin(s.Options)
+	e, err := newSearch(s.Options)
 	if err != nil {
 		return r, &scenario.Error{Scenario: s.Name, Err: err}
 	}
 	var text strings.Builder
-	h := hosted{story: e.newStory(), left: len(s.Steps), transcript: s.file.Transcript(&text, !s.Unchecked)}
-	err = s.file.Run(&h, h.transcript)
-	return Replayed{Violations: h.broken, Trace: h.events, Text: text.String()}, err
+	x := executor{replay: e.newReplay(), remaining: len(s.Steps), transcript: s.file.Transcript(&text, !s.Unchecked)}
+	err = s.file.Run(&x, x.transcript)
+	return Replayed{Violations: x.violations, Trace: x.events, Text: text.String()}, err
 }
 
-// hosted is a story of which a scenario says the steps.
-type hosted struct {
-	*story
-	left       int // of the steps
+// executor runs the steps of a scenario.
+type executor struct {
+	*replay
+	remaining  int // steps
 	transcript *scenario.Transcript
 }
 
-// Do takes the next step; of the cluster, none.
-func (h *hosted) Do(l *scenario.Line) error {
+// Do performs the next step. The cluster is no step.
+func (x *executor) Do(l *scenario.Line) error {
 	if l.Form.Verb() != scenario.Cluster {
-		h.left--
-		if h.over {
+		x.remaining--
+		if x.stopped {
 			return nil
 		}
-		a, err := h.m.find(&h.end, l.Words())
+		a, err := x.m.findAction(&x.current, l.Words())
 		if err != nil {
 			return err
 		}
-		h.take(a)
+		x.take(a)
 	}
-	for _, said := range h.said {
-		h.transcript.Say("%s", said)
+	for _, line := range x.output {
+		x.transcript.Say("%s", line)
 	}
-	if h.left == 0 {
-		h.finish()
+	if x.remaining == 0 {
+		x.finish()
 	}
 	return nil
 }
 
-// Opinions are whom the nodes follow.
-func (h *hosted) Opinions() []scenario.Opinion {
-	all := make([]scenario.Opinion, len(h.m.ids))
+// Opinions returns the leader of each node.
+func (x *executor) Opinions() []scenario.Opinion {
+	all := make([]scenario.Opinion, len(x.m.ids))
 	for i := range all {
-		l := &h.m.locals[h.end.locals[i]]
+		l := &x.m.nodes[x.current.nodes[i]]
 		all[i] = scenario.Opinion{Epoch: l.leader.Epoch, Down: l.phase != up}
 		if !l.leader.Vacant() {
-			all[i].Leader = h.m.index(l.leader.ID) + 1
+			all[i].Leader = x.m.index(l.leader.ID) + 1
 		}
 	}
 	return all
 }
 
-// Broken is what was broken so far.
-func (h *hosted) Broken() (all []scenario.Broken) {
-	for _, b := range h.broken {
-		all = append(all, scenario.Broken{Property: string(b.Property), Text: b.What})
+// Broken returns the violations so far.
+func (x *executor) Broken() (all []scenario.Broken) {
+	for _, v := range x.violations {
+		all = append(all, scenario.Broken{Property: string(v.Property), Text: v.What})
 	}
 	return all
 }

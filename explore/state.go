@@ -7,160 +7,159 @@ import (
 	"github.com/elect-go/elect/internal/algosim"
 )
 
-// state is one state of the cluster. It is small, for there are many: it says by
-// number what stands in the model.
+// state is one state of the cluster. There are many, so it contains only numbers of values in the
+// model.
 type state struct {
-	locals  [MaxNodes]uint32
-	network []uint32 // envelopes, sorted, each once
-	history uint32
-	spent   [budgets]uint8
-	print   algosim.Fingerprint
+	nodes       [MaxNodes]uint32
+	network     []uint32 // numbers of messages, sorted, each once
+	history     uint32
+	spent       [budgetCount]uint8
+	fingerprint algosim.Fingerprint
 }
 
-// action is what leads from a state to the next.
+// action leads from one state to the next.
 type action struct {
-	what     driver.EventKind
+	kind     driver.EventKind
 	node     uint8
-	mistaken bool // suspects: wrongly
+	isFalse  bool // of a suspicion: the peer is up
 	argument uint32
 }
 
-// initial is the state before anything has happened: nobody has started.
-func (m *model) initial() state {
+// initialState returns the state before any node has started.
+func (m *model) initialState() state {
 	var s state
 	for i := range m.ids {
-		s.locals[i] = m.intern(local{node: i, phase: unborn})
-		s.print = s.print.Plus(m.locals[s.locals[i]].print)
+		s.nodes[i] = m.internNode(nodeState{node: i, phase: notStarted})
+		s.fingerprint = s.fingerprint.Plus(m.nodes[s.nodes[i]].fingerprint)
 	}
-	s.history = m.history(history{})
-	s.print = s.print.Plus(m.histories[s.history].print)
+	s.history = m.internHistory(history{})
+	s.fingerprint = s.fingerprint.Plus(m.histories[s.history].fingerprint)
 	return s
 }
 
-// actions appends what can happen in a state, always in the same order.
+// actions appends the possible actions of a state, always in the same order.
 //
-// Not among it is what leads nowhere new. To lose a message is never to deliver it: what
-// can happen after a loss can happen without one, because no rule waits for the network to
-// be empty; and agreement is asked for as if all were lost. A crash between the save of a
-// step and its sends, or in the middle of them, leaves the same disk and fewer messages than
-// a crash right after the step: it is one, and a loss. What the step announced was not heard
-// then, but forgetting it would only hide what is broken. A crash before the save is a crash
-// before the step.
+// It omits actions that lead to no new behavior. A lost message equals one that never arrives:
+// every action possible after a loss is possible without it, because no rule requires an empty
+// network, and agreement is checked as if all messages were lost. A crash between the save of a
+// step and its sends, or between the sends, leaves the same disk as a crash after the step, and
+// fewer messages: it equals that crash plus losses. In that case no peer heard what the step
+// announced, but ignoring the announcement could only hide violations. A crash before the save
+// equals a crash before the step.
 func (m *model) actions(s *state, all []action) []action {
-	var alive nodes
+	var alive nodeSet
 	for i := range m.ids {
-		if m.locals[s.locals[i]].phase == up {
+		if m.nodes[s.nodes[i]].phase == up {
 			alive = alive.with(i)
 		}
 	}
 	for i := range m.ids {
-		l, node := &m.locals[s.locals[i]], uint8(i)
+		l, node := &m.nodes[s.nodes[i]], uint8(i)
 		if l.phase != up {
-			all = append(all, action{what: starts, node: node})
+			all = append(all, action{kind: starts, node: node})
 			continue
 		}
 		for _, timer := range l.expiries {
-			all = append(all, action{what: expires, node: node, argument: timer})
+			all = append(all, action{kind: expires, node: node, argument: timer})
 		}
 		for peer := range m.ids {
-			beats := peer != i && m.locals[s.locals[peer]].leads(m.ids[peer]) // also who follows it no more
+			isOtherLeader := peer != i && m.nodes[s.nodes[peer]].isLeader(m.ids[peer]) // also for nodes that no longer follow it
 			switch {
-			case l.suspected.has(peer) && alive.has(peer), !l.watched.has(peer) && beats:
-				all = append(all, action{what: trusts, node: node, argument: uint32(peer)})
-			case !l.watched.has(peer), l.suspected.has(peer):
+			case l.suspected.has(peer) && alive.has(peer), !l.monitored.has(peer) && isOtherLeader:
+				all = append(all, action{kind: trusts, node: node, argument: uint32(peer)})
+			case !l.monitored.has(peer), l.suspected.has(peer):
 			case !alive.has(peer) || l.missed.has(peer):
-				all = append(all, action{what: suspects, node: node, argument: uint32(peer)})
-			case int(s.spent[mistakes]) < m.options.FalseSuspicions:
-				all = append(all, action{what: suspects, node: node, argument: uint32(peer), mistaken: true})
+				all = append(all, action{kind: suspects, node: node, argument: uint32(peer)})
+			case int(s.spent[suspicionBudget]) < m.options.FalseSuspicions:
+				all = append(all, action{kind: suspects, node: node, argument: uint32(peer), isFalse: true})
 			}
 		}
-		if int(s.spent[calls]) < m.options.Campaigns {
-			all = append(all, action{what: campaigns, node: node})
+		if int(s.spent[campaignBudget]) < m.options.Campaigns {
+			all = append(all, action{kind: campaigns, node: node})
 		}
-		if int(s.spent[kills]) < m.options.Crashes {
-			all = append(all, action{what: crashes, node: node})
+		if int(s.spent[crashBudget]) < m.options.Crashes {
+			all = append(all, action{kind: crashes, node: node})
 		}
 	}
 	for _, e := range s.network {
 		if to := m.messages[e].to; alive.has(to) {
-			all = append(all, action{what: receives, node: uint8(to), argument: e})
+			all = append(all, action{kind: receives, node: uint8(to), argument: e})
 		}
 	}
 	return all
 }
 
-// apply makes next what s becomes by an action, and returns what it did to the node
-// and whether next is another state than s; if not, next is not made. What it breaks is in
-// m.breach.
+// apply performs an action on s and returns its outcome. If the result differs from s, apply stores
+// it in next and returns true. Otherwise next may be incomplete. m.violations has the violations.
 func (m *model) apply(s *state, a action, next *state) (o *outcome, moved bool) {
-	m.breach = m.breach[:0]
-	o = m.outcome(s.locals[a.node], a.what, a.argument)
+	m.violations = m.violations[:0]
+	o = m.outcome(s.nodes[a.node], a.kind, a.argument)
 	switch {
-	case o.broken != nil:
-		m.breach = append(m.breach, *o.broken)
+	case o.violation != nil:
+		m.violations = append(m.violations, *o.violation)
 		return o, false
-	case m.idle(s, a, o), m.over(s, o):
+	case m.changesNothing(s, a, o), m.exceedsBound(s, o):
 		return o, false
 	}
 	network := append(next.network[:0], s.network...)
 	*next = *s
 	next.network = network
-	m.become(next, int(a.node), o.local)
-	switch a.what {
+	m.setNode(next, int(a.node), o.node)
+	switch a.kind {
 	case starts:
-		m.comeBack(next, int(a.node))
+		m.recordMissedCrash(next, int(a.node))
 	case receives:
 		if m.options.Network == Once {
-			m.remove(next, a.argument)
+			m.removeMessage(next, a.argument)
 		}
 	case suspects:
-		if a.mistaken {
-			next.spend(mistakes)
+		if a.isFalse {
+			next.spend(suspicionBudget)
 		}
 	case campaigns:
-		next.spend(calls)
+		next.spend(campaignBudget)
 	case crashes:
-		next.spend(kills)
+		next.spend(crashBudget)
 	}
-	if o.repeats && m.options.PeriodicSends > 0 {
-		next.spend(beats)
+	if o.isPeriodic && m.options.PeriodicSends > 0 {
+		next.spend(periodicBudget)
 	}
 	for _, e := range o.sends {
-		m.add(next, e)
+		m.addMessage(next, e)
 	}
 	for _, l := range o.announces {
 		after := m.announce(next.history, int(a.node), l)
-		m.remember(next, after.history)
-		m.breach = append(m.breach, after.broken...)
+		m.setHistory(next, after.history)
+		m.violations = append(m.violations, after.violations...)
 	}
-	return o, next.print != s.print
+	return o, next.fingerprint != s.fingerprint
 }
 
-// budget is one of those of a run.
+// budget identifies one of the budgets of a run.
 type budget uint8
 
 const (
-	kills budget = iota
-	mistakes
-	calls
-	beats
-	budgets
+	crashBudget budget = iota
+	suspicionBudget
+	campaignBudget
+	periodicBudget
+	budgetCount
 )
 
-// unit is what the fingerprint of a state gets for each unit of a budget that is used up.
-var unit = [budgets]algosim.Fingerprint{
-	algosim.FingerprintOf(kills), algosim.FingerprintOf(mistakes), algosim.FingerprintOf(calls), algosim.FingerprintOf(beats),
+// unit is added to the fingerprint of a state for each unit of a budget that is spent.
+var unit = [budgetCount]algosim.Fingerprint{
+	algosim.FingerprintOf(crashBudget), algosim.FingerprintOf(suspicionBudget), algosim.FingerprintOf(campaignBudget), algosim.FingerprintOf(periodicBudget),
 }
 
 func (s *state) spend(b budget) {
 	s.spent[b]++
-	s.print = s.print.Plus(unit[b])
+	s.fingerprint = s.fingerprint.Plus(unit[b])
 }
 
-// idle reports, without making the next state, that a message changes nothing. Where
-// messages stay it may then be left out: the state is the same. It is most of them.
-func (m *model) idle(s *state, a action, o *outcome) bool {
-	if a.what != receives || m.options.Network == Once || o.local != s.locals[a.node] || len(o.announces) > 0 {
+// changesNothing reports, without computing the next state, whether a message has no effect. If
+// messages stay in the network, the state is then the same. That is the most frequent case.
+func (m *model) changesNothing(s *state, a action, o *outcome) bool {
+	if a.kind != receives || m.options.Network == Once || o.node != s.nodes[a.node] || len(o.announces) > 0 {
 		return false
 	}
 	for _, e := range o.sends {
@@ -171,53 +170,53 @@ func (m *model) idle(s *state, a action, o *outcome) bool {
 	return true
 }
 
-// over reports whether a step goes over a bound.
-func (m *model) over(s *state, o *outcome) bool {
+// exceedsBound reports whether a step exceeds a bound.
+func (m *model) exceedsBound(s *state, o *outcome) bool {
 	return m.options.Epochs > 0 && o.epoch > m.options.Epochs ||
-		o.repeats && m.options.PeriodicSends > 0 && int(s.spent[beats]) >= m.options.PeriodicSends
+		o.isPeriodic && m.options.PeriodicSends > 0 && int(s.spent[periodicBudget]) >= m.options.PeriodicSends
 }
 
-// become replaces the local of a node.
-func (m *model) become(s *state, node int, number uint32) {
-	s.print = s.print.Minus(m.locals[s.locals[node]].print).Plus(m.locals[number].print)
-	s.locals[node] = number
+// setNode replaces the state of a node.
+func (m *model) setNode(s *state, node int, number uint32) {
+	s.fingerprint = s.fingerprint.Minus(m.nodes[s.nodes[node]].fingerprint).Plus(m.nodes[number].fingerprint)
+	s.nodes[node] = number
 }
 
-// comeBack lets those who watched a node while it did not run find that out still,
-// now that it does.
-func (m *model) comeBack(s *state, back int) {
+// recordMissedCrash records, for all nodes that monitored a node while it was down, that they may
+// still suspect it after its restart.
+func (m *model) recordMissedCrash(s *state, restarted int) {
 	for i := range m.ids {
-		l := &m.locals[s.locals[i]]
-		if l.phase == up && l.watched.has(back) && !l.suspected.has(back) && !l.missed.has(back) {
-			m.become(s, i, m.outcome(s.locals[i], missesDeath, uint32(back)).local)
+		l := &m.nodes[s.nodes[i]]
+		if l.phase == up && l.monitored.has(restarted) && !l.suspected.has(restarted) && !l.missed.has(restarted) {
+			m.setNode(s, i, m.outcome(s.nodes[i], missesCrash, uint32(restarted)).node)
 		}
 	}
 }
 
-// remember replaces the history.
-func (m *model) remember(s *state, number uint32) {
-	s.print = s.print.Minus(m.histories[s.history].print).Plus(m.histories[number].print)
+// setHistory replaces the history.
+func (m *model) setHistory(s *state, number uint32) {
+	s.fingerprint = s.fingerprint.Minus(m.histories[s.history].fingerprint).Plus(m.histories[number].fingerprint)
 	s.history = number
 }
 
-func (m *model) add(s *state, e uint32) {
+func (m *model) addMessage(s *state, e uint32) {
 	if i, found := slices.BinarySearch(s.network, e); !found {
 		s.network = slices.Insert(s.network, i, e)
-		s.print = s.print.Plus(m.messages[e].print)
+		s.fingerprint = s.fingerprint.Plus(m.messages[e].fingerprint)
 	}
 }
 
-func (m *model) remove(s *state, e uint32) {
+func (m *model) removeMessage(s *state, e uint32) {
 	if i, found := slices.BinarySearch(s.network, e); found {
 		s.network = slices.Delete(s.network, i, i+1)
-		s.print = s.print.Minus(m.messages[e].print)
+		s.fingerprint = s.fingerprint.Minus(m.messages[e].fingerprint)
 	}
 }
 
-// led reports whether anybody leads, as it sees it.
-func (m *model) led(s *state) bool {
+// hasLeader reports whether a node considers itself leader.
+func (m *model) hasLeader(s *state) bool {
 	for i, id := range m.ids {
-		if m.locals[s.locals[i]].leads(id) {
+		if m.nodes[s.nodes[i]].isLeader(id) {
 			return true
 		}
 	}

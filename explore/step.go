@@ -10,21 +10,21 @@ import (
 	"github.com/elect-go/elect/internal/scenario"
 )
 
-// verbs are what scenarios call what happens.
+// verbs are the verbs of the actions in scenarios.
 var verbs = [...]string{
 	starts: "start", receives: "deliver", expires: "expire", suspects: "suspect", trusts: "trust", campaigns: "campaign", crashes: "crash",
 }
 
-// ErrImpossible says that a step cannot happen where it stands.
+// ErrImpossible means that a step of a scenario is not possible in the state before it.
 var ErrImpossible = errors.New("the step is impossible there")
 
-// words returns the words of an action in a state, as they stand in a scenario. A node that
-// crashed before starts again.
-func (m *model) words(s *state, a action) []string {
-	words := []string{verbs[a.what], m.name(int(a.node))}
-	switch a.what {
+// actionWords returns the words of an action in state s, as in a scenario. A node that crashed
+// earlier has the verb restart.
+func (m *model) actionWords(s *state, a action) []string {
+	words := []string{verbs[a.kind], m.name(int(a.node))}
+	switch a.kind {
 	case starts:
-		if m.locals[s.locals[a.node]].phase == down {
+		if m.nodes[s.nodes[a.node]].phase == down {
 			words[0] = "restart"
 		}
 	case receives:
@@ -34,16 +34,16 @@ func (m *model) words(s *state, a action) []string {
 		words = append(words, scenario.Quote(string(m.names[a.argument])))
 	case suspects, trusts:
 		words = append(words, m.name(int(a.argument)))
-		if a.mistaken {
+		if a.isFalse {
 			words = append(words, "wrongly")
 		}
 	}
 	return words
 }
 
-// find returns the action that some words are in a state. The fields of a message may stand in
-// any order.
-func (m *model) find(s *state, words []string) (action, error) {
+// findAction returns the action that the words describe in state s. The fields of a message may be
+// in any order.
+func (m *model) findAction(s *state, words []string) (action, error) {
 	node, fields := words[1], len(words)
 	if words[0] == verbs[receives] {
 		node, fields = words[2], 4
@@ -54,9 +54,9 @@ func (m *model) find(s *state, words []string) (action, error) {
 		if m.name(int(a.node)) != node {
 			continue
 		}
-		step := m.words(s, a)
+		step := m.actionWords(s, a)
 		possible = append(possible, strings.Join(step, " "))
-		if a.what == receives {
+		if a.kind == receives {
 			slices.Sort(step[fields:])
 		}
 		if slices.Equal(step, wanted) {
@@ -69,11 +69,11 @@ func (m *model) find(s *state, words []string) (action, error) {
 	return action{}, fmt.Errorf("%w; possible are: %s", ErrImpossible, strings.Join(possible, ", "))
 }
 
-// again returns the action that one of another state is in this one. Whether a suspicion is
-// mistaken follows from the state.
-func (m *model) again(s *state, a action) (action, bool) {
+// sameAction returns the action in state s that corresponds to action a of another state. Whether a
+// suspicion is false depends on the state.
+func (m *model) sameAction(s *state, a action) (action, bool) {
 	for _, here := range m.actions(s, nil) {
-		if a.mistaken = here.mistaken; a == here {
+		if a.isFalse = here.isFalse; a == here {
 			return here, true
 		}
 	}

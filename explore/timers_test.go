@@ -14,7 +14,7 @@ import (
 // next lists the timers that may expire next.
 func (t *timers) next() string {
 	var names []string
-	for _, name := range slices.Sorted(maps.Keys(t.left)) {
+	for _, name := range slices.Sorted(maps.Keys(t.remaining)) {
 		if t.mayExpire(name) {
 			names = append(names, string(name))
 		}
@@ -61,8 +61,8 @@ func TestAnExpiryBoundsWhatIsLeft(t *testing.T) {
 	var ts timers
 	ts = ts.change([]driver.TimerChange{{Timer: "a", Min: 10, Max: 10}, {Timer: "b", Min: 12, Max: 12}})
 	ts = ts.expire("a")
-	if want := map[algo.Timer]time.Duration{"b": 2}; !maps.Equal(ts.left, want) {
-		t.Fatalf("armed are %v, want %v", ts.left, want)
+	if want := map[algo.Timer]time.Duration{"b": 2}; !maps.Equal(ts.remaining, want) {
+		t.Fatalf("armed are %v, want %v", ts.remaining, want)
 	}
 	ts = ts.change([]driver.TimerChange{{Timer: "a", Min: 3, Max: 3}})
 	if got := ts.next(); got != "b" {

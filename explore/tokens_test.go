@@ -16,7 +16,7 @@ func TestWhereTokensGoBack(t *testing.T) {
 		crashes   int
 		broken    string
 	}{
-		{algorithm: "bully", property: explore.NodeTokens, crashes: 1, broken: "n1 names n2 in epoch 2 after n3 in epoch 2"},
+		{algorithm: "bully", property: explore.NodeTokens, crashes: 1, broken: "n1 follows n2 in epoch 2 after n3 in epoch 2"},
 		{algorithm: "bully", property: explore.ResourceTokens, crashes: 1, broken: "a resource hears of n2 in epoch 2 after n3 in epoch 2"},
 		{algorithm: "ring", property: explore.NodeTokens, crashes: 1},
 		{algorithm: "ring", property: explore.ResourceTokens, crashes: 1, broken: "a resource hears of n3 in epoch 2 after n2 in epoch 3"},

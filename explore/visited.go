@@ -6,18 +6,18 @@ import (
 	"github.com/elect-go/elect/internal/algosim"
 )
 
-// visited holds the states seen, and of each how it was first reached, which is a shortest way
-// since the search goes breadth first. About 70 bytes a state.
+// visited holds the visited states, and for each the way in which it was first reached. That is a
+// shortest way, because the search goes breadth first. It needs about 70 bytes per state.
 type visited struct {
-	index  map[algosim.Fingerprint]uint32 // in sights
-	sights []sight
+	index  map[algosim.Fingerprint]uint32 // in states
+	states []visitedState
 }
 
-// sight is a state seen for the first time.
-type sight struct {
-	print algosim.Fingerprint
-	from  uint32 // the state it was reached from
-	by    uint16 // which of that state's actions
+// visitedState is a state at its first visit.
+type visitedState struct {
+	fingerprint algosim.Fingerprint
+	from        uint32 // previous state
+	by          uint16 // number of the action in the previous state
 }
 
 const noParent = ^uint32(0)
@@ -29,16 +29,16 @@ func (v *visited) add(f algosim.Fingerprint, from uint32, by int) (index uint32,
 	if index, seen := v.index[f]; seen {
 		return index, false
 	}
-	index = uint32(len(v.sights))
+	index = uint32(len(v.states))
 	v.index[f] = index
-	v.sights = append(v.sights, sight{f, from, uint16(by)})
+	v.states = append(v.states, visitedState{f, from, uint16(by)})
 	return index, true
 }
 
-// path returns the actions that lead from the first state to one.
+// path returns the actions from the first state to the given one.
 func (v *visited) path(state uint32) []uint16 {
 	var path []uint16
-	for s := v.sights[state]; s.from != noParent; s = v.sights[s.from] {
+	for s := v.states[state]; s.from != noParent; s = v.states[s.from] {
 		path = append(path, s.by)
 	}
 	slices.Reverse(path)

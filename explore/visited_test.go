@@ -28,9 +28,9 @@ func TestAQueueKeepsStates(t *testing.T) {
 	random, q := newRandom(1), &queue{nodes: nodes}
 	made := func(i uint32) state {
 		random := newRandom(uint64(i))
-		s := state{history: random.Uint32(), spent: [budgets]uint8{uint8(i), uint8(i >> 8), 255, uint8(i >> 16)}}
+		s := state{history: random.Uint32(), spent: [budgetCount]uint8{uint8(i), uint8(i >> 8), 255, uint8(i >> 16)}}
 		for n := range nodes {
-			s.locals[n] = random.Uint32() >> random.IntN(32)
+			s.nodes[n] = random.Uint32() >> random.IntN(32)
 		}
 		e := uint32(0)
 		for range random.IntN(40) {
@@ -49,7 +49,7 @@ func TestAQueueKeepsStates(t *testing.T) {
 			continue
 		}
 		index, want := q.pop(&s), made(out)
-		if index != out || s.locals != want.locals || !slices.Equal(s.network, want.network) || s.history != want.history || s.spent != want.spent {
+		if index != out || s.nodes != want.nodes || !slices.Equal(s.network, want.network) || s.history != want.history || s.spent != want.spent {
 			t.Fatalf("%d: %+v, want %d: %+v", index, s, out, want)
 		}
 		out++

@@ -11,72 +11,74 @@ import (
 	"github.com/elect-go/elect/internal/algosim"
 )
 
-// WalkOptions say how far to walk.
+// WalkOptions state how far to walk.
 type WalkOptions struct {
-	Seed   uint64 // of the choices: the same seed gives the same walks
-	Steps  int    // in all
-	Length int    // of one walk, after which the next begins; zero is 200, MaxLength the most
+	Seed   uint64 // the same seed gives the same walks
+	Steps  int    // in total
+	Length int    // maximum steps of one walk: by default 200, at most MaxLength
 }
 
-// MaxLength is the most steps that one walk can have. What is found at its end is told and
-// repeated step by step, again and again, to leave out what is not needed.
+// MaxLength is the maximum length of a walk. A violation is replayed many times, to remove unneeded
+// steps.
 const MaxLength = 100_000
 
-// Walk walks at random through the states that [Run] would visit: from the beginning,
-// to anything that can happen next and leads to another state, each as likely. What is broken is found
-// at the step that breaks it; agreement is looked for at the end of each walk. Violations come
-// without the steps that are not needed, unless the walk was cut before these were found; there
-// may be shorter ones. Of the limits, Memory and Time count, within a walk too.
+// Walk takes random walks from the start through the states that [Run] would visit. Each step takes
+// one of the actions that lead to another state, all with the same probability. Each step is
+// checked; agreement is checked at the end of each walk. Violations are reported without unneeded
+// steps, unless a limit stops that. There may be shorter ones. Limits.Memory and Time apply, also
+// within a walk.
 //
-// That a walk finds nothing proves nothing.
+// Walks without a violation prove nothing.
 func Walk(ctx context.Context, o Options, w WalkOptions) (report Report, err error) {
 	if w.Length == 0 {
 		w.Length = 200
 	}
 	if w.Length < 0 || w.Length > MaxLength || w.Steps < 1 {
-		return Report{}, errors.Join(ErrOptions, fmt.Errorf("explore: a walk of %d steps, %d at a time, want at most %d of these", w.Steps, w.Length, MaxLength))
+		return Report{}, errors.Join(ErrOptions, fmt.Errorf("explore: %d steps in walks of length %d, want at least one step and a length of at most %d", w.Steps, w.Length, MaxLength))
 	}
 	o.Limits.States = 0
 	defer catchUnreadable(&err)
-	e, err := begin(o)
+	e, err := newSearch(o)
 	if err != nil {
 		return Report{}, err
 	}
-	k := walker{search: e, driver: algosim.Seeded(w.Seed)}
-	k.over = func() bool { return k.enough(ctx, 0, int64(cap(k.taken))*int64(reflect.TypeFor[action]().Size())) }
-	for e.report.Generated < w.Steps && !k.refuted() && !k.over() {
+	k := walker{search: e, chooser: algosim.Seeded(w.Seed)}
+	k.shouldStop = func() bool {
+		return k.reachedLimit(ctx, 0, int64(cap(k.taken))*int64(reflect.TypeFor[action]().Size()))
+	}
+	for e.report.Generated < w.Steps && !k.allViolated() && !k.shouldStop() {
 		k.walk(min(w.Length, w.Steps-e.report.Generated))
 	}
-	if k.refuted() && e.report.Cut == "" {
+	if k.allViolated() && e.report.Cut == "" {
 		e.report.Cut = AllViolated
 	}
 	return e.finish()
 }
 
-// walker takes walks.
+// walker takes random walks.
 type walker struct {
 	*search
-	driver algosim.Chooser
-	over   func() bool // whether a limit or the context ends it here; shows how far it is
+	chooser    algosim.Chooser
+	shouldStop func() bool // updates the progress; reports whether a limit or the context ends the walks
 
-	here, next state
-	actions    []action
-	taken      []action
+	current, next state
+	actions       []action
+	taken         []action
 }
 
-// lookEvery is how many steps are taken between two looks at the limits.
-const lookEvery = 256
+// limitCheckInterval is the number of steps between two checks of the limits.
+const limitCheckInterval = 256
 
-// walk takes one walk of at most so many steps.
+// walk takes one walk of at most length steps.
 func (k *walker) walk(length int) {
 	k.report.Walks++
 	k.taken = k.taken[:0]
-	network := append(k.here.network[:0], k.start.network...)
-	k.here = k.start
-	k.here.network = network
-	led, cut := false, false
+	network := append(k.current.network[:0], k.start.network...)
+	k.current = k.start
+	k.current.network = network
+	hasLed, cut := false, false
 	for i := range length {
-		if cut = i%lookEvery == lookEvery-1 && k.over(); cut {
+		if cut = i%limitCheckInterval == limitCheckInterval-1 && k.shouldStop(); cut {
 			break
 		}
 		a, ok := k.choose()
@@ -85,26 +87,26 @@ func (k *walker) walk(length int) {
 		}
 		k.report.Generated++
 		k.taken = append(k.taken, a)
-		k.here, k.next = k.next, k.here
-		led = led || k.m.locals[k.here.locals[a.node]].leads(k.m.ids[a.node])
+		k.current, k.next = k.next, k.current
+		hasLed = hasLed || k.m.nodes[k.current.nodes[a.node]].isLeader(k.m.ids[a.node])
 	}
-	if led {
+	if hasLed {
 		k.report.WithLeader++
 	}
-	if !cut && k.wants(algo.Agreement) && !k.agrees(&k.here) {
-		k.broke(algo.Agreement, k.taken)
+	if !cut && k.isSought(algo.Agreement) && !k.leadsToAgreement(&k.current) {
+		k.reportMinimized(algo.Agreement, k.taken)
 	}
 }
 
-// choose picks something that leads to another state, which is in k.next after that.
+// choose performs a random action that leads to another state, which is then in k.next.
 func (k *walker) choose() (a action, ok bool) {
-	k.actions = k.m.actions(&k.here, k.actions[:0])
-	ok = k.driver.TryOne(len(k.actions), func(i int) bool {
+	k.actions = k.m.actions(&k.current, k.actions[:0])
+	ok = k.chooser.TryOne(len(k.actions), func(i int) bool {
 		a = k.actions[i]
-		_, moved := k.m.apply(&k.here, a, &k.next)
-		for _, b := range slices.Clone(k.m.breach) {
-			if k.wants(b.Property) {
-				k.broke(b.Property, append(k.taken, a))
+		_, moved := k.m.apply(&k.current, a, &k.next)
+		for _, v := range slices.Clone(k.m.violations) {
+			if k.isSought(v.Property) {
+				k.reportMinimized(v.Property, append(k.taken, a))
 			}
 		}
 		return moved
@@ -112,18 +114,17 @@ func (k *walker) choose() (a action, ok bool) {
 	return a, ok
 }
 
-// broke tells how actions break a property, without those that are not needed for that.
-// (The search has no states to look up here.)
-func (k *walker) broke(p algo.Property, taken []action) {
+// reportMinimized reports a violation, without the actions that it does not need.
+func (k *walker) reportMinimized(p algo.Property, taken []action) {
 	for fewer := true; fewer; {
 		fewer = false
-		for i := len(taken) - 1; i >= 0 && !k.over(); i-- {
+		for i := len(taken) - 1; i >= 0 && !k.shouldStop(); i-- {
 			if i >= len(taken) {
-				continue // cut off, after a breach of the contract
+				continue // removed: it came after a violation of the contract
 			}
-			t, possible := k.follow(slices.Delete(slices.Clone(taken), i, i+1))
-			if possible && t.breach(p) != nil {
-				taken, fewer = t.taken, true
+			r, possible := k.replayActions(slices.Delete(slices.Clone(taken), i, i+1))
+			if possible && r.violationOf(p) != nil {
+				taken, fewer = r.taken, true
 			}
 		}
 		fewer = fewer && k.report.Cut == ""

@@ -247,7 +247,7 @@ func TestWhatIsBrokenIsFound(t *testing.T) {
 				},
 			},
 			options:  explore.Options{Crashes: 1},
-			property: algo.Agreement, what: "nothing is wrong from here on", steps: "start n1, crash n1",
+			property: algo.Agreement, what: "no further fault occurs", steps: "start n1, crash n1",
 		},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
