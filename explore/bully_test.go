@@ -20,9 +20,9 @@ import (
 	"github.com/elect-go/elect/trace"
 )
 
-var update = flag.Bool("update", false, "write the golden files anew")
+var update = flag.Bool("update", false, "rewrite the golden files")
 
-// newBully has timeouts that suit a T of 10 ms, and asks at once: no head start.
+// newBully has timeouts for a T of 10 ms, and no head start.
 func newBully(t testing.TB) algo.Spec {
 	t.Helper()
 	const T = 10 * time.Millisecond
@@ -42,9 +42,9 @@ func run(t testing.TB, o explore.Options) explore.Report {
 	return report
 }
 
-// Bully keeps what it promises in every state within these budgets, and the number of
-// states does not change unnoticed.
-func TestBullyKeepsItsPromises(t *testing.T) {
+// Bully keeps its claims in every state within these budgets, and the numbers of states are
+// recorded.
+func TestBullyKeepsItsClaims(t *testing.T) {
 	if testkit.UnderRace {
 		t.Skip("too slow under the race detector")
 	}
@@ -53,13 +53,13 @@ func TestBullyKeepsItsPromises(t *testing.T) {
 			{Nodes: 1, Epochs: 3, Crashes: 2},
 			{Nodes: 2, Epochs: 2},
 			{Nodes: 2, Epochs: 3, Crashes: 1, FalseSuspicions: 1},
-			{View: oneMayLead(), Epochs: 2},
+			{View: viewWithWitnesses(), Epochs: 2},
 			{Nodes: 3, Epochs: 2, FalseSuspicions: 1, StartAgreed: true},
 			{Nodes: 3, Epochs: 3, FalseSuspicions: 1, StartAgreed: true},
 		},
 		"bully-large": { // more than 200,000 states each
 			{Nodes: 2, Epochs: 3, Crashes: 2, FalseSuspicions: 1},
-			{View: oneMayLead(), Epochs: 1, Crashes: 1},
+			{View: viewWithWitnesses(), Epochs: 1, Crashes: 1},
 			{Nodes: 3, Epochs: 2, Crashes: 1, StartAgreed: true},
 		},
 	} {
@@ -67,27 +67,27 @@ func TestBullyKeepsItsPromises(t *testing.T) {
 			if name == "bully-large" {
 				testkit.OnlyLong(t)
 			}
-			golden(t, "testdata/"+name+".golden", countsOfBully(t, searches))
+			golden(t, "testdata/"+name+".golden", countTable(t, searches))
 		})
 	}
 }
 
-// countsOfBully searches to the end and returns a table of what there is.
-func countsOfBully(t *testing.T, searches []explore.Options) []byte {
+// countTable completes the searches and returns a table of their counts.
+func countTable(t *testing.T, searches []explore.Options) []byte {
 	t.Helper()
 	var table bytes.Buffer
-	fmt.Fprintln(&table, "nodes from       crashes mistakes epochs     states  generated depth  with leader")
+	fmt.Fprintln(&table, "nodes from       crashes suspicions epochs     states  generated depth  with leader")
 	for _, o := range searches {
 		o.Spec = newBully(t)
 		r := run(t, o)
-		from := "nothing"
+		from := "start"
 		switch {
 		case o.StartAgreed:
-			from = "settled"
+			from = "agreed"
 		case o.Nodes == 0:
 			o.Nodes, from = o.View.Len(), "witnesses"
 		}
-		fmt.Fprintf(&table, "%5d %-10s %7d %8d %6d %10d %10d %5d %12d\n", o.Nodes, from, o.Crashes, o.FalseSuspicions, o.Epochs, r.States, r.Generated, r.Depth, r.WithLeader)
+		fmt.Fprintf(&table, "%5d %-10s %7d %10d %6d %10d %10d %5d %12d\n", o.Nodes, from, o.Crashes, o.FalseSuspicions, o.Epochs, r.States, r.Generated, r.Depth, r.WithLeader)
 		if !r.Complete || r.Cut != "" {
 			t.Errorf("%s\nis cut: %s", table.String(), r.Cut)
 		}
@@ -98,9 +98,10 @@ func countsOfBully(t *testing.T, searches []explore.Options) []byte {
 	return table.Bytes()
 }
 
-// oneMayLead are three, two of whom are witnesses. Where all may lead, and none has started, each asks
-// those below before it leads, answers may be as late as they like, and no search ends: walks go there.
-func oneMayLead() algo.View {
+// viewWithWitnesses has three members, two of which are witnesses. With three eligible nodes that
+// start together, the search does not end: each inquires before it leads, and answers may take any
+// time. Random walks cover that case.
+func viewWithWitnesses() algo.View {
 	var all []algo.Member
 	for i := 1; i <= 3; i++ {
 		all = append(all, algo.Member{ID: explore.NodeID(i), Name: fmt.Sprint("n", i), Eligible: i == 3})
@@ -120,35 +121,35 @@ func golden(t *testing.T, path string, got []byte) {
 		t.Fatal(err)
 	}
 	if !bytes.Equal(got, want) {
-		t.Errorf("counts are\n%swant (-update writes them anew)\n%s", got, want)
+		t.Errorf("counts are\n%swant (-update rewrites them)\n%s", got, want)
 	}
 }
 
-// Who is called to campaign is in an election, and its timeouts may be too short.
-func TestACallForAnElectionIsWithinABudget(t *testing.T) {
+// A campaign starts an election, whose timeouts may be too short.
+func TestCampaignsHaveABudget(t *testing.T) {
 	o := explore.Options{Spec: newBully(t), Nodes: 3, StartAgreed: true, Properties: []algo.Property{algo.OneLeaderPerEpoch}}
 	if r := run(t, o); !r.Complete || len(r.Violations) > 0 {
-		t.Errorf("without a call: complete %v, violations %v", r.Complete, r.Violations)
+		t.Errorf("without a campaign: complete %v, violations %v", r.Complete, r.Violations)
 	}
 	o.Campaigns = 1
 	r := run(t, o)
 	if len(r.Violations) != 1 || !strings.HasPrefix(r.Violations[0].Steps[0], "campaign n") {
 		t.Fatalf("violations %v", r.Violations)
 	}
-	if _, broken, err := replay(t, o.Spec, r.Violations[0], func(int) bool { return true }); err != nil || len(broken) != 1 {
-		t.Errorf("replayed it breaks %v, error %v", broken, err)
+	if _, violated, err := replay(t, o.Spec, r.Violations[0], func(int) bool { return true }); err != nil || len(violated) != 1 {
+		t.Errorf("the replay violates %v, error %v", violated, err)
 	}
 	if !strings.Contains(r.Violations[0].Scenario, "\ncampaign n") {
-		t.Errorf("the text does not say so:\n%s", r.Violations[0].Scenario)
+		t.Errorf("the scenario has no campaign:\n%s", r.Violations[0].Scenario)
 	}
 }
 
-// Without a wrong suspicion a settled cluster stays as it is, and with one bully has two
-// leaders in one epoch, which it does not claim to prevent.
-func TestBullyHasTwoLeadersUnderAWrongSuspicion(t *testing.T) {
+// Without a false suspicion, a cluster that agrees stays so. With one, bully has two leaders in one
+// epoch, which it does not claim to prevent.
+func TestBullyHasTwoLeadersAfterFalseSuspicion(t *testing.T) {
 	o := explore.Options{Spec: newBully(t), Nodes: 3, StartAgreed: true, Properties: []algo.Property{algo.OneLeaderPerEpoch}}
 	if r := run(t, o); !r.Complete || len(r.Violations) > 0 {
-		t.Errorf("without mistakes: complete %v, violations %v", r.Complete, r.Violations)
+		t.Errorf("without false suspicions: complete %v, violations %v", r.Complete, r.Violations)
 	}
 	o.FalseSuspicions = 1
 	r := run(t, o)
@@ -160,33 +161,33 @@ func TestBullyHasTwoLeadersUnderAWrongSuspicion(t *testing.T) {
 		t.Errorf("%s after %d steps, found from states %d steps away\n%s", v.Property, len(v.Steps), r.Depth-1, v.Scenario)
 	}
 	if first := v.Steps[0]; !strings.HasPrefix(first, "suspect ") || !strings.HasSuffix(first, " wrongly") {
-		t.Errorf("it begins with %s", first)
+		t.Errorf("the first step is %s", first)
 	}
 	if at := v.Trace[0]; at.Kind != trace.Announce || at.At != 0 || at.Leader != (algo.Leader{Epoch: 1, ID: explore.NodeID(3)}) {
-		t.Errorf("the trace begins with %+v, want whom all follow", at)
+		t.Errorf("the trace starts with %+v, want the leader of all", at)
 	}
 	if last := v.Trace[len(v.Trace)-1]; last.Kind != trace.Announce || last.Leader.ID != last.Node {
 		t.Errorf("the trace ends with %+v", last)
 	}
 }
 
-func TestATraceCanBeReplayed(t *testing.T) {
+func TestViolationCanBeReplayed(t *testing.T) {
 	o := explore.Options{Spec: newBully(t), Nodes: 3, StartAgreed: true, FalseSuspicions: 1, Properties: []algo.Property{algo.OneLeaderPerEpoch}}
 	v := run(t, o).Violations[0]
-	events, broken, err := replay(t, o.Spec, v, func(int) bool { return true })
-	if err != nil || !reflect.DeepEqual(events, v.Trace) || !reflect.DeepEqual(broken, []algo.Property{algo.OneLeaderPerEpoch}) {
-		t.Errorf("broken %v, error %v, events\n%v\nwant\n%v", broken, err, events, v.Trace)
+	events, violated, err := replay(t, o.Spec, v, func(int) bool { return true })
+	if err != nil || !reflect.DeepEqual(events, v.Trace) || !reflect.DeepEqual(violated, []algo.Property{algo.OneLeaderPerEpoch}) {
+		t.Errorf("violated %v, error %v, events\n%v\nwant\n%v", violated, err, events, v.Trace)
 	}
 	last := len(v.Steps) - 1
-	if _, broken, err = replay(t, o.Spec, v, func(i int) bool { return i < last }); err != nil || len(broken) > 0 {
-		t.Errorf("one step less breaks %v, error %v", broken, err)
+	if _, violated, err = replay(t, o.Spec, v, func(i int) bool { return i < last }); err != nil || len(violated) > 0 {
+		t.Errorf("without the last step: violated %v, error %v", violated, err)
 	}
 	if _, _, err = replay(t, o.Spec, v, func(i int) bool { return i == last }); !errors.Is(err, explore.ErrImpossible) {
 		t.Errorf("a timer that was never armed: error %v", err)
 	}
 }
 
-func TestTheSameOptionsGiveTheSameReport(t *testing.T) {
+func TestSearchIsDeterministic(t *testing.T) {
 	o := explore.Options{Spec: newBully(t), Nodes: 2, Epochs: 3, Crashes: 1, FalseSuspicions: 1, Properties: explore.All()}
 	first, second := run(t, o), run(t, o)
 	for _, r := range []*explore.Report{&first, &second} {
@@ -197,7 +198,7 @@ func TestTheSameOptionsGiveTheSameReport(t *testing.T) {
 	}
 }
 
-func TestACutIsSaid(t *testing.T) {
+func TestReportNamesReachedLimit(t *testing.T) {
 	o := explore.Options{Spec: newBully(t), Nodes: 3, Epochs: 3, Crashes: 2}
 	for _, tc := range []struct {
 		name   string
@@ -221,16 +222,16 @@ func TestACutIsSaid(t *testing.T) {
 		})
 	}
 	t.Run("context", func(t *testing.T) {
-		why := errors.New("enough")
+		cause := errors.New("enough")
 		ctx, cancel := context.WithCancelCause(context.Background())
-		cancel(why)
-		if r, _ := explore.Run(ctx, o); r.Complete || r.Cut != why.Error() {
+		cancel(cause)
+		if r, _ := explore.Run(ctx, o); r.Complete || r.Cut != cause.Error() {
 			t.Errorf("complete %v, cut %q", r.Complete, r.Cut)
 		}
 	})
 }
 
-func TestMistakesInOptionsAreSaidAtOnce(t *testing.T) {
+func TestAllInvalidOptionsAreReported(t *testing.T) {
 	_, err := explore.Run(context.Background(), explore.Options{Nodes: 9, Crashes: -1, FalseSuspicions: 256, Network: 2, Properties: []algo.Property{"peace"}})
 	if !errors.Is(err, explore.ErrOptions) {
 		t.Fatalf("error %v", err)
@@ -242,16 +243,16 @@ func TestMistakesInOptionsAreSaidAtOnce(t *testing.T) {
 	}
 }
 
-func TestAViewOfOtherIDsIsRefused(t *testing.T) {
+func TestViewWithOtherIDsIsRejected(t *testing.T) {
 	o := explore.Options{Spec: newBully(t), View: algo.NewView(1, algo.Member{ID: explore.NodeID(1)}, algo.Member{ID: explore.NodeID(3)})}
 	if _, err := explore.Run(t.Context(), o); !errors.Is(err, explore.ErrOptions) {
-		t.Errorf("error %v, want that a scenario cannot name it", err)
+		t.Errorf("error %v, want ErrOptions: scenarios cannot name the second node", err)
 	}
 }
 
-func TestNodesOfAViewOfTheirOwn(t *testing.T) {
+func TestScenarioDescribesView(t *testing.T) {
 	members := []algo.Member{
-		{ID: explore.NodeID(1), Name: "low", Priority: 5, Eligible: true}, {ID: explore.NodeID(2), Name: "high", Eligible: true}, {ID: explore.NodeID(3), Name: "silent"},
+		{ID: explore.NodeID(1), Name: "low", Priority: 5, Eligible: true}, {ID: explore.NodeID(2), Name: "high", Eligible: true}, {ID: explore.NodeID(3), Name: "witness"},
 	}
 	r := run(t, explore.Options{
 		Spec: newBully(t), View: algo.NewView(4, members...), Epochs: 2, Properties: []algo.Property{algo.OneLeaderPerEpoch},
@@ -263,24 +264,24 @@ func TestNodesOfAViewOfTheirOwn(t *testing.T) {
 	if want := "view 4\nproperty one-leader-per-epoch\nwitness n3\ncluster 3 5 0 0\n"; !strings.Contains(v.Scenario, want) {
 		t.Errorf("scenario\n%swant in it\n%s", v.Scenario, want)
 	}
-	replaysAsItWas(t, newBully(t), v)
+	requireSameReplay(t, newBully(t), v)
 }
 
-// BenchmarkBully prints the speed of a search of N = 3: transitions in a second of one
-// processor, best read on one core: -cpu 1. At least 150,000 are wanted.
+// BenchmarkBully measures a search of N = 3 in transitions per second of processor time, best on
+// one core: -cpu 1. At least 150,000 are required.
 func BenchmarkBully(b *testing.B) {
 	o := explore.Options{Spec: newBully(b), Nodes: 3, Epochs: 2, Crashes: 1, FalseSuspicions: 1, Limits: explore.Limits{States: 1_000_000}}
-	began, generated := machine.CPUTime(), 0
+	start, generated := machine.CPUTime(), 0
 	for b.Loop() {
 		generated += run(b, o).Generated
 	}
-	b.ReportMetric(float64(generated)/(machine.CPUTime()-began).Seconds(), "transitions/cpu-s")
+	b.ReportMetric(float64(generated)/(machine.CPUTime()-start).Seconds(), "transitions/cpu-s")
 }
 
-// BenchmarkWalk prints the speed of random walks of N = 3.
+// BenchmarkWalk measures random walks of N = 3.
 func BenchmarkWalk(b *testing.B) {
 	o := explore.Options{Spec: newBully(b), Nodes: 3, Epochs: 3, Crashes: 2, FalseSuspicions: 1}
-	began, steps := machine.CPUTime(), 0
+	start, steps := machine.CPUTime(), 0
 	for b.Loop() {
 		r, err := explore.Walk(context.Background(), o, explore.WalkOptions{Seed: 1, Steps: 1_000_000})
 		if err != nil {
@@ -288,5 +289,5 @@ func BenchmarkWalk(b *testing.B) {
 		}
 		steps += r.Generated
 	}
-	b.ReportMetric(float64(steps)/(machine.CPUTime()-began).Seconds(), "steps/cpu-s")
+	b.ReportMetric(float64(steps)/(machine.CPUTime()-start).Seconds(), "steps/cpu-s")
 }

@@ -11,8 +11,8 @@ import (
 	"github.com/elect-go/elect/explore"
 )
 
-// Bully has no majority. One wrong suspicion and two timeouts that are too short are
-// enough for two leaders in one epoch, and nothing shorter is.
+// Bully needs no majority. One false suspicion and two timeouts that are too short cause two leaders
+// in one epoch. No shorter run does.
 func ExampleRun_twoLeaders() {
 	const T = 10 * time.Millisecond
 	spec, err := bully.New(bully.Options{AnswerTimeout: 2 * T, CoordinatorTimeout: 4 * T, AnnounceInterval: 10 * T, SkipSuspected: true})
@@ -63,7 +63,7 @@ func ExampleRun_twoLeaders() {
 	// > broken: one-leader-per-epoch: n1 and n2 both lead in epoch 2
 }
 
-// Why a scenario cannot be played.
+// The error of a replay states why a step is impossible.
 func ExampleScenario_Replay() {
 	build := func(string, []algo.Setting) (algo.Spec, error) {
 		return bully.New(bully.Defaults(algo.Timing{RoundTrip: 20 * time.Millisecond, Heartbeat: 10 * time.Millisecond}))
@@ -77,16 +77,16 @@ func ExampleScenario_Replay() {
 	var unreadable *explore.UnreadableError
 	switch {
 	case errors.Is(err, explore.ErrImpossible):
-		fmt.Println("a step cannot happen where it stands")
+		fmt.Println("a step is impossible")
 	case errors.As(err, &unreadable):
-		fmt.Println("the state of the algorithm holds a", unreadable.Type)
+		fmt.Println("the state of the algorithm contains a", unreadable.Type)
 	}
 	// Output:
-	// a step cannot happen where it stands
+	// a step is impossible
 }
 
-// A resource that keeps the highest token it has seen refuses a leader of bully that comes
-// with a lower one, and a node may hear of the two in that order.
+// A resource that stores the highest token may reject a new leader of bully, whose token is lower. A
+// node may also hear of the two leaders in that order.
 func ExampleRun_tokens() {
 	spec, err := bully.New(bully.Defaults(algo.LAN()))
 	if err != nil {

@@ -8,9 +8,9 @@ import (
 	"github.com/elect-go/elect/algo/driver"
 )
 
-// Whatever a node contributes to a state counts. A field that is added has to be added
-// here, and then to intern.
-func TestEveryFieldOfANodeCounts(t *testing.T) {
+// Every field of a node state changes its fingerprint. Add new fields to this test and to
+// internNode.
+func TestFingerprintCoversNodeState(t *testing.T) {
 	spec, err := bully.New(bully.Options{AnswerTimeout: 20, CoordinatorTimeout: 40, AnnounceInterval: 100})
 	if err != nil {
 		t.Fatal(err)
@@ -36,8 +36,8 @@ func TestEveryFieldOfANodeCounts(t *testing.T) {
 	for field := range reflect.TypeFor[nodeState]().Fields() {
 		change, ok := changes[field.Name]
 		if !ok {
-			if field.Name != "fingerprint" && field.Name != "expiries" { // which follow from the others
-				t.Errorf("%s is not tried", field.Name)
+			if field.Name != "fingerprint" && field.Name != "expiries" { // which the other fields determine
+				t.Errorf("field %s is not tested", field.Name)
 			}
 			continue
 		}
@@ -45,7 +45,7 @@ func TestEveryFieldOfANodeCounts(t *testing.T) {
 		change(&l)
 		number := m.internNode(l)
 		if other, ok := seen[number]; ok {
-			t.Errorf("another %s makes the same node as another %s", field.Name, other)
+			t.Errorf("a change of %s gives the same node as a change of %s", field.Name, other)
 		}
 		seen[number] = field.Name
 	}

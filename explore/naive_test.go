@@ -14,26 +14,26 @@ import (
 	"github.com/elect-go/elect/internal/testkit"
 )
 
-// naive is the model written down a second time, as plainly as can be: whole states,
-// cloned for every step, told apart by their text. It shares the timers with the
-// search, which have tests of their own, and nothing else.
+// naive is a second, simple implementation of the model: complete states, cloned for every step
+// and distinguished by their text. It shares only the timers with the search, and these have tests
+// of their own.
 type naive struct {
-	nodes             []naiveNode
-	network           map[string]naiveMessage
-	crashes, mistakes int
-	led               map[algo.Leader]bool
-	options           *Options
-	view              algo.View
+	nodes                    []naiveNode
+	network                  map[string]naiveMessage
+	crashes, falseSuspicions int
+	leaders                  map[algo.Leader]bool
+	options                  *Options
+	view                     algo.View
 }
 
 type naiveNode struct {
-	id                         algo.NodeID
-	machine                    *driver.Machine
-	saved                      algo.Stable
-	timers                     timers
-	watched, suspected, missed map[algo.NodeID]bool
-	told                       algo.Epoch
-	born                       bool
+	id                           algo.NodeID
+	machine                      *driver.Machine
+	saved                        algo.Stable
+	timers                       timers
+	monitored, suspected, missed map[algo.NodeID]bool
+	highestAnnounced             algo.Epoch
+	started                      bool
 }
 
 type naiveMessage struct {
@@ -44,19 +44,19 @@ type naiveMessage struct {
 func (s *naive) text() string {
 	var b strings.Builder
 	for _, n := range s.nodes {
-		fmt.Fprintf(&b, "%v %+v %d ", n.born, n.saved, n.told)
+		fmt.Fprintf(&b, "%v %+v %d ", n.started, n.saved, n.highestAnnounced)
 		if n.machine != nil {
-			fmt.Fprintf(&b, "%+v %+v %+v %v %v %v", n.machine.Algorithm(), n.machine.Leader(), n.timers, n.watched, n.suspected, n.missed)
-			// A nil slice and an empty one print alike, and are not alike.
+			fmt.Fprintf(&b, "%+v %+v %+v %v %v %v", n.machine.Algorithm(), n.machine.Leader(), n.timers, n.monitored, n.suspected, n.missed)
+			// A nil slice and an empty one print the same, but differ.
 			fmt.Fprintf(&b, "%s", strings.Join(nils(n.machine.Algorithm()), ","))
 		}
 		b.WriteString("\n")
 	}
-	fmt.Fprintf(&b, "%v %d %d %v", slices.Sorted(maps.Keys(s.network)), s.crashes, s.mistakes, s.led)
+	fmt.Fprintf(&b, "%v %d %d %v", slices.Sorted(maps.Keys(s.network)), s.crashes, s.falseSuspicions, s.leaders)
 	return b.String()
 }
 
-// nils lists the empty fields of an algorithm that are not nil, in Go syntax.
+// nils returns the nil fields of an algorithm, in Go syntax.
 func nils(a algo.Algorithm) []string {
 	var found []string
 	for field := range strings.SplitSeq(fmt.Sprintf("%#v", a), ", ") {
@@ -76,9 +76,9 @@ func (s *naive) clone() *naive {
 			n.machine = n.machine.Clone()
 		}
 		n.timers = n.timers.clone()
-		n.watched, n.suspected, n.missed = maps.Clone(n.watched), maps.Clone(n.suspected), maps.Clone(n.missed)
+		n.monitored, n.suspected, n.missed = maps.Clone(n.monitored), maps.Clone(n.suspected), maps.Clone(n.missed)
 	}
-	next.network, next.led = maps.Clone(s.network), maps.Clone(s.led)
+	next.network, next.leaders = maps.Clone(s.network), maps.Clone(s.leaders)
 	return &next
 }
 
@@ -86,9 +86,9 @@ func (s *naive) alive(id algo.NodeID) bool {
 	return s.nodes[s.view.Index(id)].machine != nil
 }
 
-// successors returns all states that follow, and how many steps the epochs forbid.
+// successors returns all next states, and the number of steps that the bound on epochs excludes.
 func (s *naive) successors() (all []*naive, leftOut int) {
-	try := func(i int, e driver.Event, change func(next *naive, n *naiveNode)) {
+	take := func(i int, e driver.Event, change func(next *naive, n *naiveNode)) {
 		next := s.clone()
 		n := &next.nodes[i]
 		if change != nil {
@@ -105,11 +105,11 @@ func (s *naive) successors() (all []*naive, leftOut int) {
 	}
 	for i, n := range s.nodes {
 		if n.machine == nil {
-			try(i, driver.Event{Kind: driver.EventStart, View: s.view, Saved: n.saved}, func(next *naive, n *naiveNode) {
-				n.machine, n.born = driver.NewMachine(&s.options.Spec, n.id), true
-				n.watched, n.suspected, n.missed = map[algo.NodeID]bool{}, map[algo.NodeID]bool{}, map[algo.NodeID]bool{}
+			take(i, driver.Event{Kind: driver.EventStart, View: s.view, Saved: n.saved}, func(next *naive, n *naiveNode) {
+				n.machine, n.started = driver.NewMachine(&s.options.Spec, n.id), true
+				n.monitored, n.suspected, n.missed = map[algo.NodeID]bool{}, map[algo.NodeID]bool{}, map[algo.NodeID]bool{}
 				for j := range next.nodes {
-					if o := &next.nodes[j]; o.machine != nil && o.watched[n.id] && !o.suspected[n.id] {
+					if o := &next.nodes[j]; o.machine != nil && o.monitored[n.id] && !o.suspected[n.id] {
 						o.missed[n.id] = true
 					}
 				}
@@ -118,43 +118,43 @@ func (s *naive) successors() (all []*naive, leftOut int) {
 		}
 		for name := range n.timers.remaining {
 			if n.timers.mayExpire(name) {
-				try(i, driver.Event{Kind: driver.EventExpire, Timer: name}, func(_ *naive, n *naiveNode) { n.timers = n.timers.expire(name) })
+				take(i, driver.Event{Kind: driver.EventExpire, Timer: name}, func(_ *naive, n *naiveNode) { n.timers = n.timers.expire(name) })
 			}
 		}
-		for peer := range n.watched {
+		for peer := range n.monitored {
 			if n.suspected[peer] {
 				if s.alive(peer) {
-					try(i, driver.Event{Kind: driver.EventTrust, Peer: peer}, func(_ *naive, n *naiveNode) { delete(n.suspected, peer) })
+					take(i, driver.Event{Kind: driver.EventTrust, Peer: peer}, func(_ *naive, n *naiveNode) { delete(n.suspected, peer) })
 				}
 				continue
 			}
-			mistaken := s.alive(peer) && !n.missed[peer]
-			if mistaken && s.mistakes == s.options.FalseSuspicions {
+			isFalse := s.alive(peer) && !n.missed[peer]
+			if isFalse && s.falseSuspicions == s.options.FalseSuspicions {
 				continue
 			}
-			try(i, driver.Event{Kind: driver.EventSuspect, Peer: peer}, func(next *naive, n *naiveNode) {
+			take(i, driver.Event{Kind: driver.EventSuspect, Peer: peer}, func(next *naive, n *naiveNode) {
 				n.suspected[peer] = true
 				delete(n.missed, peer)
-				if mistaken {
-					next.mistakes++
+				if isFalse {
+					next.falseSuspicions++
 				}
 			})
 		}
-		for _, o := range s.nodes { // a leader beats whom it takes for its follower
-			if o.id != n.id && !n.watched[o.id] && o.machine != nil && o.machine.Leader().ID == o.id {
-				try(i, driver.Event{Kind: driver.EventTrust, Peer: o.id}, nil)
+		for _, o := range s.nodes { // a leader sends heartbeats to nodes that it considers its followers
+			if o.id != n.id && !n.monitored[o.id] && o.machine != nil && o.machine.Leader().ID == o.id {
+				take(i, driver.Event{Kind: driver.EventTrust, Peer: o.id}, nil)
 			}
 		}
 		for _, m := range s.network {
 			if m.to == n.id {
-				try(i, driver.Event{Kind: driver.EventReceive, Peer: m.from, Message: m.message}, nil)
+				take(i, driver.Event{Kind: driver.EventReceive, Peer: m.from, Message: m.message}, nil)
 			}
 		}
 		if s.crashes < s.options.Crashes {
 			next := s.clone()
 			next.crashes++
 			n := next.nodes[i]
-			next.nodes[i] = naiveNode{id: n.id, saved: n.saved, told: n.told, born: true}
+			next.nodes[i] = naiveNode{id: n.id, saved: n.saved, highestAnnounced: n.highestAnnounced, started: true}
 			all = append(all, next)
 		}
 	}
@@ -166,29 +166,29 @@ func (s *naive) step(n *naiveNode, e driver.Event) {
 	n.saved = effects.Stable
 	n.timers = n.timers.change(effects.Timers)
 	if effects.Watch {
-		watched := map[algo.NodeID]bool{}
+		monitored := map[algo.NodeID]bool{}
 		for _, peer := range effects.Monitor {
-			watched[peer] = true
+			monitored[peer] = true
 		}
-		n.watched = watched
-		maps.DeleteFunc(n.suspected, func(id algo.NodeID, _ bool) bool { return !watched[id] })
-		maps.DeleteFunc(n.missed, func(id algo.NodeID, _ bool) bool { return !watched[id] })
+		n.monitored = monitored
+		maps.DeleteFunc(n.suspected, func(id algo.NodeID, _ bool) bool { return !monitored[id] })
+		maps.DeleteFunc(n.missed, func(id algo.NodeID, _ bool) bool { return !monitored[id] })
 	}
 	for _, m := range effects.Sends {
 		message, _ := algo.Open(m.Message)
 		s.network[fmt.Sprintf("%v %v %T %+v", n.id, m.To, message, message)] = naiveMessage{n.id, m.To, message}
 	}
 	for _, l := range effects.Announce {
-		n.told = l.Epoch
+		n.highestAnnounced = l.Epoch
 		if l.ID == n.id {
-			s.led[l] = true
+			s.leaders[l] = true
 		}
 	}
 }
 
-// The search counts what the plain model counts: no two states share what is kept of
-// them, and none is kept twice.
-func TestCountsAreThoseOfThePlainModel(t *testing.T) {
+// The search counts the same states as the naive model: distinct states have distinct fingerprints,
+// and equal states have equal ones.
+func TestCountsEqualThoseOfNaiveModel(t *testing.T) {
 	spec, err := bully.New(bully.Options{AnswerTimeout: 20, CoordinatorTimeout: 40, AnnounceInterval: 100, SkipSuspected: true})
 	if err != nil {
 		t.Fatal(err)
@@ -199,7 +199,7 @@ func TestCountsAreThoseOfThePlainModel(t *testing.T) {
 	}
 	for _, o := range []Options{{Nodes: 2, Epochs: 3}, crash, {Nodes: 2, Epochs: 2, FalseSuspicions: 1}} {
 		o.Spec = spec
-		t.Run(fmt.Sprintf("nodes %d crashes %d mistakes %d", o.Nodes, o.Crashes, o.FalseSuspicions), func(t *testing.T) {
+		t.Run(fmt.Sprintf("nodes %d crashes %d false suspicions %d", o.Nodes, o.Crashes, o.FalseSuspicions), func(t *testing.T) {
 			report, err := Run(context.Background(), o)
 			if err != nil {
 				t.Fatal(err)
@@ -208,14 +208,14 @@ func TestCountsAreThoseOfThePlainModel(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			first := &naive{network: map[string]naiveMessage{}, led: map[algo.Leader]bool{}, options: &e.options, view: e.options.View}
+			first := &naive{network: map[string]naiveMessage{}, leaders: map[algo.Leader]bool{}, options: &e.options, view: e.options.View}
 			for m := range first.view.All() {
 				first.nodes = append(first.nodes, naiveNode{id: m.ID})
 			}
 			seen := map[string]bool{first.text(): true}
 			generated, depth, leftOut := 1, 0, 0
 			for level := []*naive{first}; len(level) > 0; depth++ {
-				var following []*naive
+				var nextLevel []*naive
 				for _, s := range level {
 					successors, over := s.successors()
 					leftOut += over
@@ -223,14 +223,14 @@ func TestCountsAreThoseOfThePlainModel(t *testing.T) {
 						generated++
 						if text := next.text(); !seen[text] {
 							seen[text] = true
-							following = append(following, next)
+							nextLevel = append(nextLevel, next)
 						}
 					}
 				}
-				level = following
+				level = nextLevel
 			}
 			if report.States != len(seen) || report.Generated != generated || report.Depth != depth || report.LeftOut != leftOut {
-				t.Errorf("%d states, %d generated, depth %d, %d left out; the plain model has %d, %d, %d, %d",
+				t.Errorf("%d states, %d generated, depth %d, %d left out; the naive model has %d, %d, %d, %d",
 					report.States, report.Generated, report.Depth, report.LeftOut, len(seen), generated, depth, leftOut)
 			}
 		})

@@ -10,14 +10,13 @@ import (
 	"github.com/elect-go/elect/internal/algosim"
 )
 
-// token carries an id around the ring.
+// token carries an ID around the ring.
 type token struct{ ID algo.NodeID }
 
 func (token) Kind() string { return "token" }
 
-// changRoberts is ChangRoberts.tla of the TLA+ examples (S. Merz, 2016), where the
-// smallest id wins and who does not initiate only relays. Its label n0 is Start, and n1
-// is Receive.
+// changRoberts is ChangRoberts.tla of the TLA+ examples (S. Merz, 2016). The smallest ID wins, and
+// a node that is no initiator only forwards. Its label n0 is Start, and n1 is Receive.
 type changRoberts struct {
 	self, next algo.NodeID
 	initiator  bool
@@ -63,22 +62,22 @@ func changRobertsSpec(initiators map[int]bool) algo.Spec {
 	}
 }
 
-// TLC finds 137 distinct states, generates 227 and has a depth of 10 in the model
-// MCChangRoberts (N = 3, ids 1, 2, 3 along the ring). The numbers stand in the manifest of
-// the TLA+ examples.
+// TLC reports 137 distinct states, 227 generated states and a depth of 10 for the model
+// MCChangRoberts (N = 3, IDs 1, 2, 3 along the ring). The manifest of the TLA+ examples has these
+// numbers.
 //
-// That model begins in 8 states, one for each set of initiators. Who initiates never
-// changes and is part of the state, so that the 8 parts have no state in common: each is a
-// search of its own here, and the counts add up. A node's messages are a set there, which
-// a message leaves when it is taken: the network Once.
-func TestCountsAreThoseOfTLC(t *testing.T) {
+// That model has 8 initial states, one for each set of initiators. The set never changes and is
+// part of the state, so the 8 parts have no state in common. Here each is a separate search, and
+// the counts are added up. The messages of a node are a set in that model, and a received message
+// leaves it: the network Once.
+func TestCountsEqualThoseOfTLC(t *testing.T) {
 	distinct, generated, depth := 0, 0, 0
 	for set := range 8 {
 		initiators := map[int]bool{1: set&1 != 0, 2: set&2 != 0, 3: set&4 != 0}
 		report, err := explore.Run(context.Background(), explore.Options{
 			Spec: changRobertsSpec(initiators), Nodes: 3, Network: explore.Once, Properties: []algo.Property{algo.OneLeaderPerEpoch},
 		})
-		if nobody := set == 0; nobody != errors.Is(err, explore.ErrNoLeader) || err != nil && !nobody {
+		if noInitiator := set == 0; noInitiator != errors.Is(err, explore.ErrNoLeader) || err != nil && !noInitiator {
 			t.Errorf("initiators %v: error %v", initiators, err)
 		}
 		if !report.Complete || len(report.Violations) > 0 {

@@ -11,7 +11,7 @@ import (
 	"github.com/elect-go/elect/algo/driver"
 )
 
-// next lists the timers that may expire next.
+// next returns the timers that may expire next.
 func (t *timers) next() string {
 	var names []string
 	for _, name := range slices.Sorted(maps.Keys(t.remaining)) {
@@ -22,27 +22,27 @@ func (t *timers) next() string {
 	return strings.Join(names, " ")
 }
 
-func TestTimersExpireInEveryOrderThatTheirRangesAllow(t *testing.T) {
+func TestTimersExpireInEachPossibleOrder(t *testing.T) {
 	arm := func(name algo.Timer, least, most time.Duration) driver.TimerChange {
 		return driver.TimerChange{Timer: name, Min: least, Max: most}
 	}
 	stop := func(name algo.Timer) driver.TimerChange { return driver.TimerChange{Timer: name, Stop: true} }
 	for _, tc := range []struct {
 		name  string
-		steps [][]driver.TimerChange // what each step asks for; an expiry is a step of its own
+		steps [][]driver.TimerChange // the requests of each step
 		want  string
 	}{
 		{"one", [][]driver.TimerChange{{arm("a", 5, 5)}}, "a"},
-		{"a shorter one before a longer one", [][]driver.TimerChange{{arm("a", 10, 20), arm("b", 30, 40)}}, "a"},
-		{"the order of arming does not count", [][]driver.TimerChange{{arm("b", 30, 40), arm("a", 10, 20)}}, "a"},
-		{"ranges that overlap", [][]driver.TimerChange{{arm("a", 10, 30), arm("b", 30, 40)}}, "a b"},
-		{"equal ones", [][]driver.TimerChange{{arm("a", 10, 10), arm("b", 10, 10)}}, "a b"},
-		{"a longer one that is armed later", [][]driver.TimerChange{{arm("a", 10, 10)}, {arm("b", 20, 20)}}, "a"},
-		{"a shorter one that is armed later: the first may be overdue", [][]driver.TimerChange{{arm("a", 10, 10)}, {arm("b", 5, 5)}}, "a b"},
-		{"one that is armed anew", [][]driver.TimerChange{{arm("a", 10, 10)}, {arm("b", 20, 20)}, {arm("a", 30, 30)}}, "b"},
-		{"one that is armed twice in a step", [][]driver.TimerChange{{arm("a", 10, 10), arm("b", 20, 20), arm("a", 30, 30)}}, "b"},
-		{"one that is stopped", [][]driver.TimerChange{{arm("a", 10, 10), arm("b", 20, 20)}, {stop("a")}}, "b"},
-		{"stopping what is not armed", [][]driver.TimerChange{{arm("a", 10, 10)}, {stop("b")}}, "a"},
+		{"shorter before longer", [][]driver.TimerChange{{arm("a", 10, 20), arm("b", 30, 40)}}, "a"},
+		{"order of arming", [][]driver.TimerChange{{arm("b", 30, 40), arm("a", 10, 20)}}, "a"},
+		{"overlapping ranges", [][]driver.TimerChange{{arm("a", 10, 30), arm("b", 30, 40)}}, "a b"},
+		{"equal ranges", [][]driver.TimerChange{{arm("a", 10, 10), arm("b", 10, 10)}}, "a b"},
+		{"longer and armed later", [][]driver.TimerChange{{arm("a", 10, 10)}, {arm("b", 20, 20)}}, "a"},
+		{"shorter and armed later: the first may be overdue", [][]driver.TimerChange{{arm("a", 10, 10)}, {arm("b", 5, 5)}}, "a b"},
+		{"armed again", [][]driver.TimerChange{{arm("a", 10, 10)}, {arm("b", 20, 20)}, {arm("a", 30, 30)}}, "b"},
+		{"armed twice in one step", [][]driver.TimerChange{{arm("a", 10, 10), arm("b", 20, 20), arm("a", 30, 30)}}, "b"},
+		{"stopped", [][]driver.TimerChange{{arm("a", 10, 10), arm("b", 20, 20)}, {stop("a")}}, "b"},
+		{"stop of an unarmed timer", [][]driver.TimerChange{{arm("a", 10, 10)}, {stop("b")}}, "a"},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			var ts timers
@@ -50,29 +50,29 @@ func TestTimersExpireInEveryOrderThatTheirRangesAllow(t *testing.T) {
 				ts = ts.change(changes)
 			}
 			if got := ts.next(); got != tc.want {
-				t.Errorf("next may expire %q, want %q", got, tc.want)
+				t.Errorf("timers that may expire next: %q, want %q", got, tc.want)
 			}
 		})
 	}
 }
 
-// When a timer expires no more is left of the others than they can be later.
-func TestAnExpiryBoundsWhatIsLeft(t *testing.T) {
+// When a timer expires, the remaining time of the others is at most their lag behind it.
+func TestExpiryBoundsRemainingTimes(t *testing.T) {
 	var ts timers
 	ts = ts.change([]driver.TimerChange{{Timer: "a", Min: 10, Max: 10}, {Timer: "b", Min: 12, Max: 12}})
 	ts = ts.expire("a")
 	if want := map[algo.Timer]time.Duration{"b": 2}; !maps.Equal(ts.remaining, want) {
-		t.Fatalf("armed are %v, want %v", ts.remaining, want)
+		t.Fatalf("remaining times %v, want %v", ts.remaining, want)
 	}
 	ts = ts.change([]driver.TimerChange{{Timer: "a", Min: 3, Max: 3}})
 	if got := ts.next(); got != "b" {
-		t.Errorf("next may expire %q: of b less is left than a is armed for", got)
+		t.Errorf("timers that may expire next: %q, want b, whose remaining time is less than the duration of a", got)
 	}
 }
 
-// What may expire next is what expires first for some choice of moments, in a live node
-// that is held up here and there.
-func TestTimersAllowWhatALiveNodeDoes(t *testing.T) {
+// In a live node with random delays, the timer that is due first is always one of those that may
+// expire next.
+func TestTimersCoverLiveRuns(t *testing.T) {
 	names := []algo.Timer{"a", "b", "c"}
 	for seed := range uint64(3000) {
 		random := newRandom(seed)
@@ -81,9 +81,9 @@ func TestTimersAllowWhatALiveNodeDoes(t *testing.T) {
 		now := time.Duration(0)
 		for range 12 {
 			if first, ok := earliest(due); ok && random.IntN(2) == 0 {
-				now = max(now, due[first]) + time.Duration(random.IntN(2)*random.IntN(40)) // late, at times
+				now = max(now, due[first]) + time.Duration(random.IntN(2)*random.IntN(40)) // sometimes late
 				if !ts.mayExpire(first) {
-					t.Fatalf("seed %d: %s is due first, and may not expire: %+v", seed, first, ts)
+					t.Fatalf("seed %d: %s is due first, but may not expire: %+v", seed, first, ts)
 				}
 				ts = ts.expire(first)
 				delete(due, first)
@@ -107,7 +107,7 @@ func TestTimersAllowWhatALiveNodeDoes(t *testing.T) {
 	}
 }
 
-// earliest returns the timer that is due first; of two the first by name.
+// earliest returns the timer that is due first, and of several the first by name.
 func earliest(due map[algo.Timer]time.Duration) (first algo.Timer, ok bool) {
 	for name, at := range due {
 		if !ok || at < due[first] || at == due[first] && name < first {

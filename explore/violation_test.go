@@ -15,12 +15,12 @@ type hello struct{ Epoch algo.Epoch }
 
 func (hello) Kind() string { return "hello" }
 
-// beat is a numbered heartbeat.
-type beat struct{ Number uint64 }
+// beat is a heartbeat with a counter.
+type beat struct{ Count uint64 }
 
 func (beat) Kind() string { return "beat" }
 
-// toy is an algorithm that does what a test says.
+// toy is an algorithm that behaves as its rules state.
 type toy struct {
 	self   algo.NodeID
 	view   algo.View
@@ -28,7 +28,7 @@ type toy struct {
 	rules  *rules
 }
 
-// rules are what a toy does; nil is nothing.
+// rules are the handlers of a toy. A nil handler does nothing.
 type rules struct {
 	start   func(t *toy, env algo.Env)
 	receive func(t *toy, env algo.Env, from algo.NodeID, epoch algo.Epoch)
@@ -69,13 +69,13 @@ func (t *toy) Clone() algo.Algorithm         { clone := *t; return &clone }
 
 func (t *toy) first() bool { return t.self == explore.NodeID(1) }
 
-// lead announces this node for an epoch, which it saves.
+// lead saves an epoch and announces this node as its leader.
 func (t *toy) lead(env algo.Env, e algo.Epoch) {
 	t.stable.Epoch = max(t.stable.Epoch, e)
 	env.Announce(algo.Leader{Epoch: e, ID: t.self})
 }
 
-func (t *toy) tell(env algo.Env) {
+func (t *toy) broadcast(env algo.Env) {
 	for other := range t.view.Others(t.self) {
 		env.Send(other, hello{t.stable.Epoch})
 	}
@@ -88,15 +88,15 @@ func newToy(r rules) algo.Spec {
 	}
 }
 
-// stepsOf are the lines of a scenario that are steps.
+// stepsOf returns the lines of a scenario that are steps.
 func stepsOf(v explore.Violation) []string {
 	_, lines, _ := strings.Cut(v.Scenario, "\ncluster")
 	all := strings.Split(strings.TrimSuffix(lines, "\n"), "\n")[1:]
 	return slices.DeleteFunc(all, func(line string) bool { return strings.HasPrefix(line, ">") })
 }
 
-// What is broken is found by the property that is about it, by a shortest trace.
-func TestWhatIsBrokenIsFound(t *testing.T) {
+// A violation is found under its property, with a shortest trace.
+func TestSearchFindsViolation(t *testing.T) {
 	n1 := explore.NodeID(1)
 	for _, tc := range []struct {
 		name     string
@@ -112,16 +112,16 @@ func TestWhatIsBrokenIsFound(t *testing.T) {
 			property: algo.OneLeaderPerEpoch, what: "n1 and n2 both lead in epoch 1", steps: "start n1, start n2",
 		},
 		{
-			name: "a phantom",
+			name: "phantom",
 			rules: rules{
-				start:   func(t *toy, env algo.Env) { t.tell(env) },
+				start:   func(t *toy, env algo.Env) { t.broadcast(env) },
 				receive: func(t *toy, env algo.Env, from algo.NodeID, _ algo.Epoch) { env.Announce(algo.Leader{ID: from}) },
 			},
-			property: algo.NoPhantom, what: "n2 follows n1, who never led in epoch 0",
+			property: algo.NoPhantom, what: "n2 follows n1, which never led in epoch 0",
 			steps: "start n1, start n2, deliver n1 n2 hello",
 		},
 		{
-			name: "an announcement that is not saved",
+			name: "unsaved announcement",
 			rules: rules{start: func(t *toy, env algo.Env) {
 				env.SetTimer("later", 1, 1)
 				env.Monitor()
@@ -129,7 +129,7 @@ func TestWhatIsBrokenIsFound(t *testing.T) {
 			property: algo.Durable, what: "announced a leader in epoch 1, but keeps epoch 0", steps: "start n1, expire n1 later",
 		},
 		{
-			name: "a saved epoch that goes back",
+			name: "saved epoch decreases",
 			rules: rules{start: func(t *toy, env algo.Env) {
 				if t.stable.Epoch == 0 {
 					t.lead(env, 1)
@@ -141,7 +141,7 @@ func TestWhatIsBrokenIsFound(t *testing.T) {
 			property: algo.EpochsGrow, what: "took its epoch back from 1 to 0", steps: "start n1, crash n1, restart n1",
 		},
 		{
-			name: "an announced epoch that goes back over a crash",
+			name: "announced epoch decreases over a crash",
 			rules: rules{start: func(t *toy, env algo.Env) {
 				if t.stable.Epoch == 0 {
 					t.lead(env, 2)
@@ -153,12 +153,12 @@ func TestWhatIsBrokenIsFound(t *testing.T) {
 			property: algo.EpochsGrow, what: "n1 announced epoch 2 before a crash, and now epoch 1", steps: "start n1, crash n1, restart n1",
 		},
 		{
-			name: "a vote that is forgotten",
+			name: "forgotten vote",
 			rules: rules{
 				start: func(t *toy, env algo.Env) {
 					if !t.first() {
 						t.lead(env, 1)
-						t.tell(env)
+						t.broadcast(env)
 					}
 				},
 				receive: func(t *toy, env algo.Env, from algo.NodeID, _ algo.Epoch) {
@@ -170,12 +170,12 @@ func TestWhatIsBrokenIsFound(t *testing.T) {
 			steps: "start n1, start n2, deliver n2 n1 hello epoch=1, expire n1 forget",
 		},
 		{
-			name: "a wrong suspicion",
+			name: "false suspicion",
 			rules: rules{
 				start: func(t *toy, env algo.Env) {
 					if t.first() {
 						t.lead(env, 1)
-						t.tell(env)
+						t.broadcast(env)
 					}
 				},
 				receive: func(t *toy, env algo.Env, from algo.NodeID, _ algo.Epoch) { env.Monitor(from) },
@@ -186,7 +186,7 @@ func TestWhatIsBrokenIsFound(t *testing.T) {
 			steps: "start n1, start n2, deliver n1 n2 hello epoch=1, suspect n2 n1 wrongly",
 		},
 		{
-			name: "a death that is found out late",
+			name: "crash detected late",
 			rules: rules{
 				start: func(t *toy, env algo.Env) {
 					if t.first() {
@@ -202,9 +202,9 @@ func TestWhatIsBrokenIsFound(t *testing.T) {
 			steps: "start n1, crash n1, start n2, restart n1, suspect n2 n1",
 		},
 		{
-			name: "a message that is taken twice",
+			name: "message received twice",
 			rules: rules{
-				start: func(t *toy, env algo.Env) { t.tell(env) },
+				start: func(t *toy, env algo.Env) { t.broadcast(env) },
 				receive: func(t *toy, env algo.Env, _ algo.NodeID, _ algo.Epoch) {
 					if t.stable.Extra += "x"; t.stable.Extra == "xx" {
 						panic("twice")
@@ -214,10 +214,10 @@ func TestWhatIsBrokenIsFound(t *testing.T) {
 			property: algo.Contract, what: "twice", steps: "start n1, start n2, deliver n1 n2 hello, deliver n1 n2 hello",
 		},
 		{
-			name: "a crash between a save and its sends",
-			// n1 leads, and says so again and again; but not after a crash, when it takes what
-			// it has saved for what it has said. Who hears nothing of it leads after its death. So
-			// all is lost when both start after a crash that came before its first message.
+			name: "crash between save and sends",
+			// n1 leads and announces that periodically, but not after a crash: then it assumes that
+			// it has announced what it has saved. A node that hears nothing from n1 leads after the
+			// crash of n1. So the nodes never agree if n1 crashes before its first message.
 			rules: rules{
 				start: func(t *toy, env algo.Env) {
 					switch {
@@ -225,19 +225,19 @@ func TestWhatIsBrokenIsFound(t *testing.T) {
 						env.Monitor(n1)
 					case t.stable.Epoch == 0:
 						t.lead(env, 1)
-						t.tell(env)
+						t.broadcast(env)
 						env.SetTimer("again", 1, 1)
 					default:
 						t.lead(env, t.stable.Epoch)
 					}
 				},
 				expire: func(t *toy, env algo.Env) {
-					t.tell(env)
+					t.broadcast(env)
 					env.SetTimer("again", 1, 1)
 				},
 				suspect: func(t *toy, env algo.Env, _ algo.NodeID) {
 					t.lead(env, t.stable.Epoch+1)
-					t.tell(env)
+					t.broadcast(env)
 				},
 				receive: func(t *toy, env algo.Env, from algo.NodeID, epoch algo.Epoch) {
 					if epoch >= t.stable.Epoch {
@@ -267,14 +267,14 @@ func TestWhatIsBrokenIsFound(t *testing.T) {
 				t.Errorf("%s: %s\n%s\nwant %s: %s\n%s", v.Property, v.What, steps, tc.property, tc.what, tc.steps)
 			}
 			if !strings.HasSuffix(v.Scenario, "> broken: "+string(v.Property)+": "+v.What+"\n") {
-				t.Errorf("the text does not say what is broken:\n%s", v.Scenario)
+				t.Errorf("the scenario does not end with the violation:\n%s", v.Scenario)
 			}
-			replaysAsItWas(t, o.Spec, v)
+			requireSameReplay(t, o.Spec, v)
 		})
 	}
 }
 
-func TestASearchThatSeesNoLeaderProvesNothing(t *testing.T) {
+func TestSearchWithoutLeaderFails(t *testing.T) {
 	o := explore.Options{Spec: newToy(rules{}), Nodes: 2, Properties: []algo.Property{algo.OneLeaderPerEpoch}}
 	r, err := explore.Run(context.Background(), o)
 	if !errors.Is(err, explore.ErrNoLeader) || !r.Complete || r.States != 4 {
@@ -285,7 +285,7 @@ func TestASearchThatSeesNoLeaderProvesNothing(t *testing.T) {
 	}
 }
 
-func TestAnUnreadableStateIsAnError(t *testing.T) {
+func TestUnreadableStateIsAnError(t *testing.T) {
 	spec := newToy(rules{})
 	inner := spec.New
 	spec.New = func(self algo.NodeID) algo.Algorithm {
@@ -303,20 +303,20 @@ type withChannel struct {
 	wake chan bool
 }
 
-func TestProgressIsShownAtTheEnd(t *testing.T) {
-	var shown []explore.Progress
-	r := run(t, explore.Options{Spec: newBully(t), Nodes: 2, Epochs: 2, Progress: func(p explore.Progress) { shown = append(shown, p) }})
-	if len(shown) != 1 {
-		t.Fatalf("shown %d times: %v", len(shown), shown)
+func TestProgressIsReportedAtEnd(t *testing.T) {
+	var reported []explore.Progress
+	r := run(t, explore.Options{Spec: newBully(t), Nodes: 2, Epochs: 2, Progress: func(p explore.Progress) { reported = append(reported, p) }})
+	if len(reported) != 1 {
+		t.Fatalf("reported %d times: %v", len(reported), reported)
 	}
-	if p := shown[0]; p.States != r.States || p.Generated != r.Generated || p.Depth != r.Depth || p.Waiting != 0 || p.Bytes < 1 {
-		t.Errorf("shown %+v of %+v", p, r)
+	if p := reported[0]; p.States != r.States || p.Generated != r.Generated || p.Depth != r.Depth || p.Waiting != 0 || p.Bytes < 1 {
+		t.Errorf("reported %+v of %+v", p, r)
 	}
 }
 
-// A heartbeat that is numbered has no end of states. A bound of repeats gives it one.
-func TestRepeatsCanBeBounded(t *testing.T) {
-	number := func(t *toy) uint64 { return uint64(len(t.stable.Extra)) }
+// Counted heartbeats cause infinitely many states, unless their number is limited.
+func TestPeriodicSendsAreLimited(t *testing.T) {
+	count := func(t *toy) uint64 { return uint64(len(t.stable.Extra)) }
 	spec := newToy(rules{
 		start: func(t *toy, env algo.Env) {
 			if t.first() {
@@ -327,29 +327,29 @@ func TestRepeatsCanBeBounded(t *testing.T) {
 		expire: func(t *toy, env algo.Env) {
 			t.stable.Extra += "x"
 			for other := range t.view.Others(t.self) {
-				env.Send(other, algo.Repeat{Message: beat{number(t)}})
+				env.Send(other, algo.Repeat{Message: beat{count(t)}})
 			}
 			env.SetTimer("beat", 1, 1)
 		},
 	})
 	o := explore.Options{Spec: spec, Nodes: 2, PeriodicSends: 3, Properties: []algo.Property{algo.OneLeaderPerEpoch}}
-	// n1 has not started, or has said 0 to 3 beats; n2 has started or not.
+	// n1 has not started, or has sent 0 to 3 heartbeats; n2 has started or not.
 	if r := run(t, o); !r.Complete || r.States != 10 || r.LeftOut != 2 {
 		t.Errorf("complete %v, %d states, %d steps left out; want 10 and 2", r.Complete, r.States, r.LeftOut)
 	}
 	o.PeriodicSends, o.Limits.States = 0, 1000
 	if r := run(t, o); r.Complete {
-		t.Error("without a bound there is an end")
+		t.Error("without a limit the search is complete")
 	}
 }
 
-// What is said once is heard where nothing is lost, and may not be where messages are.
-func TestOnlyALossyNetworkLoses(t *testing.T) {
+// A message that is sent once always arrives in the network Once, and may be lost in a lossy one.
+func TestOnlyLossyNetworkLosesMessages(t *testing.T) {
 	spec := newToy(rules{
 		start: func(t *toy, env algo.Env) {
 			if t.first() {
 				t.lead(env, 1)
-				t.tell(env)
+				t.broadcast(env)
 			} else {
 				env.Monitor(explore.NodeID(1))
 			}
@@ -371,7 +371,7 @@ func TestOnlyALossyNetworkLoses(t *testing.T) {
 	}
 }
 
-func TestWhatDoesNotSettleIsAnError(t *testing.T) {
+func TestStartWithoutAgreementIsAnError(t *testing.T) {
 	panics := rules{start: func(*toy, algo.Env) { panic("no") }}
 	for _, r := range []rules{{}, panics} {
 		o := explore.Options{Spec: newToy(r), Nodes: 2, StartAgreed: true}

@@ -10,7 +10,7 @@ import (
 
 func newRandom(seed uint64) *rand.Rand { return rand.New(rand.NewPCG(seed, 0)) }
 
-func TestAPathIsHowAStateWasFirstReached(t *testing.T) {
+func TestPathLeadsToState(t *testing.T) {
 	v := newVisited()
 	root, _ := v.add(algosim.Fingerprint{A: 1, B: 0}, noParent, 0)
 	a, _ := v.add(algosim.Fingerprint{A: 2, B: 0}, root, 7)
@@ -21,12 +21,12 @@ func TestAPathIsHowAStateWasFirstReached(t *testing.T) {
 	}
 }
 
-// A queue gives back what was put in, in that order, while it is put in; and it keeps no
-// more than what is in it.
-func TestAQueueKeepsStates(t *testing.T) {
+// A queue returns states in the order of their insertion, while others are added. It keeps no more
+// than its contents in memory.
+func TestQueueReturnsStatesInOrder(t *testing.T) {
 	const nodes = 3
 	random, q := newRandom(1), &queue{nodes: nodes}
-	made := func(i uint32) state {
+	newState := func(i uint32) state {
 		random := newRandom(uint64(i))
 		s := state{history: random.Uint32(), spent: [budgetCount]uint8{uint8(i), uint8(i >> 8), 255, uint8(i >> 16)}}
 		for n := range nodes {
@@ -43,27 +43,27 @@ func TestAQueueKeepsStates(t *testing.T) {
 	in, out := uint32(0), uint32(0)
 	for out < 50_000 {
 		if out == in || random.IntN(2) == 0 && in < 50_000 {
-			next := made(in)
+			next := newState(in)
 			q.push(&next, in)
 			in++
 			continue
 		}
-		index, want := q.pop(&s), made(out)
+		index, want := q.pop(&s), newState(out)
 		if index != out || s.nodes != want.nodes || !slices.Equal(s.network, want.network) || s.history != want.history || s.spent != want.spent {
 			t.Fatalf("%d: %+v, want %d: %+v", index, s, out, want)
 		}
 		out++
 		if q.count != int(in-out) {
-			t.Fatalf("it says that it has %d, want %d", q.count, in-out)
+			t.Fatalf("count is %d, want %d", q.count, in-out)
 		}
 	}
 	if q.bytes() > 20*chunkBytes {
-		t.Errorf("empty it holds %d bytes", q.bytes())
+		t.Errorf("an empty queue uses %d bytes", q.bytes())
 	}
 }
 
-// A message may be more than a chunk: no state is too large for a queue.
-func TestAQueueTakesALargeState(t *testing.T) {
+// A state may be larger than a chunk.
+func TestQueueHoldsLargeState(t *testing.T) {
 	q := &queue{nodes: 1}
 	small, large := state{}, state{network: make([]uint32, chunkBytes)}
 	for i := range large.network {

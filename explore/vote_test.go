@@ -12,7 +12,7 @@ import (
 	"github.com/elect-go/elect/internal/testkit"
 )
 
-// newVote has timeouts that suit a T of 10 ms.
+// newVote has timeouts for a T of 10 ms.
 func newVote(t testing.TB, change func(*vote.Options)) algo.Spec {
 	t.Helper()
 	o := vote.Defaults(algo.Timing{RoundTrip: 20 * time.Millisecond, Heartbeat: 10 * time.Millisecond})
@@ -26,7 +26,7 @@ func newVote(t testing.TB, change func(*vote.Options)) algo.Spec {
 	return spec
 }
 
-func TestWhoseRepeatsAreNumbered(t *testing.T) {
+func TestAlgorithmsWithCountedPeriodicMessages(t *testing.T) {
 	for _, tc := range []struct {
 		spec algo.Spec
 		want bool
@@ -37,9 +37,9 @@ func TestWhoseRepeatsAreNumbered(t *testing.T) {
 	}
 }
 
-// twoLeaders searches for two leaders in one epoch of three nodes that vote. A Lead is
-// numbered, so that repeats need a bound.
-func twoLeaders(t *testing.T, spec algo.Spec, crashes int) explore.Report {
+// searchTwoLeaders searches for two leaders in one epoch, with three voting nodes. Lead messages are
+// counted, so the search needs a limit of periodic sends.
+func searchTwoLeaders(t *testing.T, spec algo.Spec, crashes int) explore.Report {
 	t.Helper()
 	if testkit.UnderRace {
 		t.Skip("too slow under the race detector")
@@ -50,15 +50,14 @@ func twoLeaders(t *testing.T, spec algo.Spec, crashes int) explore.Report {
 	return run(t, o)
 }
 
-// To the letter of its source, a server votes again within a term. The shortest way to two
-// leaders needs no crash and no mistake of a detector: n2 votes for n1, and again for
-// itself or for n3.
+// According to its source, a server may vote twice in one term. The shortest path to two leaders
+// needs no crash and no false suspicion: n2 votes for n1, and again for itself or for n3.
 func TestTextbookVoteElectsTwoLeadersInOneTerm(t *testing.T) {
 	spec, err := textbook.Factory(algo.Timing{RoundTrip: 20 * time.Millisecond, Heartbeat: 10 * time.Millisecond}, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
-	r := twoLeaders(t, spec, 0)
+	r := searchTwoLeaders(t, spec, 0)
 	if len(r.Violations) != 1 {
 		t.Fatalf("violations %v in %d states", r.Violations, r.States)
 	}
@@ -66,16 +65,16 @@ func TestTextbookVoteElectsTwoLeadersInOneTerm(t *testing.T) {
 	if v.Property != algo.OneLeaderPerEpoch || len(v.Steps) != 13 {
 		t.Errorf("%s after %d steps, want 13\n%s", v.Property, len(v.Steps), v.Scenario)
 	}
-	replaysAsItWas(t, spec, v)
+	requireSameReplay(t, spec, v)
 }
 
-// Strict vote keeps all that it promises in every state within these bounds. Three nodes that begin
-// with nothing, or of which one crashes, have far more states than can be visited, because each may
-// ask again: they are searched to a limit, and by walks.
-func TestStrictVoteKeepsItsPromises(t *testing.T) {
+// Strict vote keeps its claims in every state within these bounds. Three nodes that start together,
+// or one of which crashes, have too many states to visit, because each may request rounds again. A
+// search covers a part of them, random walks another.
+func TestStrictVoteKeepsItsClaims(t *testing.T) {
 	for _, tc := range []struct {
 		o      explore.Options
-		states int // all there are; 0: more than are visited
+		states int // in total; 0 if there are more than the limit
 		large  bool
 	}{
 		{explore.Options{Nodes: 2, Epochs: 2, Crashes: 1, Limits: explore.Limits{States: 50_000}}, 0, false},
@@ -93,18 +92,18 @@ func TestStrictVoteKeepsItsPromises(t *testing.T) {
 		o.Spec, o.PeriodicSends = newVote(t, nil), 1
 		r := run(t, o)
 		if r.Complete != (tc.states > 0) || r.Complete && r.States != tc.states {
-			t.Errorf("N=%d, %d rounds, %d crashes, %d mistakes: %d states, want %d; complete %v", o.Nodes, o.Epochs, o.Crashes, o.FalseSuspicions, r.States, tc.states, r.Complete)
+			t.Errorf("N=%d, %d rounds, %d crashes, %d false suspicions: %d states, want %d; complete %v", o.Nodes, o.Epochs, o.Crashes, o.FalseSuspicions, r.States, tc.states, r.Complete)
 		}
 		for _, v := range r.Violations {
 			t.Error(v.Scenario)
 		}
-		t.Logf("N=%d, %d rounds, %d crashes, %d mistakes: %d states in %v", o.Nodes, o.Epochs, o.Crashes, o.FalseSuspicions, r.States, r.Elapsed)
+		t.Logf("N=%d, %d rounds, %d crashes, %d false suspicions: %d states in %v", o.Nodes, o.Epochs, o.Crashes, o.FalseSuspicions, r.States, r.Elapsed)
 	}
 }
 
-// Random walks go where there are too many states to visit: three rounds of three nodes
-// with two crashes.
-func TestStrictVoteWalks(t *testing.T) {
+// Random walks reach states beyond the limits of a search: three rounds of three nodes with two
+// crashes.
+func TestStrictVoteKeepsItsClaimsOnWalks(t *testing.T) {
 	o := explore.Options{Spec: newVote(t, nil), Nodes: 3, Epochs: 3, Crashes: 2}
 	steps := testkit.Rounds(30_000, 10_000_000)
 	if testkit.UnderRace {

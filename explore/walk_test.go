@@ -10,7 +10,7 @@ import (
 	"github.com/elect-go/elect/explore"
 )
 
-func TestAWalkFindsWhatASearchFinds(t *testing.T) {
+func TestWalkFindsViolation(t *testing.T) {
 	o := explore.Options{Spec: newBully(t), Nodes: 3, StartAgreed: true, FalseSuspicions: 1, Epochs: 3, Properties: []algo.Property{algo.OneLeaderPerEpoch}}
 	shortest := run(t, o).Violations[0].Steps
 	r, err := explore.Walk(context.Background(), o, explore.WalkOptions{Seed: 1, Steps: 1_000_000})
@@ -21,15 +21,15 @@ func TestAWalkFindsWhatASearchFinds(t *testing.T) {
 	if v.Property != algo.OneLeaderPerEpoch || len(v.Steps) < len(shortest) {
 		t.Errorf("%s after %d steps; the shortest has %d", v.Property, len(v.Steps), len(shortest))
 	}
-	// No step of it can be left out.
+	// Each step is needed.
 	for i := range v.Steps {
-		if _, broken, err := replay(t, o.Spec, v, func(kept int) bool { return kept != i }); err == nil && len(broken) > 0 {
+		if _, violated, err := replay(t, o.Spec, v, func(kept int) bool { return kept != i }); err == nil && len(violated) > 0 {
 			t.Errorf("step %d is not needed:\n%s", i+1, v.Scenario)
 		}
 	}
 }
 
-func TestAWalkFindsDisagreement(t *testing.T) {
+func TestWalkFindsDisagreement(t *testing.T) {
 	spec := newToy(rules{start: func(t *toy, env algo.Env) { t.lead(env, t.stable.Epoch+1) }})
 	o := explore.Options{Spec: spec, Nodes: 2, Properties: []algo.Property{algo.Agreement}}
 	r, err := explore.Walk(context.Background(), o, explore.WalkOptions{Steps: 10})
@@ -38,7 +38,7 @@ func TestAWalkFindsDisagreement(t *testing.T) {
 	}
 }
 
-func TestTheSameSeedGivesTheSameWalks(t *testing.T) {
+func TestWalksDependOnSeed(t *testing.T) {
 	o := explore.Options{Spec: newBully(t), Nodes: 3, Crashes: 1, FalseSuspicions: 1, Epochs: 3}
 	walk := func(seed uint64) explore.Report {
 		r, err := explore.Walk(context.Background(), o, explore.WalkOptions{Seed: seed, Steps: 20_000, Length: 50})
@@ -60,7 +60,7 @@ func TestTheSameSeedGivesTheSameWalks(t *testing.T) {
 	}
 }
 
-func TestAWalkIsCut(t *testing.T) {
+func TestCancelledContextStopsWalks(t *testing.T) {
 	ctx, cancel := context.WithCancel(context.Background())
 	cancel()
 	r, err := explore.Walk(ctx, explore.Options{Spec: newBully(t), Nodes: 2}, explore.WalkOptions{Steps: 10})
@@ -68,59 +68,59 @@ func TestAWalkIsCut(t *testing.T) {
 		t.Errorf("%+v, error %v", r, err)
 	}
 	if _, err := explore.Walk(ctx, explore.Options{Spec: newBully(t), Nodes: 2}, explore.WalkOptions{}); !errors.Is(err, explore.ErrOptions) {
-		t.Errorf("no steps: error %v", err)
+		t.Errorf("zero steps: error %v", err)
 	}
 }
 
-// patience is a context that ends when it was asked so often.
-type patience struct {
+// limitedContext ends after a number of calls to Err.
+type limitedContext struct {
 	context.Context
 	left int
 }
 
-func (p *patience) Err() error {
+func (p *limitedContext) Err() error {
 	if p.left--; p.left < 0 {
 		return context.Canceled
 	}
 	return nil
 }
 
-func TestAWalkIsCutOnItsWay(t *testing.T) {
-	var shown []explore.Progress
-	// Without a bound of its rounds, vote has no end.
-	o := explore.Options{Spec: newVote(t, nil), Nodes: 2, Progress: func(p explore.Progress) { shown = append(shown, p) }}
-	ctx := &patience{context.Background(), 3}
+func TestContextStopsWalkEarly(t *testing.T) {
+	var reported []explore.Progress
+	// Without a bound on epochs, vote has infinitely many states.
+	o := explore.Options{Spec: newVote(t, nil), Nodes: 2, Progress: func(p explore.Progress) { reported = append(reported, p) }}
+	ctx := &limitedContext{context.Background(), 3}
 	r, err := explore.Walk(ctx, o, explore.WalkOptions{Steps: 1_000_000, Length: explore.MaxLength})
 	if err != nil || r.Walks != 1 || r.Generated == 0 || r.Generated > 1000 || r.Cut != context.Canceled.Error() {
 		t.Errorf("%+v, error %v", r, err)
 	}
-	if len(shown) == 0 || shown[len(shown)-1].Generated != r.Generated {
-		t.Errorf("of %d steps the progress was %+v", r.Generated, shown)
+	if len(reported) == 0 || reported[len(reported)-1].Generated != r.Generated {
+		t.Errorf("%d steps, reported progress %+v", r.Generated, reported)
 	}
 	if _, err := explore.Walk(ctx, o, explore.WalkOptions{Steps: 1_000_000, Length: explore.MaxLength + 1}); !errors.Is(err, explore.ErrOptions) {
-		t.Errorf("one walk of too many steps: error %v", err)
+		t.Errorf("walk above MaxLength: error %v", err)
 	}
 }
 
-// What was found is told, also where there is no time to leave out what is not needed.
-func TestAWalkIsCutWhileItIsShortened(t *testing.T) {
+// A violation is reported even if there is no time to remove unneeded steps.
+func TestContextStopsMinimization(t *testing.T) {
 	o := explore.Options{Spec: newBully(t), Nodes: 3, StartAgreed: true, FalseSuspicions: 1, Epochs: 3, Properties: []algo.Property{algo.OneLeaderPerEpoch}}
-	const most = 1_000_000
+	const unlimited = 1_000_000
 	walk := func(left int) (explore.Report, int) {
-		ctx := &patience{context.Background(), left}
-		r, err := explore.Walk(ctx, o, explore.WalkOptions{Seed: 1, Steps: most})
+		ctx := &limitedContext{context.Background(), left}
+		r, err := explore.Walk(ctx, o, explore.WalkOptions{Seed: 1, Steps: unlimited})
 		if err != nil || len(r.Violations) != 1 {
 			t.Fatalf("violations %v, error %v", r.Violations, err)
 		}
 		return r, left - ctx.left
 	}
-	whole, asked := walk(most)
+	whole, calls := walk(unlimited)
 	if whole.Cut != explore.AllViolated {
-		t.Errorf("it was cut by %q", whole.Cut)
+		t.Errorf("cut by %q, want AllViolated", whole.Cut)
 	}
-	// One pass that finds nothing more to leave out comes last.
-	cut, _ := walk(asked - 2*len(whole.Violations[0].Steps))
+	// The last pass over the steps removes none.
+	cut, _ := walk(calls - 2*len(whole.Violations[0].Steps))
 	if cut.Cut != context.Canceled.Error() || cut.Generated != whole.Generated || len(cut.Violations[0].Steps) < len(whole.Violations[0].Steps) {
-		t.Errorf("cut by %q after %d steps, found %v", cut.Cut, cut.Generated, cut.Violations)
+		t.Errorf("cut by %q after %d steps, violations %v", cut.Cut, cut.Generated, cut.Violations)
 	}
 }

@@ -11,7 +11,7 @@ import (
 )
 
 // The word that selects an algorithm is the one it has in logs and at the handshake.
-func TestTheRegistryHasEachAlgorithmUnderItsName(t *testing.T) {
+func TestRegistryHasEachAlgorithm(t *testing.T) {
 	timing := algo.Timing{RoundTrip: 50 * time.Millisecond, Heartbeat: 100 * time.Millisecond}
 	for name, factory := range builtin.Registry() {
 		spec, err := factory(timing, func(any) error { return nil })
@@ -28,7 +28,7 @@ func TestTheRegistryHasEachAlgorithmUnderItsName(t *testing.T) {
 	}
 }
 
-func TestTheMapIsTheCallers(t *testing.T) {
+func TestRegistryIsACopy(t *testing.T) {
 	delete(builtin.Registry(), "bully")
 	if _, known := builtin.Registry()["bully"]; !known {
 		t.Error("what one caller takes out is missing for the next")
@@ -36,7 +36,7 @@ func TestTheMapIsTheCallers(t *testing.T) {
 }
 
 // A host that asks Spec.Textbook keeps them from being used: none of the others says so.
-func TestATextbookSaysThatItIsOne(t *testing.T) {
+func TestTextbooksAreMarked(t *testing.T) {
 	forUse := builtin.ForUse()
 	for name, factory := range builtin.Registry() {
 		spec, err := factory(algo.LAN(), func(any) error { return nil })

@@ -28,7 +28,7 @@ func TestRule1OthersSendElectionToHigher(t *testing.T) {
 	expect(t, "n2 recovers", s.Start(6), asks)
 
 	s = follower(t, 2, 4, viewOf(4))
-	expect(t, "n2 suspects its leader", s.Suspect(4), "save 8; head-start in 10ms; monitor n3 n4; announce nobody in 7")
+	expect(t, "n2 suspects its leader", s.Suspect(4), "save 8; head-start in 10ms; monitor n3 n4; announce none in 7")
 	expect(t, "n3 does not become leader", s.Expire("head-start"), "answer in 20ms; monitor n3 n4; n3 <- election epoch=7")
 }
 
@@ -200,16 +200,16 @@ func TestNote7MembersJoinAndLeave(t *testing.T) {
 	t.Run("the leader leaves", func(t *testing.T) {
 		s := follower(t, 1, 4, viewOf(4))
 		expect(t, "n1", s.Reconfigure(algo.NewView(2, three...)),
-			"head-start in 10ms; monitor n3; announce nobody in 7")
+			"head-start in 10ms; monitor n3; announce none in 7")
 	})
 	t.Run("the leader resigns", func(t *testing.T) {
 		s := follower(t, 3, 4, viewOf(4))
 		expect(t, "n3", s.Reconfigure(witness(4)),
 			"save 8; announce in 100ms; monitor; n1 n2 n4 <- coordinator epoch=8 leader=n3; "+
-				"announce nobody in 7; announce n3 in 8")
+				"announce none in 7; announce n3 in 8")
 		s = leading(t, 4, viewOf(4))
 		expect(t, "n4", s.Reconfigure(witness(4)),
-			"stop announce; head-start in 10ms; monitor n3; announce nobody in 7")
+			"stop announce; head-start in 10ms; monitor n3; announce none in 7")
 	})
 	t.Run("a resigned member returns", func(t *testing.T) {
 		s := alone(4, witness(4), Defaults(timing))
@@ -336,7 +336,7 @@ func TestCandidatesAreOrderedByPriorityThenID(t *testing.T) {
 func TestProcessLeadsIfAllHigherAreSuspected(t *testing.T) {
 	s := follower(t, 3, 4, viewOf(4))
 	expect(t, "n3 suspects the only higher process", s.Suspect(4),
-		"save 8; announce in 100ms; monitor; n1 n2 <- coordinator epoch=8 leader=n3; announce nobody in 7; announce n3 in 8")
+		"save 8; announce in 100ms; monitor; n1 n2 <- coordinator epoch=8 leader=n3; announce none in 7; announce n3 in 8")
 }
 
 func TestTextbookDoesNotSkipSuspected(t *testing.T) {
@@ -347,7 +347,7 @@ func TestTextbookDoesNotSkipSuspected(t *testing.T) {
 	replyToInquiry(s, 2, viewOf(3))
 	s.Receive(3, Coordinator{Epoch: 8, Leader: n(3)})
 	expect(t, "n2 suspects its leader", s.Suspect(3),
-		"save 9; answer in 20ms; monitor n3; n3 <- election epoch=8; announce nobody in 8")
+		"save 9; answer in 20ms; monitor n3; n3 <- election epoch=8; announce none in 8")
 }
 
 func TestTrustedProcessIsAskedAgain(t *testing.T) {
@@ -497,7 +497,7 @@ func TestCloneSharesNothing(t *testing.T) {
 // A failover waits for the save of the new leader only, not for a second save of the follower.
 func TestFollowerSavesNextEpochEarly(t *testing.T) {
 	s := follower(t, 2, 4, viewOf(4))
-	expect(t, "n2 suspects its leader", s.Suspect(4), "save 8; head-start in 10ms; monitor n3 n4; announce nobody in 7")
+	expect(t, "n2 suspects its leader", s.Suspect(4), "save 8; head-start in 10ms; monitor n3 n4; announce none in 7")
 	expect(t, "n3 leads", s.Receive(3, Coordinator{Epoch: 8, Leader: n(3)}), "stop head-start; monitor n3; announce n3 in 8")
 
 	s = follower(t, 2, 4, viewOf(4))
@@ -511,7 +511,7 @@ func TestFollowerSavesNextEpochEarly(t *testing.T) {
 func TestHeadStart(t *testing.T) {
 	suspects := func() *algosim.Single {
 		s := follower(t, 2, 5, viewOf(5))
-		expect(t, "n2 suspects its leader", s.Suspect(5), "save 8; head-start in 10ms; monitor n4 n5; announce nobody in 7")
+		expect(t, "n2 suspects its leader", s.Suspect(5), "save 8; head-start in 10ms; monitor n4 n5; announce none in 7")
 		return s
 	}
 	t.Run("goes from the highest to the next, and ends with the last", func(t *testing.T) {
@@ -537,6 +537,6 @@ func TestHeadStart(t *testing.T) {
 		s := alone(2, viewOf(4), o)
 		s.Start(6)
 		s.Receive(4, Coordinator{Epoch: 7, Leader: n(4)})
-		expect(t, "n2", s.Suspect(4), "save 8; answer in 20ms; monitor n3 n4; n3 <- election epoch=7; announce nobody in 7")
+		expect(t, "n2", s.Suspect(4), "save 8; answer in 20ms; monitor n3 n4; n3 <- election epoch=7; announce none in 7")
 	})
 }

@@ -85,7 +85,7 @@ func TestStartingNodeInquiresBeforeLeading(t *testing.T) {
 	})
 	t.Run("a process that has followed does not inquire", func(t *testing.T) {
 		s := follower(t, 2, 3, viewOf(3))
-		expect(t, "n2", s.Suspect(3), "save 8; announce in 100ms; monitor; n1 <- coordinator epoch=8 leader=n2; announce nobody in 7; announce n2 in 8")
+		expect(t, "n2", s.Suspect(3), "save 8; announce in 100ms; monitor; n1 <- coordinator epoch=8 leader=n2; announce none in 7; announce n2 in 8")
 	})
 	t.Run("it waits for a higher process that answers late", func(t *testing.T) {
 		s := alone(2, viewOf(4), Defaults(timing))

@@ -129,7 +129,7 @@ func TestGrantToDeadProcess(t *testing.T) {
 			wants(t, "its own earlier incarnation", again.Receive(3, ask(4, 1)), "ballot=4", grants)
 		} else {
 			wants(t, "it has died", did, "n3 <- lease/reply yes=true")
-			wants(t, "it has died", did, "announce nobody in 1")
+			wants(t, "it has died", did, "announce none in 1")
 			wants(t, "its own earlier incarnation", again.Receive(3, ask(4, 1)), grants)
 		}
 	}
@@ -201,7 +201,7 @@ func TestStoppedLeaderHasGrantedNothing(t *testing.T) {
 // A grant to another remains active when an earlier callback returns late.
 func TestLateCallbackEndsNoGrant(t *testing.T) {
 	n := leading(t, time.Second)
-	wants(t, "its lease expires", n.Expire("lease/1"), "announce nobody in 1", "release")
+	wants(t, "its lease expires", n.Expire("lease/1"), "announce none in 1", "release")
 	n.Receive(3, point{algosim.ID(2)})
 	wants(t, "another", n.Receive(2, ask(2, 1)), grants)
 	wants(t, "the callback returns", callbackReturns(n), "lease/release")
@@ -229,7 +229,7 @@ func TestLeaseDurationCountsFromRequest(t *testing.T) {
 	n.Receive(3, point{algosim.ID(1)})
 	wants(t, "the request", n.Receive(2, yes(0, 0)), "lease/1 in 899.999ms")
 	wants(t, "the reply", n.Receive(2, yes(1, 1)), "announce n1 in 1", "lease/1 in")
-	wants(t, "the end", n.Expire("lease/1"), "announce nobody in 1", "release")
+	wants(t, "the end", n.Expire("lease/1"), "announce none in 1", "release")
 }
 
 // A grant is for its request and earlier ones, not for later ones.
@@ -239,7 +239,7 @@ func TestReplyCountsForItsRequestAndEarlierOnes(t *testing.T) {
 	wants(t, "a reply to the first", n.Receive(3, yes(1, 1)), "", "stop lease/1")
 	wants(t, "a reply to the third", n.Receive(3, yes(1, 3)), "stop lease/2; stop lease/1")
 	wants(t, "the end of the second", n.Expire("lease/2"), "", "announce")
-	wants(t, "the end of the third", n.Expire("lease/3"), "announce nobody in 1")
+	wants(t, "the end of the third", n.Expire("lease/3"), "announce none in 1")
 }
 
 func TestLeaderGrantsNothing(t *testing.T) {
@@ -255,7 +255,7 @@ func TestReleaseWaitsForCallback(t *testing.T) {
 	wants(t, "not its nominee", n.Receive(2, preVote), "n2 <- lease/reply", "announce")
 	n.Receive(3, point{algosim.ID(2)})
 	wants(t, "its nominee, without a majority", n.Receive(2, ask(0, 0)), "n2 <- lease/reply", "announce")
-	wants(t, "its nominee", n.Receive(2, preVote), "announce nobody in 1", "release")
+	wants(t, "its nominee", n.Receive(2, preVote), "announce none in 1", "release")
 	wants(t, "it still renews", n.Expire("lease/renew"), "lease/ask ballot=1", "holds", "release")
 	wants(t, "the callback returns", callbackReturns(n), "n2 n3 <- lease/release ballot=1; n2 <- lease/reply yes=true")
 	wants(t, "once", callbackReturns(n), "", "release")
@@ -419,7 +419,7 @@ func TestLeaderRaisesBallotAboveMinority(t *testing.T) {
 	wants(t, "a grant for it", n.Clone().Receive(2, yes(7, 3)), "announce n1 in 7", "nobody")
 	wants(t, "a reply to an earlier request", n.Receive(2, yes(1, 2)), "", "announce")
 	wants(t, "the lease ends first", n.Receive(2, yes(7, 2)), "", "announce n1")
-	wants(t, "its end", n.Expire("lease/1"), "announce nobody in 1")
+	wants(t, "its end", n.Expire("lease/1"), "announce none in 1")
 }
 
 func TestLeaderDeniedByMajorityStops(t *testing.T) {
@@ -427,7 +427,7 @@ func TestLeaderDeniedByMajorityStops(t *testing.T) {
 	n.Receive(3, lease.Reply{Ballot: 1, Max: 6})
 	n.Receive(3, lease.Reply{Ballot: 7, Max: 9})
 	n.Receive(2, lease.Reply{Ballot: 10, Max: 9})
-	wants(t, "denied by all", n.Receive(2, lease.Reply{Ballot: 10, Max: 11}), "announce nobody in 1")
+	wants(t, "denied by all", n.Receive(2, lease.Reply{Ballot: 10, Max: 11}), "announce none in 1")
 }
 
 // After a leader has changed the members, it does not change them again until a majority of the new ones has granted its lease.

@@ -89,7 +89,7 @@ func TestProcessSkipsFailedSuccessor(t *testing.T) {
 	expect(t, "n3 fails", s.Suspect(3), "election in 120ms to 180ms; monitor n3 n4; n4 <- elected epoch=7 id=n4")
 	expect(t, "a token", s.Receive(1, token(8, 4, 2)), "election in 120ms to 180ms; n4 <- election epoch=8 eligible=true id=n4 hops=3")
 	expect(t, "n4, the leader, fails", s.Suspect(4),
-		"save 9; election in 120ms to 180ms; monitor n1 n3 n4; n1 <- election epoch=9 eligible=true id=n2 hops=1; announce nobody in 7")
+		"save 9; election in 120ms to 180ms; monitor n1 n3 n4; n1 <- election epoch=9 eligible=true id=n2 hops=1; announce none in 7")
 	expect(t, "n1 fails too", s.Suspect(1), "save 10; stop election; reserve in 10ms to 20ms; monitor n1 n3 n4; announce n2 in 10")
 }
 
@@ -193,7 +193,7 @@ func TestNoProcessLeadsIfNoneIsEligible(t *testing.T) {
 	expect(t, "an eligible process contests it", s.Receive(1, Elected{Epoch: 8, Hops: 1}),
 		"save 9; election in 120ms to 180ms; n3 <- elected epoch=8 hops=2; n3 <- election epoch=9 eligible=true id=n2 hops=1")
 	s = alone(1, witnessing(1, 1))
-	expect(t, "a witness alone", s.Start(0), "save 1; reserve in 10ms to 20ms; monitor; announce nobody in 1")
+	expect(t, "a witness alone", s.Start(0), "save 1; reserve in 10ms to 20ms; monitor; announce none in 1")
 }
 
 func TestIneligibleProcessIsNotFollowed(t *testing.T) {
@@ -231,13 +231,13 @@ func TestViewDefinesRing(t *testing.T) {
 	three := algo.NewView(2, members(3)...)
 	t.Run("the leader leaves", func(t *testing.T) {
 		expect(t, "n2", follower(t, 2).Reconfigure(three),
-			"election in 90ms to 135ms; monitor n3; n3 <- election epoch=8 eligible=true id=n2 hops=1; announce nobody in 7")
+			"election in 90ms to 135ms; monitor n3; n3 <- election epoch=8 eligible=true id=n2 hops=1; announce none in 7")
 	})
 	t.Run("the leader resigns", func(t *testing.T) {
 		expect(t, "n2", follower(t, 2).Reconfigure(witnessing(4, 4)),
-			"election in 120ms to 180ms; monitor n3; n3 <- election epoch=8 eligible=true id=n2 hops=1; announce nobody in 7")
+			"election in 120ms to 180ms; monitor n3; n3 <- election epoch=8 eligible=true id=n2 hops=1; announce none in 7")
 		expect(t, "n4 itself", leading(t).Reconfigure(witnessing(4, 4)),
-			"election in 120ms to 180ms; monitor n1; n1 <- election epoch=8 id=n4 hops=1; announce nobody in 7")
+			"election in 120ms to 180ms; monitor n1; n1 <- election epoch=8 id=n4 hops=1; announce none in 7")
 	})
 	t.Run("the successor leaves", func(t *testing.T) {
 		all := members(4)

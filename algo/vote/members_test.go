@@ -20,17 +20,17 @@ func TestMembersJoinAndLeave(t *testing.T) {
 	t.Run("a follower's leader leaves", func(t *testing.T) {
 		s := following(t, 2, 4, viewOf(4), Defaults(timing))
 		expect(t, "n2", s.Reconfigure(algo.NewView(2, members(3)...)),
-			"stop watch; window in 20ms; monitor n1 n3; n1 n3 <- elect round=8 term=7 msg=1 leader=n4 view={number=2}; announce nobody in 7")
+			"stop watch; window in 20ms; monitor n1 n3; n1 n3 <- elect round=8 term=7 msg=1 leader=n4 view={number=2}; announce none in 7")
 	})
 	t.Run("a follower's leader resigns", func(t *testing.T) {
 		s := following(t, 2, 1, viewOf(3), Defaults(timing))
 		expect(t, "n2", s.Reconfigure(witnesses(2, 3, 1)),
-			"stop watch; window in 20ms; monitor n1 n3; n1 n3 <- elect round=8 term=7 msg=1 leader=n1 view={number=2}; announce nobody in 7")
+			"stop watch; window in 20ms; monitor n1 n3; n1 n3 <- elect round=8 term=7 msg=1 leader=n1 view={number=2}; announce none in 7")
 	})
 	t.Run("this leader resigns", func(t *testing.T) {
 		s := leading(t, 1, viewOf(3), Defaults(timing))
 		expect(t, "n1", s.Reconfigure(witnesses(2, 3, 1)),
-			"stop lead; stop watch; window in 20ms; n2 n3 <- elect round=8 term=7 msg=1 leader=n1 view={number=2}; announce nobody in 7")
+			"stop lead; stop watch; window in 20ms; n2 n3 <- elect round=8 term=7 msg=1 leader=n1 view={number=2}; announce none in 7")
 		s.Receive(2, Elect{Round: 8, Term: 7, Msg: 1, Leader: n(1)})
 		expect(t, "it still votes", s.Receive(3, Elect{Round: 8, Term: 7, Msg: 1, Leader: n(1)}),
 			"save 8 for n2; stop window; pause in 60ms to 120ms; n2 <- vote round=8")
@@ -39,7 +39,7 @@ func TestMembersJoinAndLeave(t *testing.T) {
 		s := leading(t, 1, viewOf(3), Defaults(timing))
 		s.Receive(3, Elect{Round: 9})
 		expect(t, "n1", s.Reconfigure(witnesses(2, 3, 1)),
-			"stop lead; announce nobody in 7") // its claim stays valid
+			"stop lead; announce none in 7") // its claim stays valid
 	})
 	t.Run("a member joins a leader", func(t *testing.T) {
 		s := leading(t, 1, viewOf(2), Defaults(timing))

@@ -73,14 +73,14 @@ func TestFollowerIgnoresFailedRounds(t *testing.T) {
 	s := following(t, 2, 1, viewOf(3), Defaults(timing))
 	s.Receive(3, Elect{Round: 8, Term: 7, Msg: 1, Leader: n(1), InVain: 3})
 	expect(t, "n1 is suspected", s.Suspect(1), "save 8 for n2; stop watch; window in 20ms; stop window; pause in 60ms to 120ms; "+
-		"monitor n1 n3; n1 n3 <- elect round=8 term=7 msg=1 leader=n1 view={number=1}; announce nobody in 7")
+		"monitor n1 n3; n1 n3 <- elect round=8 term=7 msg=1 leader=n1 view={number=1}; announce none in 7")
 }
 
 // An Elect from its leader shows a follower that the leadership has ended.
 func TestElectOfLeaderEndsItsLeadership(t *testing.T) {
 	s := following(t, 2, 1, viewOf(3), Defaults(timing))
 	expect(t, "an Elect of its leader", s.Receive(1, Elect{Round: 8}), "stop watch; window in 20ms; "+
-		"monitor n1 n3; n1 n3 <- elect round=8 term=7 msg=1 leader=n1 view={number=1}; announce nobody in 7")
+		"monitor n1 n3; n1 n3 <- elect round=8 term=7 msg=1 leader=n1 view={number=1}; announce none in 7")
 }
 
 // The first Elect may be lost: a server that returns has not received it.
@@ -149,7 +149,7 @@ func TestElectOfStartingServerIsNoClaim(t *testing.T) {
 	s := following(t, 2, 1, viewOf(3), Defaults(timing))
 	s.Receive(3, Elect{Round: 8})
 	expect(t, "n1 is suspected", s.Suspect(1), "stop watch; window in 20ms; monitor n1 n3; "+
-		"n1 n3 <- elect round=8 term=7 msg=1 leader=n1 view={number=1}; announce nobody in 7")
+		"n1 n3 <- elect round=8 term=7 msg=1 leader=n1 view={number=1}; announce none in 7")
 }
 
 // A Lead of a term below the saved round is obsolete, also if no leader is known since.

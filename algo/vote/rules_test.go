@@ -346,7 +346,7 @@ func TestLeaderWithoutMajorityStops(t *testing.T) {
 	expect(t, "it hears from two", s.Trust(5), "stop quorum")
 	expect(t, "it hears from one", s.Suspect(5), "quorum in 120ms")
 	expect(t, "the time is over", s.Expire(timerQuorum), "stop lead; stop quorum; stop watch; window in 20ms; "+
-		"n1 n2 n4 n5 <- elect round=8 term=7 msg=1 leader=n3 view={number=1}; announce nobody in 7")
+		"n1 n2 n4 n5 <- elect round=8 term=7 msg=1 leader=n3 view={number=1}; announce none in 7")
 	expect(t, "late votes do not restore its leadership", s.Receive(1, Vote{7})+s.Receive(2, Vote{7})+s.Receive(4, Vote{7}), "")
 
 	checkRun(t, Defaults(timing), 3, func(c *algosim.Cluster) string {
@@ -479,7 +479,7 @@ func TestCandidateThatNeverLeadsIsPassedOver(t *testing.T) {
 	}
 	s.Receive(3, Lead{Term: 17, Msg: 1})
 	expect(t, "after a leader, the best claim counts again", s.Expire(timerWatch),
-		"window in 20ms; monitor n1 n3 n4 n5; n1 n3 n4 n5 <- elect round=18 term=17 msg=1 leader=n3 view={number=1}; announce nobody in 17")
+		"window in 20ms; monitor n1 n3 n4 n5; n1 n3 n4 n5 <- elect round=18 term=17 msg=1 leader=n3 view={number=1}; announce none in 17")
 }
 
 // The number of the round selects the member. A claim that only some servers have received

@@ -34,7 +34,7 @@ func TestWatchingReceivesElect(t *testing.T) {
 		s := following(t, 2, 1, viewOf(3), o)
 		expect(t, "an Elect", s.Receive(3, Elect{Round: 8, Term: 7, Msg: 9, Leader: n(1)}), "")
 		expect(t, "a timeout on its leader", s.Expire(timerWatch),
-			"window in 20ms; monitor n1 n3; n1 n3 <- elect round=8 term=7 msg=1 leader=n1 view={number=1}; announce nobody in 7")
+			"window in 20ms; monitor n1 n3; n1 n3 <- elect round=8 term=7 msg=1 leader=n1 view={number=1}; announce none in 7")
 		if o.EarlyClose { // it sends n1 another Elect
 			s.Expire(timerWindow)
 		}
@@ -48,7 +48,7 @@ func TestVotingInitial(t *testing.T) {
 	for _, o := range []Options{textbook(), Defaults(timing)} {
 		s := following(t, 2, 1, viewOf(3), o)
 		expect(t, "without its leader", s.Expire(timerWatch),
-			"window in 20ms; monitor n1 n3; n1 n3 <- elect round=8 term=7 msg=1 leader=n1 view={number=1}; announce nobody in 7")
+			"window in 20ms; monitor n1 n3; n1 n3 <- elect round=8 term=7 msg=1 leader=n1 view={number=1}; announce none in 7")
 	}
 }
 

@@ -80,9 +80,9 @@ func TestViewEndsRound(t *testing.T) {
 // knows that leader, the view changes nothing.
 func TestViewOfNewerLeader(t *testing.T) {
 	s := leading(t, 2, viewOf(3), textbook())
-	expect(t, "a leader", s.Reconfigure(of(9, 4, 1, 2, 3)), "save 9; stop lead; stop watch; window in 20ms; n1 n3 <- elect round=10 term=7 msg=1 leader=n2 view={epoch=9,number=4}; announce nobody in 7")
+	expect(t, "a leader", s.Reconfigure(of(9, 4, 1, 2, 3)), "save 9; stop lead; stop watch; window in 20ms; n1 n3 <- elect round=10 term=7 msg=1 leader=n2 view={epoch=9,number=4}; announce none in 7")
 	s = following(t, 2, 1, viewOf(3), textbook())
-	expect(t, "a follower", s.Reconfigure(of(8, 4, 1, 2, 3)), "save 8; stop watch; window in 20ms; monitor n1 n3; n1 n3 <- elect round=9 term=7 msg=1 leader=n1 view={epoch=8,number=4}; announce nobody in 7")
+	expect(t, "a follower", s.Reconfigure(of(8, 4, 1, 2, 3)), "save 8; stop watch; window in 20ms; monitor n1 n3; n1 n3 <- elect round=9 term=7 msg=1 leader=n1 view={epoch=8,number=4}; announce none in 7")
 	expect(t, "it takes no part in that round", s.Receive(3, Elect{Round: 8}), "n3 <- elect round=9 term=7 msg=1 leader=n1 view={epoch=8,number=4}")
 	s = following(t, 2, 1, viewOf(3), textbook())
 	expect(t, "a follower of that leader", s.Reconfigure(of(7, 4, 1, 2, 3)), "")

@@ -11,7 +11,7 @@ import (
 	"github.com/elect-go/elect/algo/driver"
 )
 
-// A toy does what a test tells it to, so that the cluster itself can be tested.
+// toy is an algorithm that a test defines, in order to test the cluster.
 type toy struct {
 	epoch algo.Epoch
 	on    func(t *toy, env algo.Env, e driver.Event)
@@ -69,32 +69,32 @@ func toys(claims algo.Claims, on func(self int, t *toy, env algo.Env, e driver.E
 	}
 }
 
-// Each property that a cluster checks is found broken by an algorithm that breaks it.
-func TestWhatACheckFinds(t *testing.T) {
+// For each property that a cluster checks, it reports an algorithm that violates the property.
+func TestClusterChecks(t *testing.T) {
 	lead := func(self int, t *toy, env algo.Env, leader algo.Leader) {
 		t.epoch = max(t.epoch, leader.Epoch)
 		env.Announce(leader)
 	}
 	for _, tc := range []struct {
-		name    string
-		claims  algo.Claims
-		on      func(self int, t *toy, env algo.Env, e driver.Event)
-		happens func(c *Cluster)
-		want    string
+		name   string
+		claims algo.Claims
+		on     func(self int, t *toy, env algo.Env, e driver.Event)
+		run    func(c *Cluster)
+		want   string
 	}{
 		{
-			name:    "a phantom",
-			on:      func(self int, t *toy, env algo.Env, _ driver.Event) { lead(self, t, env, Leadership(1, 2)) },
-			happens: func(c *Cluster) { c.Start(1) },
-			want:    "n1 follows n2, who never led in epoch 1",
+			name: "leader that never led",
+			on:   func(self int, t *toy, env algo.Env, _ driver.Event) { lead(self, t, env, Leadership(1, 2)) },
+			run:  func(c *Cluster) { c.Start(1) },
+			want: "n1 follows n2, which never led in epoch 1",
 		},
 		{
-			name: "a leadership announced twice, over a restart",
+			name: "leadership announced again after a restart",
 			on:   func(self int, t *toy, env algo.Env, _ driver.Event) { lead(self, t, env, Leadership(1, self)) },
-			happens: func(c *Cluster) {
+			run: func(c *Cluster) {
 				c.AllowsResume = true
 				c.Start(1)
-				c.Campaign(1) // in the same life it may
+				c.Campaign(1) // allowed in the same incarnation
 				if c.Violation != "" {
 					panic(c.Violation)
 				}
@@ -104,43 +104,43 @@ func TestWhatACheckFinds(t *testing.T) {
 			want: "n1 announces epoch 1 twice",
 		},
 		{
-			name: "a leadership announced twice",
+			name: "leadership announced twice",
 			on:   func(self int, t *toy, env algo.Env, _ driver.Event) { lead(self, t, env, Leadership(1, self)) },
-			happens: func(c *Cluster) {
+			run: func(c *Cluster) {
 				c.Start(1)
 				c.Campaign(1)
 			},
 			want: "n1 announces epoch 1 twice",
 		},
 		{
-			name:    "two leaders in an epoch, where that is claimed not to be",
-			claims:  algo.Claims{OneLeaderPerEpoch: true},
-			on:      func(self int, t *toy, env algo.Env, _ driver.Event) { lead(self, t, env, Leadership(1, self)) },
-			happens: func(c *Cluster) { c.Start(1, 2) },
-			want:    "n1 and n2 both lead in epoch 1",
+			name:   "two leaders in one epoch, with the claim",
+			claims: algo.Claims{OneLeaderPerEpoch: true},
+			on:     func(self int, t *toy, env algo.Env, _ driver.Event) { lead(self, t, env, Leadership(1, self)) },
+			run:    func(c *Cluster) { c.Start(1, 2) },
+			want:   "n1 and n2 both lead in epoch 1",
 		},
 		{
-			name: "one who may not lead",
+			name: "ineligible leader",
 			on:   func(_ int, t *toy, env algo.Env, e driver.Event) { lead(0, t, env, Leadership(1, 2)) },
-			happens: func(c *Cluster) {
+			run: func(c *Cluster) {
 				c.View = members3(func(m *algo.Member) { m.Eligible = m.ID != ID(2) })
 				c.Node(2).View = c.View
 				c.Start(2)
 			},
-			want: "n2 takes n2 for leader, who may not lead as it knows",
+			want: "n2 follows n2, which is ineligible in its view",
 		},
 		{
-			name:    "two leaders in an epoch, where nothing is claimed",
-			on:      func(self int, t *toy, env algo.Env, _ driver.Event) { lead(self, t, env, Leadership(1, self)) },
-			happens: func(c *Cluster) { c.Start(1, 2) },
+			name: "two leaders in one epoch, without the claim",
+			on:   func(self int, t *toy, env algo.Env, _ driver.Event) { lead(self, t, env, Leadership(1, self)) },
+			run:  func(c *Cluster) { c.Start(1, 2) },
 		},
 		{
-			name: "an epoch announced and not saved",
+			name: "unsaved epoch",
 			on: func(_ int, t *toy, env algo.Env, _ driver.Event) {
 				t.epoch = 5
 				env.Announce(algo.Leader{Epoch: 5})
 			},
-			happens: func(c *Cluster) {
+			run: func(c *Cluster) {
 				c.Start(1)
 				c.Node(1).Saved.Epoch = 3
 				c.Campaign(1)
@@ -148,66 +148,66 @@ func TestWhatACheckFinds(t *testing.T) {
 			want: "n1 announces epoch 5, but saved epoch 3",
 		},
 		{
-			name: "an epoch forgotten",
+			name: "forgotten epoch",
 			on: func(_ int, t *toy, _ algo.Env, e driver.Event) {
 				t.epoch = 5
 			},
-			happens: func(c *Cluster) {
+			run: func(c *Cluster) {
 				c.Start(1)
 				c.Node(1).Saved.Epoch = 7
 				c.Node(1).Machine = driver.NewMachine(&c.Spec, ID(1))
 				c.Campaign(1)
 			},
-			want: "the epoch of n1 goes back from 7 to 5",
+			want: "the saved epoch of n1 decreases from 7 to 5",
 		},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			c := New(toys(tc.claims, tc.on), View(3))
-			tc.happens(c)
+			tc.run(c)
 			if c.Violation != tc.want {
-				t.Errorf("found %q, want %q", c.Violation, tc.want)
+				t.Errorf("violation %q, want %q", c.Violation, tc.want)
 			}
 		})
 	}
 }
 
-func TestAgreed(t *testing.T) {
-	said := map[int]algo.Leader{}
+func TestDisagreement(t *testing.T) {
+	announced := map[int]algo.Leader{}
 	spec := func(claims algo.Claims) algo.Spec {
 		return toys(claims, func(self int, t *toy, env algo.Env, _ driver.Event) {
-			t.epoch = said[self].Epoch
-			env.Announce(said[self])
+			t.epoch = announced[self].Epoch
+			env.Announce(announced[self])
 		})
 	}
-	nobody := members3(func(m *algo.Member) { m.Eligible = false })
+	ineligible := members3(func(m *algo.Member) { m.Eligible = false })
 	for _, tc := range []struct {
 		name   string
 		claims algo.Claims
 		view   algo.View
-		said   []algo.Leader // by n1, n2, …; the others do not run
+		follow []algo.Leader // of n1, n2, …; the others are down
 		want   string
 	}{
-		{"all name one", algo.Claims{}, View(3), []algo.Leader{Leadership(1, 2), Leadership(1, 2)}, ""},
-		{"the highest must lead", algo.Claims{HighestLeads: true}, View(3), []algo.Leader{Leadership(1, 1), Leadership(1, 1)},
-			"n1 names n1, the highest is n2"},
-		{"two leaders", algo.Claims{}, View(3), []algo.Leader{Leadership(1, 1), Leadership(1, 2)}, "n2 names n2 in epoch 1, others name n1 in epoch 1"},
-		{"two epochs", algo.Claims{}, View(3), []algo.Leader{Leadership(1, 2), Leadership(2, 2)}, "n2 names n2 in epoch 2, others name n2 in epoch 1"},
-		{"the dead", algo.Claims{}, View(3), []algo.Leader{Leadership(1, 3), Leadership(1, 3)}, "n1 names n3, who does not run or may not lead"},
-		{"nobody may lead", algo.Claims{}, nobody, []algo.Leader{{Epoch: 1}, {Epoch: 2}}, ""},
-		{"nobody may lead and somebody does", algo.Claims{}, nobody, []algo.Leader{Leadership(1, 1)}, "n1 follows n1, but nobody may lead"},
+		{"same leader", algo.Claims{}, View(3), []algo.Leader{Leadership(1, 2), Leadership(1, 2)}, ""},
+		{"not the highest", algo.Claims{HighestLeads: true}, View(3), []algo.Leader{Leadership(1, 1), Leadership(1, 1)},
+			"n1 follows n1, want n2, the highest"},
+		{"two leaders", algo.Claims{}, View(3), []algo.Leader{Leadership(1, 1), Leadership(1, 2)}, "n1 follows n1 in epoch 1, n2 follows n2 in epoch 1"},
+		{"two epochs", algo.Claims{}, View(3), []algo.Leader{Leadership(1, 2), Leadership(2, 2)}, "n1 follows n2 in epoch 1, n2 follows n2 in epoch 2"},
+		{"crashed leader", algo.Claims{}, View(3), []algo.Leader{Leadership(1, 3), Leadership(1, 3)}, "n1 follows n3, which is not running or not eligible"},
+		{"no eligible node", algo.Claims{}, ineligible, []algo.Leader{{Epoch: 1}, {Epoch: 2}}, ""},
+		{"ineligible leader", algo.Claims{}, ineligible, []algo.Leader{Leadership(1, 1)}, "n1 follows n1, but no running node is eligible"},
 		{"no majority", algo.Claims{NeedsQuorum: true}, View(3), []algo.Leader{{Epoch: 1}}, ""},
-		{"a majority without a leader", algo.Claims{NeedsQuorum: true}, View(3), []algo.Leader{{Epoch: 1}, {Epoch: 1}}, "n1 names nobody, who does not run or may not lead"},
-		{"a leader without a majority", algo.Claims{NeedsQuorum: true}, View(3), []algo.Leader{Leadership(1, 1)}, "n1 leads without a majority"},
+		{"majority without a leader", algo.Claims{NeedsQuorum: true}, View(3), []algo.Leader{{Epoch: 1}, {Epoch: 1}}, "n1 follows none, which is not running or not eligible"},
+		{"leader without a majority", algo.Claims{NeedsQuorum: true}, View(3), []algo.Leader{Leadership(1, 1)}, "n1 leads without a majority"},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
-			clear(said)
+			clear(announced)
 			c := New(spec(tc.claims), tc.view)
-			for i, l := range tc.said {
-				said[i+1] = l
+			for i, l := range tc.follow {
+				announced[i+1] = l
 				c.Start(i + 1)
 			}
 			if got := c.Disagreement(); got != tc.want {
-				t.Errorf("Agreed says %q, want %q", got, tc.want)
+				t.Errorf("Disagreement() = %q, want %q", got, tc.want)
 			}
 		})
 	}
@@ -221,9 +221,9 @@ func members3(change func(m *algo.Member)) algo.View {
 	return algo.NewView(1, all...)
 }
 
-// A node dies where it is told to: what comes before has been done, and nothing after.
-func TestANodeDiesInTheMiddle(t *testing.T) {
-	for dieIn, want := range map[int]struct {
+// A node crashes at the given effect: the earlier effects are performed, the later ones are not.
+func TestNodeCrashesDuringEffects(t *testing.T) {
+	for crashAfter, want := range map[int]struct {
 		saved algo.Epoch
 		sent  int
 	}{1: {0, 0}, 2: {1, 0}, 3: {1, 1}, 4: {1, 2}} {
@@ -232,17 +232,17 @@ func TestANodeDiesInTheMiddle(t *testing.T) {
 			env.Send(ID(2), hello{})
 			env.Send(ID(3), hello{})
 		}), View(3))
-		c.Node(1).CrashAfter = dieIn
+		c.Node(1).CrashAfter = crashAfter
 		c.Start(1)
 		if c.Node(1).Machine != nil || c.Node(1).Saved.Epoch != want.saved || Total(c.Sent) != want.sent {
-			t.Errorf("dies in %d: saved %d, sent %d, want %+v", dieIn, c.Node(1).Saved.Epoch, Total(c.Sent), want)
+			t.Errorf("CrashAfter %d: saved %d, sent %d, want %+v", crashAfter, c.Node(1).Saved.Epoch, Total(c.Sent), want)
 		}
 	}
 }
 
-// What comes for a paused node waits: messages, timers, what the detector says. Others
-// are told of the pause, and of its end.
-func TestAPauseHoldsEverything(t *testing.T) {
+// A paused node handles messages, timers and reports of its detector after the pause. The detectors of
+// other nodes report the pause and its end.
+func TestPausedNodeHandlesEventsLater(t *testing.T) {
 	var got []string
 	c := New(toys(algo.Claims{}, func(self int, _ *toy, env algo.Env, e driver.Event) {
 		switch {
@@ -267,12 +267,11 @@ func TestAPauseHoldsEverything(t *testing.T) {
 	c.Resume(2)
 	c.Run(5 * T)
 	if want := "n1 suspect, n2 suspect, n2 expire, n1 trust"; strings.Join(got, ", ") != want {
-		t.Errorf("n2 goes on: %q, want %q", got, want)
+		t.Errorf("after the pause: %q, want %q", got, want)
 	}
 }
 
-// At equal times deliveries come before timers.
-func TestDeliveriesComeBeforeTimers(t *testing.T) {
+func TestDeliveriesPrecedeTimers(t *testing.T) {
 	var got []string
 	c := New(toys(algo.Claims{}, func(self int, _ *toy, env algo.Env, e driver.Event) {
 		if e.Kind == driver.EventStart {
@@ -292,11 +291,11 @@ func TestDeliveriesComeBeforeTimers(t *testing.T) {
 		t.Errorf("got %q, want %q", got, want)
 	}
 	if Total(c.Sent) != 1 || Total(c.Delivered) != 1 || c.Periodic != 1 {
-		t.Errorf("sent %v, delivered %v, repeats %d, want one each", c.Sent, c.Delivered, c.Periodic)
+		t.Errorf("sent %v, delivered %v, periodic %d, want one each", c.Sent, c.Delivered, c.Periodic)
 	}
 }
 
-func TestShow(t *testing.T) {
+func TestFormatMessage(t *testing.T) {
 	for _, tc := range []struct {
 		m    algo.Message
 		want string
@@ -306,13 +305,13 @@ func TestShow(t *testing.T) {
 		{algo.Repeat{Message: hello{}}, "hello again"},
 	} {
 		if got := FormatMessage(tc.m); got != tc.want {
-			t.Errorf("Show(%#v) = %q, want %q", tc.m, got, tc.want)
+			t.Errorf("FormatMessage(%#v) = %q, want %q", tc.m, got, tc.want)
 		}
 	}
 }
 
-// A walk ends in agreement for an algorithm that keeps to it, and finds who does not.
-func TestAWalkFindsWhoNeverAgrees(t *testing.T) {
+// A walk reports nodes that never agree. The conformance tests cover walks that end in agreement.
+func TestWalkFindsDisagreementOfNodes(t *testing.T) {
 	w := Walk{
 		New: func(_ *rand.Rand, view algo.View) *Cluster {
 			return New(toys(algo.Claims{}, func(self int, t *toy, env algo.Env, e driver.Event) {
@@ -324,29 +323,29 @@ func TestAWalkFindsWhoNeverAgrees(t *testing.T) {
 		},
 		RecoveryTime: 1,
 	}
-	broken := 0
+	violations := 0
 	for seed := range uint64(20) {
-		if c := w.Run(Seeded(seed), false); strings.Contains(c.Violation, "after the calm") {
-			broken++
+		if c := w.Run(Seeded(seed), false); strings.Contains(c.Violation, "after the recovery") {
+			violations++
 		}
 	}
-	if broken < 10 {
-		t.Errorf("%d of 20 walks found that everybody leads", broken)
+	if violations < 10 {
+		t.Errorf("%d of 20 walks report that all nodes lead, want at least 10", violations)
 	}
 }
 
-func TestRunLetsTimePass(t *testing.T) {
+func TestRunAdvancesTime(t *testing.T) {
 	c := New(toys(algo.Claims{}, func(int, *toy, algo.Env, driver.Event) {}), View(1))
 	var at time.Duration
 	c.Later(3*T, func() { at = c.Now })
 	c.Run(5 * T)
 	if at != 3*T || c.Now != 5*T {
-		t.Errorf("ran at %v and it is %v, want 30ms and 50ms", at, c.Now)
+		t.Errorf("ran at %v, now is %v, want 30ms and 50ms", at, c.Now)
 	}
 }
 
-// One byte decides one choice, and what is left when they are used up follows from them.
-func TestBytesAreChoices(t *testing.T) {
+// One byte of the input determines one choice. Later choices depend on the whole input.
+func TestBytesDetermineChoices(t *testing.T) {
 	draw := func(below, count int, numbers ...uint64) (drawn []int) {
 		random := Fuzzed(numbers...)
 		for range count {
@@ -362,34 +361,34 @@ func TestBytesAreChoices(t *testing.T) {
 	}
 	first, again := draw(1000, 20, 7), draw(1000, 20, 7)
 	if !slices.Equal(first, again) || slices.Equal(first[8:], draw(1000, 20, 8)[8:]) {
-		t.Errorf("drawn %v and then %v, want the same, and not for another number", first, again)
+		t.Errorf("drawn %v and then %v, want the same, and others for another input", first, again)
 	}
 }
 
-// Each is done as often; what cannot be done is replaced, and all are tried.
-func TestOneOfThem(t *testing.T) {
-	driver := Seeded(1)
+// All numbers have the same probability. If one fails, another is tried, until all have failed.
+func TestTryOne(t *testing.T) {
+	chooser := Seeded(1)
 	var done [4]int
 	for range 3000 {
-		if !driver.TryOne(4, func(i int) bool {
+		if !chooser.TryOne(4, func(i int) bool {
 			if i < 3 {
 				done[i]++
 			}
 			return i < 3
 		}) {
-			t.Fatal("nothing was done")
+			t.Fatal("TryOne returned false")
 		}
 	}
 	for i, count := range done[:3] {
 		if count < 900 || count > 1100 {
-			t.Errorf("done %v: %d of 3000 of the one, want a third", done, i)
+			t.Errorf("counts %v: %d of 3000, want a third", done, i)
 		}
 	}
 	tried := 0
-	if driver.TryOne(3, func(i int) bool { tried |= 1 << i; return false }) {
-		t.Error("something was done that cannot be")
+	if chooser.TryOne(3, func(i int) bool { tried |= 1 << i; return false }) {
+		t.Error("TryOne returned true, although each number failed")
 	}
 	if tried != 7 {
-		t.Errorf("%b: not all were tried", tried)
+		t.Errorf("tried %b, want all numbers", tried)
 	}
 }

@@ -7,41 +7,41 @@ import (
 	"github.com/elect-go/elect/trace"
 )
 
-// Breaks says that a property is broken. The first counts.
+// ReportViolation records a violation. Cluster.Violation keeps the first one.
 func (c *Cluster) ReportViolation(format string, args ...any) {
-	c.Logf("BROKEN: "+format, args...)
+	c.Logf("VIOLATION: "+format, args...)
 	if c.Violation == "" {
 		c.Violation = Sprintf(format, args...)
 	}
 }
 
-func (c *Cluster) breach(b *Violation) {
-	if b != nil && (b.Property != algo.OneLeaderPerEpoch || c.Spec.Claims.OneLeaderPerEpoch) {
-		c.ReportViolation("%s", b.What)
+func (c *Cluster) addViolation(v *Violation) {
+	if v != nil && (v.Property != algo.OneLeaderPerEpoch || c.Spec.Claims.OneLeaderPerEpoch) {
+		c.ReportViolation("%s", v.What)
 	}
 }
 
-// leads takes note of the leaderships that nd announces for itself.
-func (c *Cluster) leads(nd *Node, announced []algo.Leader) {
+// recordLeaders records the leaderships that nd announces for itself.
+func (c *Cluster) recordLeaders(nd *Node, announced []algo.Leader) {
 	for _, l := range announced {
 		if l.ID != nd.ID {
 			continue
 		}
-		if life := c.led[l]; life != nil && (life != nd.Machine || !c.AllowsResume) {
+		if machine := c.announcedBy[l]; machine != nil && (machine != nd.Machine || !c.AllowsResume) {
 			c.ReportViolation("%s announces epoch %d twice", nd.ID, l.Epoch)
 		}
-		c.led[l] = nd.Machine
-		c.breach(c.past.AddLeader(l))
+		c.announcedBy[l] = nd.Machine
+		c.addViolation(c.history.AddLeader(l))
 	}
 }
 
-// follows checks whom nd announces, and that nd will not forget the epoch.
-func (c *Cluster) follows(nd *Node, announced []algo.Leader) {
+// checkAnnouncements checks the leaders that nd announces, and that nd has saved their epochs.
+func (c *Cluster) checkAnnouncements(nd *Node, announced []algo.Leader) {
 	for _, l := range announced {
 		c.emit(nd.ID, trace.Event{Kind: trace.Announce, Leader: l})
-		c.breach(c.past.CheckFollow(nd.ID, l))
+		c.addViolation(c.history.CheckFollow(nd.ID, l))
 		if !l.Vacant() && !nd.View.MayLead(l.ID) {
-			c.ReportViolation("%s takes %s for leader, who may not lead as it knows", nd.ID, l.ID)
+			c.ReportViolation("%s follows %s, which is ineligible in its view", nd.ID, l.ID)
 		}
 		if l.Epoch > nd.Saved.Epoch {
 			c.ReportViolation("%s announces epoch %d, but saved epoch %d", nd.ID, l.Epoch, nd.Saved.Epoch)
@@ -51,8 +51,8 @@ func (c *Cluster) follows(nd *Node, announced []algo.Leader) {
 	}
 }
 
-// opinions are those of the nodes that run.
-func (c *Cluster) opinions() (all []FollowState) {
+// followStates returns the leaders that the running nodes follow.
+func (c *Cluster) followStates() (all []FollowState) {
 	for _, nd := range c.nodes {
 		if nd.Machine != nil {
 			all = append(all, FollowState{nd.ID, nd.Machine.Leader()})
@@ -61,27 +61,27 @@ func (c *Cluster) opinions() (all []FollowState) {
 	return all
 }
 
-// Agreed says why the live nodes do not agree, or nothing. See [Agreed].
-func (c *Cluster) Disagreement() string { return Disagreement(c.View, c.Spec.Claims, c.opinions()) }
+// Disagreement returns why the running nodes do not agree, or an empty text. See [Disagreement].
+func (c *Cluster) Disagreement() string { return Disagreement(c.View, c.Spec.Claims, c.followStates()) }
 
-// DisagreementAfter waits and says why the live nodes do not agree then, or nothing.
+// DisagreementAfter runs the cluster for d, and returns Disagreement.
 func (c *Cluster) DisagreementAfter(d time.Duration) string {
 	c.Run(d)
 	return c.Disagreement()
 }
 
-// Test is a test as far as a cluster needs it: a *testing.T.
+// TestingT is the part of *testing.T that a cluster needs.
 type TestingT interface {
 	Helper()
 	Errorf(format string, args ...any)
 }
 
-// RequireAgreement fails the test unless nothing is broken and the live nodes agree.
+// RequireAgreement fails the test if there is a violation or the running nodes do not agree.
 func (c *Cluster) RequireAgreement(t TestingT) {
 	t.Helper()
-	for _, why := range [...]string{c.Violation, c.Disagreement()} {
-		if why != "" {
-			t.Errorf("at %v: %s\n%s", c.Now, why, c.Transcript())
+	for _, problem := range [...]string{c.Violation, c.Disagreement()} {
+		if problem != "" {
+			t.Errorf("at %v: %s\n%s", c.Now, problem, c.Transcript())
 		}
 	}
 }
@@ -90,7 +90,7 @@ func (c *Cluster) RequireAgreement(t TestingT) {
 func (c *Cluster) RequireLeader(t TestingT, i int, want algo.Leader) {
 	t.Helper()
 	if got := c.Leader(i); got != want {
-		t.Errorf("n%d names %s in epoch %d, want %s in epoch %d\n%s",
+		t.Errorf("n%d follows %s in epoch %d, want %s in epoch %d\n%s",
 			i, Name(got.ID), got.Epoch, Name(want.ID), want.Epoch, c.Transcript())
 	}
 }

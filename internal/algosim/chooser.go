@@ -6,65 +6,65 @@ import (
 	"time"
 )
 
-// Driver decides what is left to chance: by a seed, which gives the same run again, or by
-// numbers that a fuzzer has chosen.
+// Chooser makes random choices: from a seed, which repeats the same run, or from the input of a
+// fuzzer.
 type Chooser struct{ *rand.Rand }
 
-// Seeded decides by a seed.
+// Seeded returns a Chooser with a seed.
 func Seeded(seed uint64) Chooser { return Chooser{rand.New(rand.NewPCG(seed, 0))} }
 
-// Chosen decides by numbers that were chosen, of which each byte is one decision, and after
-// those by what follows from them.
+// Fuzzed returns a Chooser with the input of a fuzzer. Each byte is one choice. Further choices are
+// pseudorandom, from a hash of the input.
 func Fuzzed(numbers ...uint64) Chooser {
-	c := &chosen{}
+	c := &fuzzSource{}
 	seed := uint64(6)
 	for _, n := range numbers {
 		c.choices = binary.LittleEndian.AppendUint64(c.choices, n)
 		seed = seed*0x87c37b91114253d5 ^ n
 	}
-	c.then = rand.NewPCG(1, seed)
+	c.fallback = rand.NewPCG(1, seed)
 	return Chooser{rand.New(c)}
 }
 
-// One has one of so many things done, each as likely, and another in its place if that
-// cannot be done. It reports false if none can.
-func (d Chooser) TryOne(count int, do func(i int) bool) bool {
-	var tried [16]int // more are on the heap
-	left := tried[:0]
+// TryOne calls do with numbers below count in random order, until do returns true. It returns false
+// if all calls did.
+func (c Chooser) TryOne(count int, do func(i int) bool) bool {
+	var numbers [16]int // longer slices are on the heap
+	remaining := numbers[:0]
 	for i := range count {
-		left = append(left, i)
+		remaining = append(remaining, i)
 	}
-	for len(left) > 0 {
-		at := d.IntN(len(left))
-		if do(left[at]) {
+	for len(remaining) > 0 {
+		at := c.IntN(len(remaining))
+		if do(remaining[at]) {
 			return true
 		}
-		left[at] = left[len(left)-1]
-		left = left[:len(left)-1]
+		remaining[at] = remaining[len(remaining)-1]
+		remaining = remaining[:len(remaining)-1]
 	}
 	return false
 }
 
-// within is a time up to most, and more than none.
-func (d Chooser) within(most time.Duration) time.Duration {
-	return time.Duration(1 + d.Int64N(int64(most)))
+// upTo returns a positive duration of at most longest.
+func (c Chooser) upTo(longest time.Duration) time.Duration {
+	return time.Duration(1 + c.Int64N(int64(longest)))
 }
 
-// chosen is a source of numbers that were chosen, as far as they go: one byte decides one
-// choice.
-type chosen struct {
-	choices []byte
-	then    rand.Source
+// fuzzSource is a random source that takes one byte of the input for each choice, and falls back to
+// another source.
+type fuzzSource struct {
+	choices  []byte
+	fallback rand.Source
 }
 
-// Uint64 returns a number of which the highest bits, and the lowest, are the next byte: the
-// ones decide what is drawn from a range, the others if its length is a power of two.
-func (c *chosen) Uint64() uint64 {
-	between := c.then.Uint64()
+// Uint64 returns a number whose highest and lowest bits are the next byte. The highest bits decide
+// a choice from a range, and the lowest ones if the range is a power of two.
+func (c *fuzzSource) Uint64() uint64 {
+	random := c.fallback.Uint64()
 	if len(c.choices) == 0 {
-		return between
+		return random
 	}
 	choice := uint64(c.choices[0])
 	c.choices = c.choices[1:]
-	return choice<<56 | between>>16<<8 | choice
+	return choice<<56 | random>>16<<8 | choice
 }

@@ -10,78 +10,79 @@ import (
 	"github.com/elect-go/elect/trace"
 )
 
-// T is the one-way message time of a Cluster, if Delay says no other.
+// T is the default one-way message time of a Cluster.
 const T = 10 * time.Millisecond
 
-// Timing is what the algorithms are told of a network with that T.
+// Timing is the timing of a network with message time T.
 var Timing = algo.Timing{RoundTrip: 2 * T, Heartbeat: T}
 
-// Cluster is a network of machines in virtual time. Deliveries come before timers at
-// equal times, each in the order of their making. Nodes are named by their numbers.
+// Cluster is a network of machines in virtual time. At equal times, deliveries come before timers,
+// and each kind is in the order of creation. Nodes have numbers.
 type Cluster struct {
 	Spec  algo.Spec
-	View  algo.View // as it really is; each node has its own idea of it
+	View  algo.View // the current view; a node may still have an older one
 	Now   time.Duration
 	nodes []*Node // node i is at i-1
-	// What will happen, at twice its time: deliveries, and what else comes from outside. Timers
-	// are one later, after the deliveries of their moment.
+	// The keys of the queue are twice the time. Timers add one, so that they expire after the
+	// deliveries of the same time.
 	queue Queue[func()]
 
-	// Delay says how long a message travels, and whether it arrives at all. At first
-	// each arrives after T.
+	// Delay returns the time that a message takes, and false if it is lost. By default each message
+	// takes T.
 	Delay func(from, to int, m algo.Message) (time.Duration, bool)
-	// Duplicate, if set, says whether a message arrives a second time.
+	// Duplicate, if set, reports whether a message arrives a second time.
 	Duplicate func() bool
-	// Pick chooses when a timer ends. At first it is as early as may be.
+	// Pick chooses the duration of a timer. By default it is the minimum.
 	Pick func(least, most time.Duration) time.Duration
-	// Detect is how long the detector needs to report a crash, a pause or the end of one
-	// to those who monitor the node. It is negative at first: there is no detector.
+	// DetectionTime is the time after which the detector reports a crash, a pause, or the end of
+	// one, to the nodes that monitor the node. If it is negative, as by default, there is no
+	// detector.
 	DetectionTime time.Duration
-	// Resumes allows a node to announce a leadership again that it gave up, in the same
-	// life. Over a restart it is never allowed.
+	// AllowsResume allows a node to announce its leadership of an epoch again after it gave it up,
+	// within one incarnation. After a restart, that is always a violation.
 	AllowsResume bool
-	// Seen, if set, sees each event before a node takes it, and OnSend each message that
-	// leaves one.
+	// OnEvent, if set, is called before a node handles an event, and OnSend for each message that a
+	// node sends.
 	OnEvent func(i int, e driver.Event)
 	OnSend  func(from, to int, m algo.Message)
 
-	Sent, Delivered map[string]int // messages by kind, without repeats
-	Periodic        int
-	Announcements   int           // announcements
-	LastAnnounced   time.Duration // of the last announcement
-	Violation       string        // the first property that was broken
+	Sent, Delivered map[string]int // messages by kind, without periodic ones
+	Periodic        int            // periodic messages sent
+	Announcements   int            // their number
+	LastAnnounced   time.Duration  // the time of the last announcement
+	Violation       string         // the first violation, or empty
 
-	Tracing bool // keeps what happens for Story
+	Tracing bool // records the events for Transcript
 	trace   []trace.Event
 
-	past LeaderHistory
-	led  map[algo.Leader]*driver.Machine // who announced itself, in which life
+	history     LeaderHistory
+	announcedBy map[algo.Leader]*driver.Machine // the incarnation that announced itself leader
 }
 
 // Node is one process of a Cluster.
 type Node struct {
 	ID      algo.NodeID
 	Machine *driver.Machine // nil while crashed
-	View    algo.View       // what it has heard of the membership; kept over crashes
+	View    algo.View       // the newest view it has received; kept over crashes
 	Saved   algo.Stable     // on its disk
-	// Monitored says whom the detector watches for it, and whether it reported them.
+	// Monitored has the monitored peers, and whether the detector suspects them.
 	Monitored map[algo.NodeID]bool
-	// CrashAfter counts down to a crash in the middle of the effects of an event: 1 is before
-	// its save, 2 after it, 3 after its first message. From 0 on it is never.
+	// CrashAfter counts down to a crash between the effects of an event: 1 is before the save, 2
+	// after it, 3 after the first message. If it is zero or negative, there is no crash.
 	CrashAfter int
 
-	timers map[algo.Timer]int // how often each was set
-	paused bool
-	missed []func() // what came while it was paused
+	timers   map[algo.Timer]int // how often each was set
+	paused   bool
+	deferred []func() // events received while paused
 }
 
-// New returns a cluster of which no node runs.
+// New returns a cluster in which no node is running.
 func New(spec algo.Spec, view algo.View) *Cluster {
 	c := &Cluster{
 		Spec: spec, View: view, DetectionTime: -1,
-		Delay: func(_, _ int, _ algo.Message) (time.Duration, bool) { return T, true },
-		Pick:  func(least, _ time.Duration) time.Duration { return least },
-		led:   map[algo.Leader]*driver.Machine{},
+		Delay:       func(_, _ int, _ algo.Message) (time.Duration, bool) { return T, true },
+		Pick:        func(least, _ time.Duration) time.Duration { return least },
+		announcedBy: map[algo.Leader]*driver.Machine{},
 	}
 	for m := range view.All() {
 		c.nodes = append(c.nodes, &Node{ID: m.ID, View: view})
@@ -95,23 +96,23 @@ func (c *Cluster) Node(i int) *Node { return c.nodes[i-1] }
 
 func (c *Cluster) node(id algo.NodeID) *Node { return c.Node(Number(id)) }
 
-// Leader returns whom node i announced last.
+// Leader returns the leader that node i announced last.
 func (c *Cluster) Leader(i int) algo.Leader { return c.Node(i).Machine.Leader() }
 
-// Live returns the numbers of the nodes that run.
+// Live returns the numbers of the running nodes.
 func (c *Cluster) Live() []int {
 	var live []int
-	for _, o := range c.opinions() {
-		live = append(live, Number(o.Node))
+	for _, s := range c.followStates() {
+		live = append(live, Number(s.Node))
 	}
 	return live
 }
 
-// Leaders returns how many nodes lead, as they see it.
+// Leaders returns the number of nodes that consider themselves leader.
 func (c *Cluster) Leaders() int {
 	count := 0
-	for _, o := range c.opinions() {
-		if o.Leader.ID == o.Node {
+	for _, s := range c.followStates() {
+		if s.Leader.ID == s.Node {
 			count++
 		}
 	}
@@ -124,7 +125,7 @@ func (c *Cluster) Reset() {
 	c.Periodic, c.Announcements, c.LastAnnounced = 0, 0, c.Now
 }
 
-// Total adds up counts.
+// Total returns the sum of counts.
 func Total[N int | uint64](counts map[string]N) int {
 	sum := 0
 	for _, count := range counts {
@@ -133,24 +134,24 @@ func Total[N int | uint64](counts map[string]N) int {
 	return sum
 }
 
-// At runs f at a time since the beginning, before the deliveries of that moment that are
-// not yet on their way.
+// At runs f at a time since the start, before the deliveries of that time that are not in flight
+// yet.
 func (c *Cluster) At(when time.Duration, f func()) { c.queue.Add(2*when, f) }
 
-// Later runs f in d, after the deliveries of that moment.
+// Later runs f after d, after the deliveries of that time.
 func (c *Cluster) Later(d time.Duration, f func()) { c.queue.Add(2*(c.Now+d)+1, f) }
 
-// Run lets d pass, its end included.
+// Run advances the time by d and handles all events up to then.
 func (c *Cluster) Run(d time.Duration) {
-	end := c.Now + d
-	for at, ok := c.queue.NextTime(); ok && at/2 <= end; at, ok = c.queue.NextTime() {
+	until := c.Now + d
+	for at, ok := c.queue.NextTime(); ok && at/2 <= until; at, ok = c.queue.NextTime() {
 		c.Now = at / 2
 		c.queue.Pop()()
 	}
-	c.Now = end
+	c.Now = until
 }
 
-// Start starts nodes, at first or after a crash, from what they saved.
+// Start starts nodes from their saved state, for the first time or after a crash.
 func (c *Cluster) Start(nodes ...int) {
 	for _, i := range nodes {
 		nd := c.Node(i)
@@ -171,7 +172,7 @@ func (c *Cluster) StartAll() {
 	}
 }
 
-// Crash stops nodes. What they sent still arrives.
+// Crash stops nodes. Messages that they have sent still arrive.
 func (c *Cluster) Crash(nodes ...int) {
 	for _, i := range nodes {
 		nd := c.Node(i)
@@ -179,13 +180,12 @@ func (c *Cluster) Crash(nodes ...int) {
 			continue
 		}
 		c.emit(nd.ID, trace.Event{Kind: trace.Crash})
-		nd.Machine, nd.CrashAfter, nd.paused, nd.missed = nil, 0, false, nil
+		nd.Machine, nd.CrashAfter, nd.paused, nd.deferred = nil, 0, false, nil
 		c.Report(i)
 	}
 }
 
-// Pause keeps nodes from doing anything, as a stopped process: what comes for them
-// waits, and their timers end when they go on.
+// Pause stops nodes as a stopped process: they handle messages and timers only after Resume.
 func (c *Cluster) Pause(nodes ...int) {
 	for _, i := range nodes {
 		nd := c.Node(i)
@@ -198,7 +198,7 @@ func (c *Cluster) Pause(nodes ...int) {
 	}
 }
 
-// Resume lets nodes go on with their old ideas.
+// Resume lets paused nodes continue with their old state.
 func (c *Cluster) Resume(nodes ...int) {
 	for _, i := range nodes {
 		nd := c.Node(i)
@@ -206,16 +206,16 @@ func (c *Cluster) Resume(nodes ...int) {
 			continue
 		}
 		c.emit(nd.ID, trace.Event{Kind: trace.Resume})
-		missed := nd.missed
-		nd.paused, nd.missed = false, nil
-		for _, f := range missed {
+		deferred := nd.deferred
+		nd.paused, nd.deferred = false, nil
+		for _, f := range deferred {
 			f()
 		}
 		c.Report(i)
 	}
 }
 
-// Campaign has nodes call for an election.
+// Campaign lets nodes start an election.
 func (c *Cluster) Campaign(nodes ...int) {
 	for _, i := range nodes {
 		nd := c.Node(i)
@@ -223,13 +223,13 @@ func (c *Cluster) Campaign(nodes ...int) {
 	}
 }
 
-// Deliver hands a node a message at once, past the network.
+// Deliver passes a message to a node at once, without the network.
 func (c *Cluster) Deliver(from, to int, m algo.Message) {
 	c.step(c.Node(to), driver.Event{Kind: driver.EventReceive, Peer: ID(from), Message: m})
 }
 
-// Reconfigure gives nodes a new view, unless they have a newer one. Those not running
-// hear of it when they start.
+// Reconfigure passes a new view to nodes that have no newer one. Nodes that are down receive it
+// when they start.
 func (c *Cluster) Reconfigure(view algo.View, nodes ...int) {
 	for _, i := range nodes {
 		nd := c.Node(i)
@@ -243,17 +243,17 @@ func (c *Cluster) Reconfigure(view algo.View, nodes ...int) {
 	}
 }
 
-// Lose has messages arrive after T, but for those that lost picks.
-func (c *Cluster) DropIf(lost func(from, to int, m algo.Message) bool) {
-	c.Delay = func(from, to int, m algo.Message) (time.Duration, bool) { return T, !lost(from, to, m) }
+// DropIf sets Delay: messages take T, and those for which isLost returns true are lost.
+func (c *Cluster) DropIf(isLost func(from, to int, m algo.Message) bool) {
+	c.Delay = func(from, to int, m algo.Message) (time.Duration, bool) { return T, !isLost(from, to, m) }
 }
 
-// Logf adds what happened at no node in particular to the story.
+// Logf adds an event of no particular node to the transcript.
 func (c *Cluster) Logf(format string, args ...any) {
 	c.emit(algo.NodeID{}, trace.Event{Kind: trace.Note, Format: format, Args: args})
 }
 
-// emit adds an event of a node to the story.
+// emit adds an event of a node to the transcript.
 func (c *Cluster) emit(node algo.NodeID, e trace.Event) {
 	if c.Tracing {
 		e.At, e.Node = c.Now, node
@@ -261,7 +261,7 @@ func (c *Cluster) emit(node algo.NodeID, e trace.Event) {
 	}
 }
 
-// Story is what happened, a line each, since Tracing is set.
+// Transcript returns the events since Tracing was set, one per line.
 func (c *Cluster) Transcript() string {
 	lines := make([]string, len(c.trace))
 	for i, e := range c.trace {

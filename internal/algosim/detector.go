@@ -5,27 +5,28 @@ import (
 	"github.com/elect-go/elect/algo/driver"
 )
 
-// Suspect has the detectors of some nodes report a peer, rightly or wrongly. Only
-// whoever monitors it hears of it.
+// Suspect lets the detectors of some nodes suspect a peer, truly or falsely, if they monitor it.
 func (c *Cluster) Suspect(peer int, by ...int) {
 	for _, i := range by {
-		c.opine(c.Node(i), ID(peer), true)
+		c.reportPeer(c.Node(i), ID(peer), true)
 	}
 }
 
-// Trust has the detectors of some nodes take that back, or say that a leader beats which they do not monitor.
+// Trust lets the detectors of some nodes trust a peer again, or report heartbeats of a leader that
+// they do not monitor.
 func (c *Cluster) Trust(peer int, by ...int) {
 	for _, i := range by {
-		c.opine(c.Node(i), ID(peer), false)
+		c.reportPeer(c.Node(i), ID(peer), false)
 	}
 }
 
-func (c *Cluster) opine(nd *Node, peer algo.NodeID, dead bool) {
+// reportPeer passes the opinion of the detector to a node, if it is new.
+func (c *Cluster) reportPeer(nd *Node, peer algo.NodeID, dead bool) {
 	c.whenAwake(nd, func() {
 		reported, monitored := nd.Monitored[peer]
-		beats := !monitored && !dead && nd.ID != peer && !c.silent(peer) && c.node(peer).Machine.Leader().ID == peer
+		isOtherLeader := !monitored && !dead && nd.ID != peer && !c.isSilent(peer) && c.node(peer).Machine.Leader().ID == peer
 		switch {
-		case nd.Machine == nil, monitored && reported == dead, !monitored && !beats:
+		case nd.Machine == nil, monitored && reported == dead, !monitored && !isOtherLeader:
 			return
 		case monitored:
 			nd.Monitored[peer] = dead
@@ -38,41 +39,43 @@ func (c *Cluster) opine(nd *Node, peer algo.NodeID, dead bool) {
 	})
 }
 
-// Report has the detector tell everybody who monitors a node what became of it, as
-// after a crash. Others than a Cluster need it only when Detect changes.
+// Report lets the detectors report the state of a node, as after a crash, to all nodes that monitor
+// it. Callers need it only after a change of DetectionTime.
 func (c *Cluster) Report(peer int) {
 	for _, nd := range c.nodes {
 		if nd.Machine != nil {
-			c.watchFor(nd, ID(peer))
+			c.scheduleReport(nd, ID(peer))
 		}
 	}
 }
 
-// watchFor has the detector tell nd of peer, in due time.
-func (c *Cluster) watchFor(nd *Node, peer algo.NodeID) {
+// scheduleReport lets the detector of nd report peer after DetectionTime.
+func (c *Cluster) scheduleReport(nd *Node, peer algo.NodeID) {
 	if c.DetectionTime < 0 {
 		return
 	}
 	machine := nd.Machine
 	c.At(c.Now+c.DetectionTime, func() {
 		if nd.Machine == machine {
-			c.opine(nd, peer, c.silent(peer))
+			c.reportPeer(nd, peer, c.isSilent(peer))
 		}
 	})
 }
 
-// silent reports whether a node sends nothing.
-func (c *Cluster) silent(id algo.NodeID) bool { return c.node(id).Machine == nil || c.node(id).paused }
+// isSilent reports whether a node sends nothing.
+func (c *Cluster) isSilent(id algo.NodeID) bool {
+	return c.node(id).Machine == nil || c.node(id).paused
+}
 
-// monitor takes over whom nd wants to be told of.
-func (c *Cluster) monitor(nd *Node, peers []algo.NodeID) {
+// setMonitored sets the peers that nd monitors.
+func (c *Cluster) setMonitored(nd *Node, peers []algo.NodeID) {
 	before := nd.Monitored
 	nd.Monitored = make(map[algo.NodeID]bool, len(peers))
 	for _, peer := range peers {
 		reported, monitored := before[peer]
 		nd.Monitored[peer] = reported
-		if !monitored && c.silent(peer) {
-			c.watchFor(nd, peer)
+		if !monitored && c.isSilent(peer) {
+			c.scheduleReport(nd, peer)
 		}
 	}
 }

@@ -1,31 +1,29 @@
-// Package algosim runs algorithms without the rest of a node: what the explorer, the
-// simulator, the conformance suite and the tests of the algorithms share.
+// Package algosim simulates algorithms alone, without the other parts of a node. Package explore,
+// the simulator, the conformance suite and the tests of the algorithms share it.
 //
-// An algorithm is run in two layers, and there is one host for each:
+// An algorithm is run in two layers:
 //
-//   - The machine alone, an [driver.Machine]: that is here. [Cluster] holds N of them in
-//     virtual time, [Solo] one; package explore goes through all states that they can reach.
-//   - The whole node, an engine with detector, membership and connections: that is package
-//     sim. It takes from here what is the same: the [Queue] of what will happen, who is
-//     called what, and what is checked.
+//   - The machine alone, a [driver.Machine], is run here: [Cluster] runs several in virtual time,
+//     and [Single] runs one. Package explore visits all states that such machines can reach.
+//   - A whole node, an engine with failure detector, membership and connections, is run by package
+//     sim. It takes the [Queue] of events, the names of nodes and the checks from this package.
 //
-// A Cluster changes its nodes in place. The explorer, which must go back, keeps each as a
-// value under a number, computes once what an event makes of it, and knows of time only an
-// order: so it makes two million transitions a second. Both have [Step] take each event,
-// and both perform what it asks for in the order of the contract: save, timers, monitor,
-// send, announce; a node may crash between any two of them.
+// A Cluster changes its nodes in place. Package explore must go back to earlier states: it stores
+// each state of a node as a value, computes the effect of each event once, and knows only the order
+// of events. Both use [Step], and both perform the effects in the order of the contract: save,
+// timers, monitoring, sends, announcements. A node may crash between any two of them.
 //
-// # What is checked
+// # Checks
 //
-// [Past] judges announcements, [Contract] what a machine refuses, [Agreed] what those who
-// run say in the end. A fingerprint ([FingerprintOf]) covers all that a process is.
+// [LeaderHistory] checks announcements, [ContractViolation] reports what a machine rejects, and
+// [Disagreement] checks the final state of the running nodes. A [FingerprintOf] a process covers
+// its complete state.
 //
-// # What is random
+// # Randomness
 //
-// [Driver] decides it: by a seed, which does the same again, or by the numbers of a fuzzer.
-// [Walk] disturbs a Cluster at random and then wants agreement; explore.Walk has a Driver
-// pick one of all that can happen next.
+// A [Chooser] makes all random choices, from a seed or from the input of a fuzzer. [Walk] injects
+// random faults into a Cluster and then requires agreement.
 //
-// Nodes are counted from 1 and called n1, n2, and so on: see [ID]. Messages are written as
-// scenarios write them: see [Words].
+// Nodes are counted from 1 and called n1, n2, and so on: see [ID]. Messages are formatted as in
+// scenarios: see [MessageWords].
 package algosim

@@ -11,168 +11,168 @@ import (
 	"github.com/elect-go/elect/algo"
 )
 
-// Fingerprint is what is kept of a state: 128 bits of hash. Two of a billion states
-// have the same one with a probability of 10⁻²¹.
+// Fingerprint is a hash of 128 bits that represents a state. Two of a billion states have the same
+// one with a probability of 10⁻²¹.
 //
-// The fingerprint of a set is the sum of those of its elements, so that it does not
-// depend on their order and follows a change without being computed anew.
+// The fingerprint of a set is the sum of the fingerprints of its elements: it does not depend on
+// their order, and a change needs no new computation of the whole.
 type Fingerprint struct{ A, B uint64 }
 
-// Plus is the fingerprint of a set with another element.
+// Plus returns the fingerprint of a set after the addition of an element.
 func (f Fingerprint) Plus(g Fingerprint) Fingerprint { return Fingerprint{f.A + g.A, f.B + g.B} }
 
-// Minus is that of a set without it.
+// Minus returns the fingerprint of a set after the removal of an element.
 func (f Fingerprint) Minus(g Fingerprint) Fingerprint { return Fingerprint{f.A - g.A, f.B - g.B} }
 
-// FingerprintOf covers values of any types: every field, exported or not. It panics with an
-// [*UnreadableError].
+// FingerprintOf returns the fingerprint of values of any types, with all fields, exported or not.
+// It panics with an [*UnreadableError].
 //
-//   - A View counts by its number.
-//   - A map counts by its entries, in no order; a slice by its elements, in order.
-//   - A pointer and an interface count by what they point to.
-//   - Nil is not empty: an algorithm may tell them apart, so the search does.
-//   - A function counts by its code. What a closure has captured is not seen.
-//   - Channels, unsafe pointers and what points to itself are refused. They have no place in a state.
+//   - A View is covered by its version.
+//   - A map is covered by its entries without order, a slice by its elements in order.
+//   - A pointer and an interface are covered by their targets.
+//   - Nil differs from empty, because an algorithm may distinguish them.
+//   - A function is covered by its code, without the variables that a closure captures.
+//   - Channels, unsafe pointers and cyclic values are rejected. They do not belong into a state.
 func FingerprintOf(values ...any) Fingerprint {
 	var d digest
 	for _, v := range values {
-		d.dynamic(reflect.ValueOf(v))
+		d.writeTyped(reflect.ValueOf(v))
 	}
 	return d.sum()
 }
 
-// UnreadableError says that a fingerprint cannot cover a field.
+// UnreadableError means that a fingerprint cannot cover a field.
 type UnreadableError struct {
-	Type  reflect.Type // of the field
-	Where string       // from the type that was asked for down to the field
+	Type reflect.Type // of the field
+	Path string       // from the outermost type to the field
 }
 
 func (e *UnreadableError) Error() string {
-	return fmt.Sprintf("%s is of the type %v, which no fingerprint can cover", e.Where, e.Type)
+	return fmt.Sprintf("%s is of the type %v, which no fingerprint can cover", e.Path, e.Type)
 }
 
-// digest writes values so that no two are written alike, and none as the beginning of
+// digest encodes values. Different values have different encodings, and no encoding is a prefix of
 // another.
 type digest struct {
-	written []byte
-	where   []string // what is being read, from the type that was asked for
-	depth   int      // of the pointers that are followed
+	data  []byte
+	path  []string // of the current value, from the outermost type
+	depth int      // of the current pointer chain
 }
 
-// deepest is how many pointers in a row are followed: what points to itself has no end.
-const deepest = 10_000
+// maxDepth is the maximum number of pointers in a row. A cyclic value exceeds it.
+const maxDepth = 10_000
 
 func (d *digest) sum() Fingerprint {
-	hash := sha256.Sum256(d.written)
+	hash := sha256.Sum256(d.data)
 	return Fingerprint{binary.LittleEndian.Uint64(hash[:]), binary.LittleEndian.Uint64(hash[8:])}
 }
 
-func (d *digest) word(w uint64) { d.written = binary.AppendUvarint(d.written, w) }
+func (d *digest) writeUint(w uint64) { d.data = binary.AppendUvarint(d.data, w) }
 
-func (d *digest) text(s string) {
-	d.word(uint64(len(s)))
-	d.written = append(d.written, s...)
+func (d *digest) writeString(s string) {
+	d.writeUint(uint64(len(s)))
+	d.data = append(d.data, s...)
 }
 
-// has writes whether there is something, and returns it.
-func (d *digest) has(something bool) bool {
+// writeBool writes and returns a bool.
+func (d *digest) writeBool(b bool) bool {
 	w := uint64(0)
-	if something {
+	if b {
 		w = 1
 	}
-	d.word(w)
-	return something
+	d.writeUint(w)
+	return b
 }
 
-// dynamic reads a value whose type is part of what it is.
-func (d *digest) dynamic(v reflect.Value) {
-	if !d.has(v.IsValid()) {
+// writeTyped writes a value with its type.
+func (d *digest) writeTyped(v reflect.Value) {
+	if !d.writeBool(v.IsValid()) {
 		return
 	}
 	t := v.Type()
-	d.text(t.PkgPath())
-	d.text(t.String())
-	d.within(v, t.String())
+	d.writeString(t.PkgPath())
+	d.writeString(t.String())
+	d.writePart(v, t.String())
 }
 
-// within reads a part of a value.
-func (d *digest) within(v reflect.Value, where ...string) {
-	above := len(d.where)
-	d.where = append(d.where, where...)
-	d.read(v)
-	d.where = d.where[:above]
+// writePart writes a part of a value.
+func (d *digest) writePart(v reflect.Value, where ...string) {
+	above := len(d.path)
+	d.path = append(d.path, where...)
+	d.writeValue(v)
+	d.path = d.path[:above]
 }
 
 var viewType = reflect.TypeFor[algo.View]()
 
-func (d *digest) read(v reflect.Value) {
+func (d *digest) writeValue(v reflect.Value) {
 	switch v.Kind() {
 	case reflect.Func, reflect.Slice, reflect.Map, reflect.Pointer, reflect.Interface:
-		if !d.has(!v.IsNil()) {
+		if !d.writeBool(!v.IsNil()) {
 			return
 		}
 	}
 	switch v.Kind() {
 	case reflect.Bool:
-		d.has(v.Bool())
+		d.writeBool(v.Bool())
 	case reflect.Int, reflect.Int8, reflect.Int16, reflect.Int32, reflect.Int64:
-		d.word(uint64(v.Int()))
+		d.writeUint(uint64(v.Int()))
 	case reflect.Uint, reflect.Uint8, reflect.Uint16, reflect.Uint32, reflect.Uint64, reflect.Uintptr:
-		d.word(v.Uint())
+		d.writeUint(v.Uint())
 	case reflect.Float32, reflect.Float64:
-		d.word(math.Float64bits(v.Float()))
+		d.writeUint(math.Float64bits(v.Float()))
 	case reflect.Complex64, reflect.Complex128:
-		d.word(math.Float64bits(real(v.Complex())))
-		d.word(math.Float64bits(imag(v.Complex())))
+		d.writeUint(math.Float64bits(real(v.Complex())))
+		d.writeUint(math.Float64bits(imag(v.Complex())))
 	case reflect.String:
-		d.text(v.String())
+		d.writeString(v.String())
 	case reflect.Func:
-		d.word(uint64(v.Pointer()))
+		d.writeUint(uint64(v.Pointer()))
 	case reflect.Array, reflect.Slice:
-		d.word(uint64(v.Len()))
+		d.writeUint(uint64(v.Len()))
 		for i := range v.Len() {
-			d.within(v.Index(i), "[]")
+			d.writePart(v.Index(i), "[]")
 		}
 	case reflect.Struct:
-		d.fields(v)
+		d.writeStruct(v)
 	case reflect.Map:
-		d.entries(v)
+		d.writeMap(v)
 	case reflect.Pointer:
-		if d.depth++; d.depth > deepest {
-			panic(&UnreadableError{Type: v.Type(), Where: d.where[0]})
+		if d.depth++; d.depth > maxDepth {
+			panic(&UnreadableError{Type: v.Type(), Path: d.path[0]})
 		}
-		d.read(v.Elem())
+		d.writeValue(v.Elem())
 		d.depth--
 	case reflect.Interface:
-		d.dynamic(v.Elem())
+		d.writeTyped(v.Elem())
 	default:
-		panic(&UnreadableError{Type: v.Type(), Where: strings.Join(d.where, "")})
+		panic(&UnreadableError{Type: v.Type(), Path: strings.Join(d.path, "")})
 	}
 }
 
-// fields reads all of a struct, but of a view only its number: that tells it from the others
-// of a cluster.
-func (d *digest) fields(v reflect.Value) {
+// writeStruct writes all fields of a struct. Of a view it writes only the version, which
+// distinguishes the views of a cluster.
+func (d *digest) writeStruct(v reflect.Value) {
 	if v.Type() == viewType {
-		if inner := v.Field(0); d.has(!inner.IsNil()) {
-			d.word(inner.Elem().FieldByName("number").Uint())
+		if inner := v.Field(0); d.writeBool(!inner.IsNil()) {
+			d.writeUint(inner.Elem().FieldByName("number").Uint())
 		}
 		return
 	}
 	for f, field := range v.Fields() {
-		d.within(field, ".", f.Name)
+		d.writePart(field, ".", f.Name)
 	}
 }
 
-func (d *digest) entries(v reflect.Value) {
+func (d *digest) writeMap(v reflect.Value) {
 	var all Fingerprint
 	for entry := v.MapRange(); entry.Next(); {
-		one := digest{where: d.where, depth: d.depth}
-		one.within(entry.Key(), "'s key")
-		one.within(entry.Value(), "[]")
+		one := digest{path: d.path, depth: d.depth}
+		one.writePart(entry.Key(), "'s key")
+		one.writePart(entry.Value(), "[]")
 		all = all.Plus(one.sum())
 	}
-	d.word(uint64(v.Len()))
-	d.word(all.A)
-	d.word(all.B)
+	d.writeUint(uint64(v.Len()))
+	d.writeUint(all.A)
+	d.writeUint(all.B)
 }

@@ -10,13 +10,9 @@ import (
 	"github.com/elect-go/elect/algo"
 )
 
-func printOf(v any) Fingerprint {
-	return FingerprintOf(v)
-}
-
 type part struct{ x int8 }
 
-// whole has a field of each kind that a state may be made of, exported or not.
+// whole has a field of each type that a state may contain, exported or not.
 type whole struct {
 	flag     bool
 	small    int8
@@ -45,7 +41,7 @@ type whole struct {
 func nothing()   {}
 func something() {}
 
-// others are wholes of which one field is not zero, in the order of the fields.
+// others returns values with one field that is not zero, in the order of the fields.
 func others() []whole {
 	var nested whole
 	nested.nested.deep.x = 1
@@ -56,45 +52,44 @@ func others() []whole {
 	}
 }
 
-func TestEveryFieldCounts(t *testing.T) {
-	kind, seen := reflect.TypeFor[whole](), map[Fingerprint]string{printOf(whole{}): "zero"}
+func TestFingerprintCoversEveryField(t *testing.T) {
+	kind, seen := reflect.TypeFor[whole](), map[Fingerprint]string{FingerprintOf(whole{}): "zero"}
 	if len(others()) != kind.NumField() {
-		t.Fatalf("%d fields, %d are tried", kind.NumField(), len(others()))
+		t.Fatalf("%d fields, %d values", kind.NumField(), len(others()))
 	}
 	for i, w := range others() {
-		name, print := kind.Field(i).Name, printOf(w)
+		name, fingerprint := kind.Field(i).Name, FingerprintOf(w)
 		if reflect.ValueOf(w).Field(i).IsZero() {
 			t.Errorf("%s is zero", name)
 		}
-		if other, ok := seen[print]; ok {
-			t.Errorf("another %s does not change the fingerprint of %s", name, other)
+		if other, ok := seen[fingerprint]; ok {
+			t.Errorf("changes of %s and of %s have the same fingerprint", name, other)
 		}
-		seen[print] = name
-		if printOf(w) != print {
-			t.Errorf("%s: two fingerprints of one value", name)
+		seen[fingerprint] = name
+		if FingerprintOf(w) != fingerprint {
+			t.Errorf("%s: two fingerprints for one value", name)
 		}
-		if printOf(&w) == print {
-			t.Errorf("%s: a pointer is told from what it points to by its type", name)
+		if FingerprintOf(&w) == fingerprint {
+			t.Errorf("%s: a pointer has the fingerprint of its target, although its type differs", name)
 		}
 	}
 }
 
-// A field that is added to a type counts without a word.
-func TestAnAddedFieldCounts(t *testing.T) {
+func TestFingerprintCoversAddedField(t *testing.T) {
 	fields := []reflect.StructField{{Name: "A", Type: reflect.TypeFor[int]()}}
 	added := append(fields[:1:1], reflect.StructField{Name: "B", Type: reflect.TypeFor[map[string]bool]()})
 	before, after := reflect.New(reflect.StructOf(fields)).Elem(), reflect.New(reflect.StructOf(added)).Elem()
-	if printOf(before.Interface()) == printOf(after.Interface()) {
-		t.Error("the types have one fingerprint")
+	if FingerprintOf(before.Interface()) == FingerprintOf(after.Interface()) {
+		t.Error("both types have the same fingerprint")
 	}
-	empty := printOf(after.Interface())
+	empty := FingerprintOf(after.Interface())
 	after.Field(1).Set(reflect.ValueOf(map[string]bool{"x": true}))
-	if printOf(after.Interface()) == empty {
-		t.Error("the value of the added field does not count")
+	if FingerprintOf(after.Interface()) == empty {
+		t.Error("the added field does not change the fingerprint")
 	}
 }
 
-func TestWhatIsToldApart(t *testing.T) {
+func TestFingerprintsDiffer(t *testing.T) {
 	one, two := 1, 1
 	member := func(name string) algo.Member { return algo.Member{ID: algo.NodeID{1}, Name: name} }
 	for _, tc := range []struct {
@@ -102,37 +97,37 @@ func TestWhatIsToldApart(t *testing.T) {
 		a, b any
 		same bool
 	}{
-		{"a list by its order", []int{1, 2}, []int{2, 1}, false},
-		{"a list by its end", []int{0}, []int{0, 0}, false},
-		{"lists by where one ends", [][]int{{1}, {2, 3}}, [][]int{{1, 2}, {3}}, false},
-		{"texts by where one ends", []string{"ab", "c"}, []string{"a", "bc"}, false},
-		{"a text by its last byte", "12345678", "12345678\x00", false},
-		{"nil and empty", []int(nil), []int{}, false},
-		{"a nil map and an empty one", map[int]int(nil), map[int]int{}, false},
-		{"a map by key and value", map[int]int{1: 2, 3: 4}, map[int]int{1: 4, 3: 2}, false},
-		{"a value by its type", []any{int8(1)}, []any{int16(1)}, false},
-		{"a pointer by what it points to", &one, &two, true},
-		{"a view by its number", algo.NewView(1), algo.NewView(2), false},
-		{"a view not by its members", algo.NewView(1, member("a")), algo.NewView(1, member("b")), true},
-		{"a function by its code", []any{nothing}, []any{something}, false},
+		{"order of a slice", []int{1, 2}, []int{2, 1}, false},
+		{"length of a slice", []int{0}, []int{0, 0}, false},
+		{"lengths of nested slices", [][]int{{1}, {2, 3}}, [][]int{{1, 2}, {3}}, false},
+		{"lengths of strings", []string{"ab", "c"}, []string{"a", "bc"}, false},
+		{"last byte of a string", "12345678", "12345678\x00", false},
+		{"nil and empty slice", []int(nil), []int{}, false},
+		{"nil and empty map", map[int]int(nil), map[int]int{}, false},
+		{"keys and values of a map", map[int]int{1: 2, 3: 4}, map[int]int{1: 4, 3: 2}, false},
+		{"type of a value", []any{int8(1)}, []any{int16(1)}, false},
+		{"equal targets of pointers", &one, &two, true},
+		{"version of a view", algo.NewView(1), algo.NewView(2), false},
+		{"members of a view", algo.NewView(1, member("a")), algo.NewView(1, member("b")), true},
+		{"code of a function", []any{nothing}, []any{something}, false},
 	} {
-		if same := printOf(tc.a) == printOf(tc.b); same != tc.same {
-			t.Errorf("%s: the same fingerprint is %v, want %v", tc.name, same, tc.same)
+		if same := FingerprintOf(tc.a) == FingerprintOf(tc.b); same != tc.same {
+			t.Errorf("%s: same fingerprint: %v, want %v", tc.name, same, tc.same)
 		}
 	}
 }
 
-func TestTheOrderOfAMapDoesNotCount(t *testing.T) {
+func TestFingerprintIgnoresMapOrder(t *testing.T) {
 	want := Fingerprint{}
 	for round := range 50 {
 		m := map[int]string{}
 		for _, k := range rand.New(rand.NewPCG(uint64(round), 0)).Perm(100) {
 			m[k] = strings.Repeat("x", k)
 		}
-		if print := printOf(m); round == 0 {
-			want = print
-		} else if print != want {
-			t.Fatal("another order gives another fingerprint")
+		if fingerprint := FingerprintOf(m); round == 0 {
+			want = fingerprint
+		} else if fingerprint != want {
+			t.Fatal("the order of insertion changes the fingerprint")
 		}
 	}
 }
@@ -142,25 +137,25 @@ type linked struct {
 	value int
 }
 
-func TestATypeMayContainItself(t *testing.T) {
-	if printOf(linked{next: &linked{value: 1}}) == printOf(linked{next: &linked{value: 2}}) {
-		t.Error("what is behind the pointer does not count")
+func TestRecursiveTypeIsCovered(t *testing.T) {
+	if FingerprintOf(linked{next: &linked{value: 1}}) == FingerprintOf(linked{next: &linked{value: 2}}) {
+		t.Error("the target of the pointer does not change the fingerprint")
 	}
 }
 
-func TestWhatPointsToItselfIsRefused(t *testing.T) {
+func TestCyclicValueIsRejected(t *testing.T) {
 	loop := &linked{value: 1}
 	loop.next = loop
 	defer func() {
 		if err, ok := recover().(*UnreadableError); !ok || !strings.Contains(err.Error(), "linked is of the type") {
-			t.Errorf("refused with %v", err)
+			t.Errorf("panic with %v", err)
 		}
 	}()
-	printOf(loop)
-	t.Error("it is taken")
+	FingerprintOf(loop)
+	t.Error("no panic")
 }
 
-func TestAChannelIsRefusedByName(t *testing.T) {
+func TestChannelIsRejected(t *testing.T) {
 	type state struct {
 		inbox []struct{ wake chan int }
 	}
@@ -168,9 +163,9 @@ func TestAChannelIsRefusedByName(t *testing.T) {
 		err, _ := recover().(error)
 		var unreadable *UnreadableError
 		if !errors.As(err, &unreadable) || !strings.Contains(err.Error(), "state.inbox[].wake is of the type chan int") {
-			t.Errorf("refused with %v", err)
+			t.Errorf("panic with %v", err)
 		}
 	}()
-	printOf(state{inbox: []struct{ wake chan int }{{wake: nil}}})
-	t.Error("it is taken")
+	FingerprintOf(state{inbox: []struct{ wake chan int }{{wake: nil}}})
+	t.Error("no panic")
 }

@@ -12,38 +12,38 @@ import (
 	"github.com/elect-go/elect/trace"
 )
 
-// Words writes a message as scenarios do: by its kind and those of its fields that are not
-// zero, as in "coordinator epoch=2 leader=n3". A repeat is followed by "again".
+// MessageWords formats a message as in scenarios: its kind and its fields that are not zero, as in
+// "coordinator epoch=2 leader=n3". A periodic message ends with "again".
 //
-//	true, 7, -1          bool and whole numbers
-//	n3                   a node; nobody, or a UUID where it has no number
+//	true, 7, -1          bool and integers
+//	n3                   a node; none for zero, or a UUID if it has no number
 //	n3@2                 an algo.Leader: n3 in epoch 2
-//	plain, "a, b"        a text, quoted where that is needed
+//	plain, "a, b"        a string, quoted if needed
 //	[1,2]                a slice
 //	{round=1,from=n3}    a struct
 func MessageWords(m algo.Message) []string {
-	m, repeat := algo.Open(m)
-	words := append([]string{m.Kind()}, fields(reflect.ValueOf(m))...)
-	if repeat {
+	m, isPeriodic := algo.Open(m)
+	words := append([]string{m.Kind()}, formatFields(reflect.ValueOf(m))...)
+	if isPeriodic {
 		words = append(words, "again")
 	}
 	return words
 }
 
-// fields writes those fields of a struct that are not zero; what is no struct has none.
-func fields(v reflect.Value) (all []string) {
+// formatFields formats the fields of a struct that are not zero. Other values have no fields.
+func formatFields(v reflect.Value) (all []string) {
 	if v.Kind() != reflect.Struct {
 		return nil
 	}
 	for f, field := range v.Fields() {
 		if f.IsExported() && !field.IsZero() {
-			all = append(all, strings.ToLower(f.Name)+"="+value(field))
+			all = append(all, strings.ToLower(f.Name)+"="+formatValue(field))
 		}
 	}
 	return all
 }
 
-func value(v reflect.Value) string {
+func formatValue(v reflect.Value) string {
 	switch x := v.Interface().(type) {
 	case algo.NodeID:
 		return Name(x)
@@ -54,36 +54,36 @@ func value(v reflect.Value) string {
 	case reflect.String:
 		return scenario.Quote(v.String())
 	case reflect.Struct:
-		return "{" + strings.Join(fields(v), ",") + "}"
+		return "{" + strings.Join(formatFields(v), ",") + "}"
 	case reflect.Slice:
 		elems := make([]string, v.Len())
 		for i := range elems {
-			elems[i] = value(v.Index(i))
+			elems[i] = formatValue(v.Index(i))
 		}
 		return "[" + strings.Join(elems, ",") + "]"
 	}
 	if v.CanInt() || v.CanUint() {
-		return fmt.Sprintf("%d", v.Interface()) // also where the type has a text
+		return fmt.Sprintf("%d", v.Interface()) // even if the type has a String method
 	}
 	return fmt.Sprint(v)
 }
 
-// Sprintf is that of package fmt, with nodes by name.
+// Sprintf is fmt.Sprintf with the names of nodes.
 func Sprintf(format string, args ...any) string {
 	shown := slices.Clone(args)
 	for i, arg := range args {
 		switch x := arg.(type) {
 		case algo.NodeID, algo.Leader:
-			shown[i] = value(reflect.ValueOf(x))
+			shown[i] = formatValue(reflect.ValueOf(x))
 		}
 	}
 	return fmt.Sprintf(format, shown...)
 }
 
-// Show writes a message as one text.
+// FormatMessage formats a message as one text.
 func FormatMessage(m algo.Message) string { return strings.Join(MessageWords(m), " ") }
 
-// Traced returns an event as a trace has it, without its time and its node.
+// NewTraceEvent returns the trace event for e, without time and node.
 func NewTraceEvent(e driver.Event) trace.Event {
 	t := trace.Event{Kind: trace.Kind(e.Kind.String()), Peer: e.Peer, Message: e.Message, Timer: e.Timer, Epoch: e.Saved.Epoch}
 	switch e.Kind {
@@ -92,10 +92,10 @@ func NewTraceEvent(e driver.Event) trace.Event {
 	case driver.EventReconfigure:
 		t.Kind, t.Number = trace.View, e.View.Number()
 	case driver.EventCampaign:
-		t.Kind, t.Format = trace.Note, "is called to campaign"
+		t.Kind, t.Format = trace.Note, "starts a campaign"
 	}
 	return t
 }
 
-// Say writes an event in words.
+// DescribeEvent describes an event in words.
 func DescribeEvent(e trace.Event) string { return e.Words(Name, FormatMessage) }

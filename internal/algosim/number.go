@@ -7,15 +7,15 @@ import (
 	"github.com/elect-go/elect/algo"
 )
 
-// ID returns the ID of node n. Nodes are counted from 1, and their IDs are ordered by
-// number and of the form of a version 4 UUID.
+// ID returns the ID of node n, counted from 1. The IDs are in the order of the numbers, and have
+// the form of a version 4 UUID.
 func ID(n int) algo.NodeID {
 	id := algo.NodeID{6: 0x40, 8: 0x80}
 	binary.BigEndian.PutUint32(id[12:], uint32(n))
 	return id
 }
 
-// Number is the inverse of ID; 0 for the ID of something else.
+// Number returns the number of an ID, or 0 if ID did not return it.
 func Number(id algo.NodeID) int {
 	n := int(binary.BigEndian.Uint32(id[12:]))
 	if n == 0 || ID(n) != id {
@@ -24,18 +24,18 @@ func Number(id algo.NodeID) int {
 	return n
 }
 
-// Name is what a node is called: n1 for the first one.
+// Name returns the name of a node: n1 for the first, none for the zero ID.
 func Name(id algo.NodeID) string {
 	switch n := Number(id); {
 	case n > 0:
 		return "n" + strconv.Itoa(n)
 	case id.IsZero():
-		return "nobody"
+		return "none"
 	}
 	return id.String()
 }
 
-// Members returns the nodes 1 to count, all eligible and of priority 0.
+// Members returns nodes 1 to count, all eligible and with priority 0.
 func Members(count int) []algo.Member {
 	all := make([]algo.Member, count)
 	for i := range all {
@@ -44,8 +44,8 @@ func Members(count int) []algo.Member {
 	return all
 }
 
-// View returns the view number 1 of Members.
+// View returns a view of Members with version 1.
 func View(count int) algo.View { return algo.NewView(1, Members(count)...) }
 
-// Leadership is that of node n in epoch e.
+// Leadership returns node n as leader in epoch e.
 func Leadership(e algo.Epoch, n int) algo.Leader { return algo.Leader{Epoch: e, ID: ID(n)} }

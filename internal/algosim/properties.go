@@ -7,91 +7,91 @@ import (
 	"github.com/elect-go/elect/algo/driver"
 )
 
-// Breach is a property that is broken, and how.
+// Violation is a property that does not hold, and the event that shows it.
 type Violation struct {
 	Property algo.Property
 	What     string
 }
 
-// Contract is what a Machine found broken when it panicked.
+// ContractViolation returns the violation with which a Machine panicked.
 func ContractViolation(e *driver.ContractError) *Violation {
 	return &Violation{e.Property, Sprintf("%s at %s %s", e.Algorithm, e.Node, e.Did)}
 }
 
-// Past is who has announced itself for leader so far, sorted.
+// LeaderHistory contains all leaders that have announced themselves, sorted.
 type LeaderHistory []algo.Leader
 
-// Lead takes note of a leadership that its holder announces, and says which other it is
-// beside.
-func (p *LeaderHistory) AddLeader(l algo.Leader) *Violation {
-	at, found := slices.BinarySearchFunc(*p, l, algo.Leader.Compare)
+// AddLeader adds a leader that announces itself. It returns a violation if another one has the
+// same epoch.
+func (h *LeaderHistory) AddLeader(l algo.Leader) *Violation {
+	at, found := slices.BinarySearchFunc(*h, l, algo.Leader.Compare)
 	if found {
 		return nil
 	}
-	other := slices.IndexFunc(*p, func(o algo.Leader) bool { return o.Epoch == l.Epoch })
-	var broken *Violation
+	other := slices.IndexFunc(*h, func(o algo.Leader) bool { return o.Epoch == l.Epoch })
+	var violation *Violation
 	if other >= 0 {
-		broken = &Violation{algo.OneLeaderPerEpoch, Sprintf("%s and %s both lead in epoch %d", (*p)[other].ID, l.ID, l.Epoch)}
+		violation = &Violation{algo.OneLeaderPerEpoch, Sprintf("%s and %s both lead in epoch %d", (*h)[other].ID, l.ID, l.Epoch)}
 	}
-	*p = slices.Insert(*p, at, l)
-	return broken
+	*h = slices.Insert(*h, at, l)
+	return violation
 }
 
-// Follow says what is wrong with following a leader.
-func (p LeaderHistory) CheckFollow(node algo.NodeID, l algo.Leader) *Violation {
-	if _, found := slices.BinarySearchFunc(p, l, algo.Leader.Compare); found || l.Vacant() {
+// CheckFollow returns a violation if node follows a leader that has not announced itself.
+func (h LeaderHistory) CheckFollow(node algo.NodeID, l algo.Leader) *Violation {
+	if _, found := slices.BinarySearchFunc(h, l, algo.Leader.Compare); found || l.Vacant() {
 		return nil
 	}
-	return &Violation{algo.NoPhantom, Sprintf("%s follows %s, who never led in epoch %d", node, l.ID, l.Epoch)}
+	return &Violation{algo.NoPhantom, Sprintf("%s follows %s, which never led in epoch %d", node, l.ID, l.Epoch)}
 }
 
-// Opinion is whom a node that runs follows.
+// FollowState is a running node and the leader that it follows.
 type FollowState struct {
 	Node   algo.NodeID
 	Leader algo.Leader
 }
 
-// Agreed says why those who run do not agree on one of them who may lead, or nothing. Where
-// the highest must lead it is the highest. Where nobody who runs may lead, or those who run
-// are no majority and one is needed, nobody leads.
-func Disagreement(view algo.View, claims algo.Claims, running []FollowState) (why string) {
+// Disagreement returns why the running nodes do not agree, or an empty text. They agree if all
+// follow one of them that is eligible, in one epoch: the highest, if the algorithm claims that. If
+// none can be elected, they agree if none leads.
+func Disagreement(view algo.View, claims algo.Claims, running []FollowState) string {
 	if claims.NeedsQuorum && len(running) < view.Quorum() {
-		for _, o := range running {
-			if o.Leader.ID == o.Node {
-				return Name(o.Node) + " leads without a majority"
+		for _, s := range running {
+			if s.Leader.ID == s.Node {
+				return Name(s.Node) + " leads without a majority"
 			}
 		}
 		return ""
 	}
 	highest := HighestEligible(view, running)
-	for _, o := range running {
-		switch l, first := o.Leader, running[0].Leader; {
+	for _, s := range running {
+		switch l, first := s.Leader, running[0].Leader; {
 		case highest.IsZero() && !l.Vacant():
-			return Name(o.Node) + " follows " + Name(l.ID) + ", but nobody may lead"
+			return Name(s.Node) + " follows " + Name(l.ID) + ", but no running node is eligible"
 		case highest.IsZero():
 		case claims.HighestLeads && l.ID != highest:
-			return Name(o.Node) + " names " + Name(l.ID) + ", the highest is " + Name(highest)
+			return Name(s.Node) + " follows " + Name(l.ID) + ", want " + Name(highest) + ", the highest"
 		case !view.MayLead(l.ID) || !slices.ContainsFunc(running, func(o FollowState) bool { return o.Node == l.ID }):
-			return Name(o.Node) + " names " + Name(l.ID) + ", who does not run or may not lead"
+			return Name(s.Node) + " follows " + Name(l.ID) + ", which is not running or not eligible"
 		case l != first:
-			return Sprintf("%s names %s in epoch %d, others name %s in epoch %d", o.Node, l.ID, l.Epoch, first.ID, first.Epoch)
+			return Sprintf("%s follows %s in epoch %d, %s follows %s in epoch %d", running[0].Node, first.ID, first.Epoch, s.Node, l.ID, l.Epoch)
 		}
 	}
 	return ""
 }
 
-// Highest is the highest of those who run and may lead, or nobody.
+// HighestEligible returns the highest running node that is eligible, or zero.
 func HighestEligible(view algo.View, running []FollowState) (highest algo.NodeID) {
-	for _, o := range running {
-		if view.MayLead(o.Node) && (highest.IsZero() || view.IsAbove(o.Node, highest)) {
-			highest = o.Node
+	for _, s := range running {
+		if view.MayLead(s.Node) && (highest.IsZero() || view.IsAbove(s.Node, highest)) {
+			highest = s.Node
 		}
 	}
 	return highest
 }
 
-// CanElect reports whether those who run can elect somebody: one of them may lead, and
-// they are a majority where one is needed.
+// CanElect reports whether the running nodes can elect a leader: one of them is eligible, and they
+// are a quorum if the algorithm needs one.
 func CanElect(view algo.View, claims algo.Claims, running []FollowState) bool {
 	return !HighestEligible(view, running).IsZero() && (!claims.NeedsQuorum || len(running) >= view.Quorum())
 }

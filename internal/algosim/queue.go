@@ -2,28 +2,27 @@ package algosim
 
 import "time"
 
-// Queue holds what will happen, in the order of time, and at one time in the order
-// of its making.
+// Queue holds events in the order of time. Events of the same time are in the order of insertion.
 type Queue[E any] struct {
-	heap []place[E]
-	made uint64
+	heap  []entry[E]
+	added uint64
 }
 
-type place[E any] struct {
+type entry[E any] struct {
 	at    time.Duration
-	made  uint64
+	seq   uint64
 	event E
 }
 
-func (p *place[E]) before(o *place[E]) bool { return p.at < o.at || p.at == o.at && p.made < o.made }
+func (p *entry[E]) before(o *entry[E]) bool { return p.at < o.at || p.at == o.at && p.seq < o.seq }
 
-// Len is how many events are in it.
+// Len returns the number of events.
 func (q *Queue[E]) Len() int { return len(q.heap) }
 
-// Add puts in what will happen at a time.
+// Add inserts an event.
 func (q *Queue[E]) Add(at time.Duration, e E) {
-	q.made++
-	p := place[E]{at, q.made, e}
+	q.added++
+	p := entry[E]{at, q.added, e}
 	q.heap = append(q.heap, p)
 	i := len(q.heap) - 1
 	for ; i > 0 && p.before(&q.heap[(i-1)/4]); i = (i - 1) / 4 {
@@ -32,7 +31,7 @@ func (q *Queue[E]) Add(at time.Duration, e E) {
 	q.heap[i] = p
 }
 
-// First is when the next event happens; false when there is none.
+// NextTime returns the time of the next event, and false if there is none.
 func (q *Queue[E]) NextTime() (time.Duration, bool) {
 	if len(q.heap) == 0 {
 		return 0, false
@@ -40,12 +39,12 @@ func (q *Queue[E]) NextTime() (time.Duration, bool) {
 	return q.heap[0].at, true
 }
 
-// Take removes the next event. There must be one. (The heap has four children to a node: it
-// is half as deep as one of two, and they lie side by side in memory.)
+// Pop removes the next event. The queue must not be empty. The heap has four children per node: it
+// is half as deep as a binary heap, and siblings are adjacent in memory.
 func (q *Queue[E]) Pop() E {
 	first, end := q.heap[0].event, len(q.heap)-1
 	p := q.heap[end]
-	q.heap[end] = place[E]{} // and forget the event
+	q.heap[end] = entry[E]{} // release the event
 	q.heap = q.heap[:end]
 	if end == 0 {
 		return first

@@ -7,22 +7,22 @@ import (
 	"time"
 )
 
-// TestQueueKeepsTheOrder: by time, and at one time in the order of making.
-func TestQueueKeepsTheOrder(t *testing.T) {
+// Events are in the order of time, and at one time in the order of insertion.
+func TestQueueIsOrdered(t *testing.T) {
 	type item struct {
-		at   time.Duration
-		made uint32
+		at    time.Duration
+		added uint32
 	}
 	for seed := range uint64(50) {
 		random := rand.New(rand.NewPCG(seed, 0))
 		var q Queue[uint32]
 		var model []item
 		var now time.Duration
-		for made := range uint32(2000) {
+		for added := range uint32(2000) {
 			if random.IntN(3) > 0 {
-				at := now + time.Duration(random.IntN(5)) // many at one time
-				q.Add(at, made)
-				model = append(model, item{at, made})
+				at := now + time.Duration(random.IntN(5)) // many have the same time
+				q.Add(at, added)
+				model = append(model, item{at, added})
 				continue
 			}
 			slices.SortStableFunc(model, func(a, b item) int { return int(a.at - b.at) })
@@ -33,8 +33,8 @@ func TestQueueKeepsTheOrder(t *testing.T) {
 			if !ok {
 				continue
 			}
-			if e := q.Pop(); at != model[0].at || e != model[0].made {
-				t.Fatalf("seed %d: event %d at %v, want %d at %v", seed, e, at, model[0].made, model[0].at)
+			if e := q.Pop(); at != model[0].at || e != model[0].added {
+				t.Fatalf("seed %d: event %d at %v, want %d at %v", seed, e, at, model[0].added, model[0].at)
 			}
 			now, model = at, model[1:]
 		}

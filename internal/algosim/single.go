@@ -8,66 +8,65 @@ import (
 	"github.com/elect-go/elect/algo/driver"
 )
 
-// Solo is one process on its own. Each of its methods is one event, and returns what
-// the process did as a line: what it saves, its timers, whom it monitors, what it
-// sends, what it announces, in that order.
+// Single is one process alone. Each method is one event and returns its effects as a line, in this
+// order: what it saves, timers, monitored peers, messages, announcements.
 type Single struct {
 	Machine *driver.Machine
 	View    algo.View
 }
 
-// Alone returns node i of a cluster, not yet started.
+// NewSingle returns node i, not started yet.
 func NewSingle(spec algo.Spec, i int, view algo.View) *Single {
 	return &Single{driver.NewMachine(&spec, ID(i)), view}
 }
 
-// Clone returns a copy that shares nothing.
+// Clone returns an independent copy.
 func (s *Single) Clone() *Single { return &Single{s.Machine.Clone(), s.View} }
 
-// Start starts it with a saved epoch.
+// Start starts the process with a saved epoch.
 func (s *Single) Start(epoch algo.Epoch) string { return s.StartFrom(algo.Stable{Epoch: epoch}) }
 
-// StartFrom starts it with what it saved.
+// StartFrom starts the process with saved hard state.
 func (s *Single) StartFrom(saved algo.Stable) string {
 	return s.step(driver.Event{Kind: driver.EventStart, View: s.View, Saved: saved})
 }
 
-// Hears gives it a message.
+// Receive passes a message to the process.
 func (s *Single) Receive(from int, m algo.Message) string {
 	return s.step(driver.Event{Kind: driver.EventReceive, Peer: ID(from), Message: m})
 }
 
-// Expires ends one of its timers.
+// Expire expires one of its timers.
 func (s *Single) Expire(t algo.Timer) string {
 	return s.step(driver.Event{Kind: driver.EventExpire, Timer: t})
 }
 
-// Suspects has its detector take node i for dead.
+// Suspect lets its detector suspect node i.
 func (s *Single) Suspect(i int) string {
 	return s.step(driver.Event{Kind: driver.EventSuspect, Peer: ID(i)})
 }
 
-// Trusts has its detector take that back.
+// Trust lets its detector trust node i again.
 func (s *Single) Trust(i int) string {
 	return s.step(driver.Event{Kind: driver.EventTrust, Peer: ID(i)})
 }
 
-// Campaigns has it call for an election.
+// Campaign lets the process start an election.
 func (s *Single) Campaign() string { return s.step(driver.Event{Kind: driver.EventCampaign}) }
 
-// Gets gives it a new view.
+// Reconfigure passes a new view to the process.
 func (s *Single) Reconfigure(view algo.View) string {
 	return s.step(driver.Event{Kind: driver.EventReconfigure, View: view})
 }
 
 func (s *Single) step(e driver.Event) string { return FormatEffects(s.Machine.Step(e)) }
 
-// Line writes what a step asks for, its notes left out.
+// FormatEffects formats the effects of a step as a line, without notes.
 func FormatEffects(effects *driver.Effects) string {
 	var line []string
 	add := func(format string, args ...any) { line = append(line, fmt.Sprintf(format, args...)) }
 	if effects.Save {
-		add("save %s", showStable(effects.Stable))
+		add("save %s", formatState(effects.Stable))
 	}
 	for _, change := range effects.Timers {
 		switch {
@@ -80,19 +79,19 @@ func FormatEffects(effects *driver.Effects) string {
 		}
 	}
 	if effects.Watch {
-		watched := "monitor"
+		monitored := "monitor"
 		for _, peer := range effects.Monitor {
-			watched += " " + Name(peer)
+			monitored += " " + Name(peer)
 		}
-		add("%s", watched)
+		add("%s", monitored)
 	}
 	for i, sent := range effects.Sends {
-		said := " <- " + FormatMessage(sent.Message)
-		if last := len(line) - 1; i > 0 && strings.HasSuffix(line[last], said) { // the same to another
-			line[last] = strings.TrimSuffix(line[last], said) + " " + Name(sent.To) + said
+		message := " <- " + FormatMessage(sent.Message)
+		if last := len(line) - 1; i > 0 && strings.HasSuffix(line[last], message) { // the same message to another node
+			line[last] = strings.TrimSuffix(line[last], message) + " " + Name(sent.To) + message
 			continue
 		}
-		add("%s%s", Name(sent.To), said)
+		add("%s%s", Name(sent.To), message)
 	}
 	for _, l := range effects.Announce {
 		add("announce %s in %d", Name(l.ID), l.Epoch)
@@ -100,7 +99,7 @@ func FormatEffects(effects *driver.Effects) string {
 	return strings.Join(line, "; ")
 }
 
-func showStable(s algo.Stable) string {
+func formatState(s algo.Stable) string {
 	text := fmt.Sprint(s.Epoch)
 	if !s.Vote.IsZero() {
 		text += " for " + Name(s.Vote)
@@ -111,7 +110,7 @@ func showStable(s algo.Stable) string {
 	return text
 }
 
-// Does fails the test unless what was done is what is wanted.
+// Expect fails the test unless got is want.
 func Expect(t TestingT, what, got, want string) {
 	t.Helper()
 	if got != want {

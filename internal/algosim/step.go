@@ -6,8 +6,8 @@ import (
 	"github.com/elect-go/elect/trace"
 )
 
-// step performs an event and what it asks for: save, timers, monitoring, sends,
-// announcements. An algorithm that breaks its contract has crashed.
+// step lets a node handle an event and performs its effects: save, timers, monitoring, sends,
+// announcements. A node whose algorithm violates the contract crashes.
 func (c *Cluster) step(nd *Node, e driver.Event) {
 	if nd.Machine == nil || e.Kind == driver.EventReceive && !nd.View.Contains(e.Peer) {
 		return
@@ -15,13 +15,13 @@ func (c *Cluster) step(nd *Node, e driver.Event) {
 	if c.OnEvent != nil {
 		c.OnEvent(Number(nd.ID), e)
 	}
-	effects, broken := Step(nd.Machine, e)
-	// Of a timer of which nothing comes nobody wants to read.
-	if c.Tracing && (e.Kind != driver.EventExpire || broken != nil || len(effects.Notes)+len(effects.Sends)+len(effects.Announce) > 0) {
+	effects, violation := Step(nd.Machine, e)
+	// The transcript omits timers without effects.
+	if c.Tracing && (e.Kind != driver.EventExpire || violation != nil || len(effects.Notes)+len(effects.Sends)+len(effects.Announce) > 0) {
 		c.emit(nd.ID, NewTraceEvent(e))
 	}
-	if broken != nil {
-		c.breach(broken)
+	if violation != nil {
+		c.addViolation(violation)
 		c.Crash(Number(nd.ID))
 		return
 	}
@@ -34,29 +34,29 @@ func (c *Cluster) step(nd *Node, e driver.Event) {
 	for _, change := range effects.Timers {
 		nd.timers[change.Timer]++ // an expiry of an older arming is stale
 		if !change.Stop {
-			c.arm(nd, change)
+			c.startTimer(nd, change)
 		}
 	}
 	if effects.Watch {
-		c.monitor(nd, effects.Monitor)
+		c.setMonitored(nd, effects.Monitor)
 	}
-	c.leads(nd, effects.Announce)
+	c.recordLeaders(nd, effects.Announce)
 	for _, s := range effects.Sends {
 		c.send(nd, s.To, s.Message)
-		if c.dies(nd) {
+		if c.crashIfDue(nd) {
 			return
 		}
 	}
-	c.follows(nd, effects.Announce)
+	c.checkAnnouncements(nd, effects.Announce)
 }
 
-// Step has a machine take an event. A broken contract is returned.
-func Step(m *driver.Machine, e driver.Event) (effects *driver.Effects, broken *Violation) {
+// Step lets a machine handle an event. It returns a violation of the contract.
+func Step(m *driver.Machine, e driver.Event) (effects *driver.Effects, violation *Violation) {
 	defer func() {
 		switch cause := recover().(type) {
 		case nil:
 		case *driver.ContractError:
-			broken = ContractViolation(cause)
+			violation = ContractViolation(cause)
 		default:
 			panic(cause)
 		}
@@ -64,20 +64,20 @@ func Step(m *driver.Machine, e driver.Event) (effects *driver.Effects, broken *V
 	return m.Step(e), nil
 }
 
-// save reports whether the node survives it.
+// save saves the hard state of a node. It returns false if the node crashes.
 func (c *Cluster) save(nd *Node, stable algo.Stable) bool {
-	if c.dies(nd) {
+	if c.crashIfDue(nd) {
 		return false
 	}
 	if stable.Epoch < nd.Saved.Epoch {
-		c.ReportViolation("the epoch of %s goes back from %d to %d", nd.ID, nd.Saved.Epoch, stable.Epoch)
+		c.ReportViolation("the saved epoch of %s decreases from %d to %d", nd.ID, nd.Saved.Epoch, stable.Epoch)
 	}
 	nd.Saved = stable
-	return !c.dies(nd)
+	return !c.crashIfDue(nd)
 }
 
-// dies crashes a node where it was to die.
-func (c *Cluster) dies(nd *Node) bool {
+// crashIfDue counts down CrashAfter and reports whether the node is down.
+func (c *Cluster) crashIfDue(nd *Node) bool {
 	nd.CrashAfter--
 	if nd.CrashAfter == 0 {
 		c.Crash(Number(nd.ID))
@@ -85,7 +85,7 @@ func (c *Cluster) dies(nd *Node) bool {
 	return nd.Machine == nil
 }
 
-func (c *Cluster) arm(nd *Node, change driver.TimerChange) {
+func (c *Cluster) startTimer(nd *Node, change driver.TimerChange) {
 	machine, arming := nd.Machine, nd.timers[change.Timer]
 	wait := change.Min
 	if change.Max > change.Min {
@@ -101,11 +101,11 @@ func (c *Cluster) arm(nd *Node, change driver.TimerChange) {
 }
 
 func (c *Cluster) send(from *Node, to algo.NodeID, m algo.Message) {
-	m, repeat := algo.Open(m)
+	m, isPeriodic := algo.Open(m)
 	if c.OnSend != nil {
 		c.OnSend(Number(from.ID), Number(to), m)
 	}
-	if repeat {
+	if isPeriodic {
 		c.Periodic++
 	} else {
 		c.Sent[m.Kind()]++
@@ -121,26 +121,26 @@ func (c *Cluster) send(from *Node, to algo.NodeID, m algo.Message) {
 			c.emit(to, trace.Event{Kind: trace.Drop, Peer: from.ID, Message: m})
 			continue
 		}
-		c.At(c.Now+delay, func() { c.arrive(from, c.node(to), m, repeat) })
+		c.At(c.Now+delay, func() { c.receive(from, c.node(to), m, isPeriodic) })
 	}
 }
 
-func (c *Cluster) arrive(from, to *Node, m algo.Message, repeat bool) {
+func (c *Cluster) receive(from, to *Node, m algo.Message, isPeriodic bool) {
 	c.whenAwake(to, func() {
 		if to.Machine == nil {
 			return
 		}
-		if !repeat {
+		if !isPeriodic {
 			c.Delivered[m.Kind()]++
 		}
 		c.step(to, driver.Event{Kind: driver.EventReceive, Peer: from.ID, Message: m})
 	})
 }
 
-// whenAwake runs f at once, or when a paused node goes on.
+// whenAwake runs f at once, or when a paused node resumes.
 func (c *Cluster) whenAwake(nd *Node, f func()) {
 	if nd.paused {
-		nd.missed = append(nd.missed, f)
+		nd.deferred = append(nd.deferred, f)
 		return
 	}
 	f()

@@ -8,193 +8,195 @@ import (
 	"github.com/elect-go/elect/algo"
 )
 
-// Walk is how to disturb small clusters at random: crashes, also between a save and
-// what should follow it; restarts, seen by the detector or not; wrong suspicions;
-// losses, doubled messages and messages that overtake each other; partitions, some of
-// them one way; processes that pause; members that resign and come back; calls for
-// elections. Then messages arrive in time and the detector is right. From there on the
-// live must come to agree, and no message but repeats, and no announcement, may follow.
-// At all times epochs must not go back, whoever is followed must have announced itself,
-// and what is claimed must hold.
+// Walk describes random runs of small clusters with faults: crashes, also between the effects of an
+// event; restarts, detected or not; false suspicions; lost, duplicated and reordered messages;
+// partitions, some in one direction; pauses; resignations; campaigns. Then the faults end: messages
+// arrive in time, and the detector is right. From there on the running nodes must come to agree.
+// After that, only periodic messages may be sent, and nothing may be announced.
+//
+// At all times epochs must not decrease, each followed leader must have announced itself, and the
+// claims of the algorithm must hold.
 type Walk struct {
-	// New returns the cluster, whose algorithm may have random options.
+	// New returns the cluster. The options of its algorithm may be random.
 	New func(random *rand.Rand, view algo.View) *Cluster
-	// T is the longest time of a message when nothing is wrong, [T] if zero.
+	// T is the maximum message time without faults, by default [T].
 	T time.Duration
-	// Calm is how long it may take to settle, in T: 100 if zero.
+	// RecoveryTime is the maximum time from the end of the faults until agreement, in multiples of
+	// T. The default is 100.
 	RecoveryTime int
 }
 
-// How long a walk is disturbed, and how long nothing may happen after the calm, in T.
-const chaos, quiet = 60, 60
+// Faults are injected for faultPeriod. After agreement, nothing may happen for quietPeriod. Both are
+// multiples of Walk.T.
+const faultPeriod, quietPeriod = 60, 60
 
-// Take takes one walk, as a driver decides. What it broke is in Broken of the cluster.
-func (w Walk) Run(driver Chooser, tracing bool) *Cluster {
-	d := newDisturber(driver, w, tracing)
-	c := d.Cluster
-	if driver.IntN(2) == 0 {
-		for i := range d.all {
-			d.start(i + 1)
+// Run performs one walk with the choices of chooser. The returned cluster has the violation.
+func (w Walk) Run(chooser Chooser, tracing bool) *Cluster {
+	f := newFaultInjector(chooser, w, tracing)
+	c := f.Cluster
+	if chooser.IntN(2) == 0 {
+		for i := range f.all {
+			f.start(i + 1)
 		}
 	}
-	c.Later(0, d.disturb)
-	c.Run(chaos * d.t)
-	d.heal()
-	c.Run(time.Duration(cmp.Or(w.RecoveryTime, 100)) * d.t)
-	if why := c.Disagreement(); why != "" && c.Violation == "" {
-		c.ReportViolation("after the calm: %s", why)
+	c.Later(0, f.injectFault)
+	c.Run(faultPeriod * f.maxDelay)
+	f.heal()
+	c.Run(time.Duration(cmp.Or(w.RecoveryTime, 100)) * f.maxDelay)
+	if reason := c.Disagreement(); reason != "" && c.Violation == "" {
+		c.ReportViolation("after the recovery: %s", reason)
 	}
 	c.Reset()
-	c.Run(quiet * d.t)
-	if sum := Total(c.Sent); (sum != 0 || c.Announcements != 0) && c.Violation == "" && CanElect(c.View, c.Spec.Claims, c.opinions()) {
-		c.ReportViolation("in the quiet: %d messages, %d announcements", sum, c.Announcements)
+	c.Run(quietPeriod * f.maxDelay)
+	if sum := Total(c.Sent); (sum != 0 || c.Announcements != 0) && c.Violation == "" && CanElect(c.View, c.Spec.Claims, c.followStates()) {
+		c.ReportViolation("after the agreement: %d messages, %d announcements", sum, c.Announcements)
 	}
 	return c
 }
 
-// Broken takes a walk and says what it broke, and below it how that came about, or nothing.
-// choose returns the same driver each time.
-func (w Walk) FindViolation(choose func() Chooser) string {
-	if what := w.Run(choose(), false).Violation; what != "" {
-		return what + "\n" + w.Run(choose(), true).Transcript()
+// FindViolation performs a walk and returns its violation with a transcript, or an empty text. newChooser
+// returns the same Chooser at each call.
+func (w Walk) FindViolation(newChooser func() Chooser) string {
+	if violation := w.Run(newChooser(), false).Violation; violation != "" {
+		return violation + "\n" + w.Run(newChooser(), true).Transcript()
 	}
 	return ""
 }
 
-// Want fails the test if one of so many walks breaks something.
+// Check fails the test if one of count walks finds a violation.
 func (w Walk) Check(t TestingT, count int) {
 	t.Helper()
 	for seed := range uint64(count) {
-		if why := w.FindViolation(func() Chooser { return Seeded(seed) }); why != "" {
-			t.Errorf("seed %d: %s", seed, why)
+		if violation := w.FindViolation(func() Chooser { return Seeded(seed) }); violation != "" {
+			t.Errorf("seed %d: %s", seed, violation)
 			return
 		}
 	}
 }
 
-// disturber is what goes wrong on a walk.
-type disturber struct {
+// faultInjector injects the faults of a walk.
+type faultInjector struct {
 	*Cluster
-	driver    Chooser
-	t         time.Duration
+	chooser   Chooser
+	maxDelay  time.Duration
 	all       []algo.Member
-	resigning bool // members resign and come back
-	partition int  // a set of nodes that do not hear the others
-	oneWay    bool // the others hear them
+	resigning bool // members resign and return
+	partition int  // a set of nodes, whose border no message crosses
+	oneWay    bool // only messages into the set are lost
 }
 
-func newDisturber(random Chooser, w Walk, tracing bool) *disturber {
+func newFaultInjector(random Chooser, w Walk, tracing bool) *faultInjector {
 	size := 3 + random.IntN(3)
-	d := &disturber{driver: random, all: Members(size), t: cmp.Or(w.T, T)}
+	f := &faultInjector{chooser: random, all: Members(size), maxDelay: cmp.Or(w.T, T)}
 	if random.IntN(2) == 0 {
-		for i := range d.all {
-			d.all[i].Priority = random.IntN(3)
+		for i := range f.all {
+			f.all[i].Priority = random.IntN(3)
 		}
 	}
-	d.Cluster = w.New(random.Rand, algo.NewView(1, d.all...))
-	d.Tracing = tracing
-	for m := range d.View.All() {
-		d.Logf("%s has priority %d", m.Name, m.Priority)
+	f.Cluster = w.New(random.Rand, algo.NewView(1, f.all...))
+	f.Tracing = tracing
+	for m := range f.View.All() {
+		f.Logf("%s has priority %d", m.Name, m.Priority)
 	}
-	loss, slow := random.Float64()*0.5, time.Duration(1+random.IntN(8))*d.t
-	d.resigning = random.IntN(3) == 0
+	loss, maxFaultyDelay := random.Float64()*0.5, time.Duration(1+random.IntN(8))*f.maxDelay
+	f.resigning = random.IntN(3) == 0
 	if random.IntN(4) == 0 {
 		loss = 0
 	}
-	d.Delay = func(from, to int, _ algo.Message) (time.Duration, bool) {
-		return random.within(slow), !d.cut(from, to) && random.Float64() >= loss
+	f.Delay = func(from, to int, _ algo.Message) (time.Duration, bool) {
+		return random.upTo(maxFaultyDelay), !f.isCut(from, to) && random.Float64() >= loss
 	}
 	if random.IntN(4) == 0 {
 		double := random.Float64() * 0.5
-		d.Duplicate = func() bool { return random.Float64() < double }
+		f.Duplicate = func() bool { return random.Float64() < double }
 	}
-	d.Pick = func(least, most time.Duration) time.Duration {
-		return least + time.Duration(random.Int64N(int64(most-least)+1))
+	f.Pick = func(shortest, longest time.Duration) time.Duration {
+		return shortest + time.Duration(random.Int64N(int64(longest-shortest)+1))
 	}
-	return d
+	return f
 }
 
-// cut reports whether nothing gets from one to another.
-func (d *disturber) cut(from, to int) bool {
-	inFrom, inTo := d.partition>>from&1, d.partition>>to&1
-	if d.oneWay {
+// isCut reports whether messages from one node to another are lost.
+func (f *faultInjector) isCut(from, to int) bool {
+	inFrom, inTo := f.partition>>from&1, f.partition>>to&1
+	if f.oneWay {
 		return inFrom == 0 && inTo == 1
 	}
 	return inFrom != inTo
 }
 
-func (d *disturber) someone() int { return 1 + d.driver.IntN(len(d.all)) }
+func (f *faultInjector) randomNode() int { return 1 + f.chooser.IntN(len(f.all)) }
 
-func (d *disturber) start(i int) {
-	if d.Node(i).Machine == nil {
-		if d.driver.IntN(3) == 0 {
-			d.Node(i).CrashAfter = 1 + d.driver.IntN(5)
+func (f *faultInjector) start(i int) {
+	if f.Node(i).Machine == nil {
+		if f.chooser.IntN(3) == 0 {
+			f.Node(i).CrashAfter = 1 + f.chooser.IntN(5)
 		}
-		d.Start(i)
+		f.Start(i)
 	}
 }
 
-// disturb does something to somebody, and goes on until the calm.
-func (d *disturber) disturb() {
-	if d.Now >= chaos*d.t {
+// injectFault injects a random fault, and schedules the next one.
+func (f *faultInjector) injectFault() {
+	if f.Now >= faultPeriod*f.maxDelay {
 		return
 	}
-	i := d.someone()
-	switch nd := d.Node(i); d.driver.IntN(14) { // restarts and suspicions are more frequent
+	i := f.randomNode()
+	switch nd := f.Node(i); f.chooser.IntN(14) { // restarts and suspicions are most frequent
 	case 0:
-		d.Crash(i)
+		f.Crash(i)
 	case 1, 2, 3:
-		if nd.Machine != nil && d.driver.IntN(2) == 0 {
-			d.Crash(i) // and back before anybody can tell
+		if nd.Machine != nil && f.chooser.IntN(2) == 0 {
+			f.Crash(i) // and restarts before it is detected
 		}
-		d.start(i)
+		f.start(i)
 	case 4:
 		if nd.Machine != nil {
-			nd.CrashAfter = 1 + d.driver.IntN(5)
+			nd.CrashAfter = 1 + f.chooser.IntN(5)
 		}
 	case 5, 6, 7:
-		d.Suspect(d.someone(), i)
+		f.Suspect(f.randomNode(), i)
 	case 8:
-		d.Trust(d.someone(), i)
+		f.Trust(f.randomNode(), i)
 	case 9:
-		d.Campaign(i)
+		f.Campaign(i)
 	case 10:
-		d.partition = d.driver.IntN(1 << (len(d.all) + 1))
-		d.oneWay = d.driver.IntN(3) == 0
-		d.Logf("partition %b, one way: %v", d.partition, d.oneWay)
+		f.partition = f.chooser.IntN(1 << (len(f.all) + 1))
+		f.oneWay = f.chooser.IntN(3) == 0
+		f.Logf("partition %b, one way: %v", f.partition, f.oneWay)
 	case 11:
-		if d.resigning {
-			d.all[i-1].Eligible = !d.all[i-1].Eligible
-			d.View = algo.NewView(d.View.Number()+1, d.all...)
-			d.Logf("n%d may lead: %v", i, d.all[i-1].Eligible)
-			d.Reconfigure(d.View, i, d.someone(), d.someone())
+		if f.resigning {
+			f.all[i-1].Eligible = !f.all[i-1].Eligible
+			f.View = algo.NewView(f.View.Number()+1, f.all...)
+			f.Logf("n%d is eligible: %v", i, f.all[i-1].Eligible)
+			f.Reconfigure(f.View, i, f.randomNode(), f.randomNode())
 		}
 	case 12:
-		d.Pause(i)
+		f.Pause(i)
 	case 13:
-		d.Resume(i)
+		f.Resume(i)
 	}
-	d.Later(d.driver.within(3*d.t), d.disturb)
+	f.Later(f.chooser.upTo(3*f.maxDelay), f.injectFault)
 }
 
-// heal ends all that goes wrong: somebody runs, nobody is paused, and from now on
-// messages arrive in time and the detector is right.
-func (d *disturber) heal() {
-	d.Logf("healed")
-	d.Duplicate = nil
-	d.Delay = func(int, int, algo.Message) (time.Duration, bool) { return d.driver.within(d.t), true }
-	for _, nd := range d.nodes {
+// heal ends all faults: no node is paused, at shortest one is running, messages arrive in time, and
+// the detector is right.
+func (f *faultInjector) heal() {
+	f.Logf("healed")
+	f.Duplicate = nil
+	f.Delay = func(int, int, algo.Message) (time.Duration, bool) { return f.chooser.upTo(f.maxDelay), true }
+	for _, nd := range f.nodes {
 		nd.CrashAfter = 0
 	}
-	for i := range d.nodes {
-		d.Resume(i + 1)
+	for i := range f.nodes {
+		f.Resume(i + 1)
 	}
-	if len(d.Live()) == 0 {
-		d.Start(d.someone())
+	if len(f.Live()) == 0 {
+		f.Start(f.randomNode())
 	}
-	d.DetectionTime = d.t / 2
-	for i := range d.nodes {
-		d.Reconfigure(d.View, i+1)
-		d.Report(i + 1)
+	f.DetectionTime = f.maxDelay / 2
+	for i := range f.nodes {
+		f.Reconfigure(f.View, i+1)
+		f.Report(i + 1)
 	}
 }
