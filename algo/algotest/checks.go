@@ -78,7 +78,7 @@ var checks = []Check{
 		Requires: "Elections in which messages take longer than every timeout cause no permanent harm.",
 	},
 	{
-		Name: "wrong-suspicion", seeds: 40, run: falseSuspicion, assumed: detectorRight,
+		Name: "false-suspicion", seeds: 40, run: falseSuspicion, assumed: detectorRight,
 		Requires: "False suspicions that end later cause no permanent harm.",
 	},
 	{
@@ -106,7 +106,7 @@ var checks = []Check{
 		Requires: "A leader that resigns is replaced until it is eligible again. If no node is eligible, none leads.",
 	},
 	{
-		Name: "strangers", seeds: 100, run: nonMembers, assumed: sameMembers,
+		Name: "non-members", seeds: 100, run: nonMembers, assumed: sameMembers,
 		Requires: "Whatever a message contains, no node follows a non-member.",
 	},
 	{
@@ -118,7 +118,7 @@ var checks = []Check{
 		Requires: "An election stays within its budget of messages, whichever nodes start it: see Options.Messages. Without an election, each node sends at most two periodic messages in each heartbeat interval.",
 	},
 	{
-		Name: "watched-edges", seeds: 1, run: watchedEdges,
+		Name: "monitored-pairs", seeds: 1, run: monitoredPairs,
 		Requires: "Without an election, the number of monitored pairs of nodes is at most Options.MonitoredPairs: heartbeats must not cost N².",
 	},
 	{
@@ -126,7 +126,7 @@ var checks = []Check{
 		Requires: "Machines that crash, also between the effects of an event, and receive false suspicions keep their claims at all times. Once messages arrive and the detector is right, all agree, and then only periodic messages are sent. The run depends only on the seed.",
 	},
 	{
-		Name: "storm", seeds: 40, run: storm, assumed: noneFails,
+		Name: "chaos", seeds: 40, run: chaos, assumed: noneFails,
 		Requires: "After random combinations of all these faults in whole nodes, all agree.",
 	},
 	{
@@ -162,12 +162,12 @@ var checks = []Check{
 	{
 		Name: "older-view", seeds: 40, run: olderView, assumed: sameMembers,
 		claim:    func(c algo.Claims) bool { return c.NeedsQuorum },
-		Requires: "No node helps to elect a node whose view has an older stamp than its own. That node may count votes by members that have changed since, and another majority may elect a second leader.",
+		Requires: "No node helps to elect a node whose view has an older config ID than its own. That node may count votes by members that have changed since, and another majority may elect a second leader.",
 	},
 	{
-		Name: "epochs-that-are-over", seeds: 40, run: closedEpochs, assumed: sameMembers,
+		Name: "closed-epochs", seeds: 40, run: closedEpochs, assumed: sameMembers,
 		claim:    func(c algo.Claims) bool { return c.NeedsQuorum },
-		Requires: "A node takes no part in epochs up to that of the stamp of its view: it saves that epoch, and has no vote in it.",
+		Requires: "A node takes no part in epochs up to the config term of its view: it saves that epoch, and has no vote in it.",
 	},
 	{
 		Name: "closed-by-a-view", seeds: 40, run: closedEpoch, assumed: sameMembers,

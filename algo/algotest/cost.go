@@ -50,8 +50,8 @@ func (w *world) election(event string, limit int, happens func()) {
 	w.requireNoViolation()
 }
 
-// watchedEdges counts the pairs of nodes of which one monitors the other.
-func watchedEdges(p *checkRun) {
+// monitoredPairs counts the pairs of nodes of which one monitors the other.
+func monitoredPairs(p *checkRun) {
 	sizes := []int{3, 9, 18}
 	if !p.options.Long {
 		sizes = sizes[:2]

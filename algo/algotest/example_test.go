@@ -45,19 +45,19 @@ func ExampleChecks() {
 	// duplication
 	// reordering
 	// delay
-	// wrong-suspicion
+	// false-suspicion
 	// partition
 	// pause
 	// add-member
 	// remove-member
 	// remove-leader
 	// resignation
-	// strangers
+	// non-members
 	// old-messages
 	// messages
-	// watched-edges
+	// monitored-pairs
 	// walk
-	// storm
+	// chaos
 	// contract
 	// epochs-grow
 	// durable
@@ -66,7 +66,7 @@ func ExampleChecks() {
 	// one-leader-per-epoch
 	// needs-quorum
 	// older-view
-	// epochs-that-are-over
+	// closed-epochs
 	// closed-by-a-view
 	// highest-leads
 }

@@ -55,7 +55,7 @@ func (m newerTerm) term() algo.Epoch { return m.Term }
 // The duties that concern views, named by their checks.
 const (
 	olderView    = "older-view"
-	closedEpochs = "epochs-that-are-over"
+	closedEpochs = "closed-epochs"
 	closedEpoch  = "closed-by-a-view"
 )
 
@@ -224,12 +224,12 @@ func (r *raft) Reconfigure(env algo.Env, view algo.View) {
 }
 
 func (r *raft) monitor(env algo.Env) {
-	watched := algo.Set(slices.Collect(r.view.Others(r.self)))
+	monitored := algo.Set(slices.Collect(r.view.Others(r.self)))
 	if !r.isLeader() && !r.leader.Vacant() {
-		watched = algo.Set{r.leader.ID}
+		monitored = algo.Set{r.leader.ID}
 	}
-	r.suspected.Retain(watched)
-	env.Monitor(watched...)
+	r.suspected.Retain(monitored)
+	env.Monitor(monitored...)
 }
 
 func (r *raft) broadcast(env algo.Env, m algo.Message) {

@@ -15,9 +15,9 @@ func TestTextbookIsExemptFromChecks(t *testing.T) {
 	}
 	want := []string{
 		"spec", "wire", "sent-messages-stay", "determinism", "clone", "alone",
-		"quiet", "duplication", "reordering", "watched-edges", "contract", "epochs-grow", "durable",
+		"quiet", "duplication", "reordering", "monitored-pairs", "contract", "epochs-grow", "durable",
 	}
 	if !slices.Equal(left, want) {
-		t.Errorf("of a textbook is asked %q, want %q", left, want)
+		t.Errorf("checks for a textbook: %q, want %q", left, want)
 	}
 }

@@ -11,7 +11,7 @@ import (
 )
 
 // quorumContest is a trial of the rule that keeps the majorities before and after a change of
-// members apart: each node compares the stamps of views. The leader of five nodes has crashed. Of
+// members apart: each node compares the config IDs of views. The leader of five nodes has crashed. Of
 // the others, only the candidate can communicate with each of the rest, so it gets any help that
 // a node gives.
 type quorumContest struct {
