@@ -60,7 +60,7 @@ func TestNodeIDsAreOrderedBytewise(t *testing.T) {
 		t.Errorf("%v is not below %v", low, high)
 	}
 	if !(algo.NodeID{}).IsZero() || low.IsZero() {
-		t.Error("only the zero value is nobody")
+		t.Error("IsZero is not true for the zero value only")
 	}
 }
 
@@ -90,6 +90,6 @@ func TestLeadersAreOrderedByEpochThenID(t *testing.T) {
 		}
 	}
 	if !inOrder[3].Vacant() || inOrder[4].Vacant() {
-		t.Error("a leadership of nobody is a vacancy")
+		t.Error("Vacant is not true for leaders with a zero ID only")
 	}
 }

@@ -26,6 +26,6 @@ func TestSetIsSorted(t *testing.T) {
 		t.Errorf("kept: %v, want %v", s, want)
 	}
 	if s.Retain(nil); len(s) != 0 || s.Has(id(3)) {
-		t.Errorf("kept of nobody: %v", s)
+		t.Errorf("after Retain(nil): %v", s)
 	}
 }

@@ -78,13 +78,13 @@ func TestIterationOverMembersMayEndEarly(t *testing.T) {
 func TestWitnessIsAboveNoMember(t *testing.T) {
 	view := algo.NewView(1, member(1, 0, false), member(2, 0, false))
 	if got := numbers(view.Above(id(1))); got != "[]" {
-		t.Errorf("above a witness are the witnesses %s", got)
+		t.Errorf("members above a witness: %s, want none", got)
 	}
 	if got := numbers(view.Below(id(1))); got != "[2]" {
-		t.Errorf("below a witness are %s, want everybody who is not above", got)
+		t.Errorf("members below a witness: %s, want all other witnesses", got)
 	}
 	if view.IsAbove(id(2), id(1)) || view.IsAbove(id(1), id(2)) {
-		t.Error("of two witnesses one is above the other")
+		t.Error("one witness is above another")
 	}
 }
 
@@ -123,7 +123,7 @@ func TestSizeOfView(t *testing.T) {
 	}
 	view = algo.NewView(3, member(1, 0, true), member(2, 0, false))
 	if !view.MayLead(id(1)) || view.MayLead(id(2)) || view.MayLead(id(3)) {
-		t.Error("who may lead is not n1 alone")
+		t.Error("want n1 as the only eligible member")
 	}
 }
 
@@ -133,11 +133,11 @@ func TestViewIsImmutable(t *testing.T) {
 	given[0].Name = "changed"
 	for m := range view.All() {
 		if m.Name == "changed" {
-			t.Error("the view shares what it was given")
+			t.Error("the view shares memory with its arguments")
 		}
 	}
 	if given[1].ID != id(1) {
-		t.Error("NewView sorts what it was given")
+		t.Error("NewView sorts its arguments")
 	}
 }
 
@@ -160,7 +160,7 @@ func TestStamps(t *testing.T) {
 	}
 	in := view.In(4)
 	if in.Stamp() != (algo.Stamp{Epoch: 4, Number: 7}) || in.Len() != 2 || view.Stamp().Epoch != 0 {
-		t.Errorf("in epoch 4 it is %v, with %d members", in.Stamp(), in.Len())
+		t.Errorf("in epoch 4: %v, %d members", in.Stamp(), in.Len())
 	}
 	if got := (algo.View{}).In(2).Stamp(); got != (algo.Stamp{Epoch: 2}) {
 		t.Errorf("the stamp of no view is %v", got)
@@ -174,7 +174,7 @@ func TestStamps(t *testing.T) {
 		}
 		early := algo.Stamp{Number: 1 << 50}
 		if a.OlderThan(early) || early.OlderThan(algo.Stamp{}) || !early.OlderThan(a) {
-			t.Errorf("%v and %v: what no leader has made is older than all, and nothing is older than that", a, early)
+			t.Errorf("%v and %v: a view that no leader has made must be older than all others, and none older than it", a, early)
 		}
 	}
 }

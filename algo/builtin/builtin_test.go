@@ -10,13 +10,13 @@ import (
 	"github.com/elect-go/elect/algo/builtin"
 )
 
-// The word that selects an algorithm is the one it has in logs and at the handshake.
+// The word that selects an algorithm is its name in logs and in the handshake.
 func TestRegistryHasEachAlgorithm(t *testing.T) {
 	timing := algo.Timing{RoundTrip: 50 * time.Millisecond, Heartbeat: 100 * time.Millisecond}
 	for name, factory := range builtin.Registry() {
 		spec, err := factory(timing, func(any) error { return nil })
 		if err != nil {
-			t.Errorf("%s does not take its own defaults: %v", name, err)
+			t.Errorf("%s rejects its defaults: %v", name, err)
 			continue
 		}
 		if spec.Name != name {
@@ -31,11 +31,11 @@ func TestRegistryHasEachAlgorithm(t *testing.T) {
 func TestRegistryIsACopy(t *testing.T) {
 	delete(builtin.Registry(), "bully")
 	if _, known := builtin.Registry()["bully"]; !known {
-		t.Error("what one caller takes out is missing for the next")
+		t.Error("a change of the result changes the next result")
 	}
 }
 
-// A host that asks Spec.Textbook keeps them from being used: none of the others says so.
+// Only textbooks set Spec.Textbook, by which applications exclude them.
 func TestTextbooksAreMarked(t *testing.T) {
 	forUse := builtin.ForUse()
 	for name, factory := range builtin.Registry() {
@@ -44,7 +44,7 @@ func TestTextbooksAreMarked(t *testing.T) {
 			t.Fatalf("%s: %v", name, err)
 		}
 		if _, use := forUse[name]; use == spec.Textbook || spec.Textbook != strings.HasPrefix(name, "textbook-") {
-			t.Errorf("%s: Textbook is %v, and it is for use: %v", name, spec.Textbook, use)
+			t.Errorf("%s: Textbook is %v, in ForUse: %v", name, spec.Textbook, use)
 		}
 	}
 }

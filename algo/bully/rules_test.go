@@ -29,8 +29,8 @@ func checkRun(t *testing.T, size int, run func(c *algosim.Cluster) string) {
 	}
 }
 
-// "While electing, monitor everyone whose answer is awaited; a Suspect of the last one
-// awaited ends the wait at once." Without it a crash costs a whole timeout.
+// During an election, a process monitors all peers from which it expects a reply. A suspicion of the
+// last one ends the wait. Without this rule, a crash costs a whole timeout.
 func TestSuspectingLastPendingEndsWait(t *testing.T) {
 	t.Run("for answers", func(t *testing.T) {
 		checkRun(t, 3, func(c *algosim.Cluster) string {
@@ -251,8 +251,8 @@ func TestLeaderRaisesEpochAfterRejection(t *testing.T) {
 	checkRun(t, 4, strayEpoch)
 }
 
-// A leader takes at most maxBumps epochs in one AnnounceInterval. Without this limit, two leaders whose views say of each
-// other that it may not lead answer each bump with the next one.
+// A leader takes at most maxBumps epochs in one AnnounceInterval. Without this limit, two leaders that are
+// ineligible in each other's view answer each bump with the next one.
 func TestLeaderBumpsAreLimited(t *testing.T) {
 	checkRun(t, 2, func(c *algosim.Cluster) string {
 		c.StartAll()
@@ -295,8 +295,8 @@ func TestLeaderBumpsItsEpoch(t *testing.T) {
 	expect(t, "an older epoch", lower().Receive(1, Answer{6}), "")
 }
 
-// "A Coordinator naming someone below me is not followed." Without this rule, the highest
-// process follows for good a process that took over while the highest was suspected.
+// A process does not follow a lower one. Without this rule, a process that took over while the highest
+// was suspected keeps leading, and the highest follows it.
 func TestLowerProcessIsNotFollowed(t *testing.T) {
 	checkRun(t, 3, func(c *algosim.Cluster) string {
 		c.StartAll()

@@ -195,7 +195,7 @@ type env Machine
 func (e *env) Send(to algo.NodeID, msg algo.Message) {
 	m := (*Machine)(e)
 	if to == m.self || to.IsZero() {
-		m.violate(algo.Contract, "sent "+msg.Kind()+" to itself or to nobody")
+		m.violate(algo.Contract, "sent "+msg.Kind()+" to itself or to the zero ID")
 	}
 	inner, _ := algo.Open(msg)
 	_, twice := algo.Open(inner)

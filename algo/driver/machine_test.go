@@ -181,7 +181,7 @@ func TestRepeatIsRemovedForReceiver(t *testing.T) {
 		t.Errorf("sends %v, want %v", e.Sends, want)
 	}
 	if got := s.received; got != again.Message {
-		t.Errorf("the algorithm is told of %#v, want what is in the envelope", got)
+		t.Errorf("the algorithm receives %#v, want the message without the mark", got)
 	}
 }
 
@@ -194,8 +194,8 @@ func TestContractViolationPanics(t *testing.T) {
 		event driver.Event
 		want  string
 	}{
-		{"a send to oneself", algo.Contract, func(_ *scripted, env algo.Env) { env.Send(id(1), ping{}) }, campaign, "sent ping to itself or to nobody"},
-		{"a send to nobody", algo.Contract, func(_ *scripted, env algo.Env) { env.Send(algo.NodeID{}, ping{}) }, campaign, "sent ping to itself or to nobody"},
+		{"send to itself", algo.Contract, func(_ *scripted, env algo.Env) { env.Send(id(1), ping{}) }, campaign, "sent ping to itself or to the zero ID"},
+		{"send to the zero ID", algo.Contract, func(_ *scripted, env algo.Env) { env.Send(algo.NodeID{}, ping{}) }, campaign, "sent ping to itself or to the zero ID"},
 		{"an unknown message", algo.Contract, func(_ *scripted, env algo.Env) { env.Send(id(2), pong{}) }, campaign, "sent pong, which is not among its messages"},
 		{"a repeat of a repeat", algo.Contract, func(_ *scripted, env algo.Env) {
 			env.Send(id(2), algo.Repeat{Message: algo.Repeat{Message: ping{}}})

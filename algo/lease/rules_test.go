@@ -416,7 +416,7 @@ func TestCallbackThatDoesNotReturn(t *testing.T) {
 func TestLeaderRaisesBallotAboveMinority(t *testing.T) {
 	n := leading(t, 0)
 	wants(t, "a higher ballot", n.Receive(3, lease.Reply{Ballot: 1, Max: 6}), "lease/ask ballot=7 round=3", "announce", "holds")
-	wants(t, "a grant for it", n.Clone().Receive(2, yes(7, 3)), "announce n1 in 7", "nobody")
+	wants(t, "a grant for it", n.Clone().Receive(2, yes(7, 3)), "announce n1 in 7", "none")
 	wants(t, "a reply to an earlier request", n.Receive(2, yes(1, 2)), "", "announce")
 	wants(t, "the lease ends first", n.Receive(2, yes(7, 2)), "", "announce n1")
 	wants(t, "its end", n.Expire("lease/1"), "announce none in 1")

@@ -151,7 +151,7 @@ func TestColdStartBudget(t *testing.T) {
 				again++
 			}
 		}
-		t.Logf("N=%d: %.1f messages on the mean, at most %d; %.1f %% of the runs start anew", N, float64(sum)/runs, worst, 100*float64(again)/runs)
+		t.Logf("N=%d: %.1f messages on the mean, at most %d; %.1f %% of the elections start again", N, float64(sum)/runs, worst, 100*float64(again)/runs)
 		if budget := 3 * N * N; N > 2 && worst > budget {
 			t.Errorf("N=%d: a cold start costs %d messages, want at most 3·N² = %d", N, worst, budget)
 		}

@@ -40,7 +40,7 @@ func quietAfter(c *algosim.Cluster, d time.Duration) string {
 	return ""
 }
 
-// "Election timer, armed anew at every Election sent or forwarded": also if the process is no
+// A process restarts its election timer whenever it sends or forwards an Election, even if it is no
 // candidate. Without this rule, a process whose Elected is lost never learns the outcome.
 func TestForwardingProcessWaitsForOutcome(t *testing.T) {
 	checkRun(t, 3, func(c *algosim.Cluster) string {
@@ -315,7 +315,7 @@ func TestNoMessageCirculatesForever(t *testing.T) {
 	expect(t, "an Elected that did so is accepted", s.Receive(4, Elected{Epoch: 7, ID: n(2), Hops: 8}), "stop election; reserve in 10ms to 20ms; announce n2 in 7")
 }
 
-// "Elected naming someone below me, or suspected, is forwarded and then I start a run."
+// An Elected for a lower or suspected process is forwarded, and starts an election.
 func TestElectedIsContested(t *testing.T) {
 	s := follower(t, 3)
 	expect(t, "a lower process", s.Receive(2, Elected{Epoch: 9, ID: n(2), Hops: 1}),

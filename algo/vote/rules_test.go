@@ -310,8 +310,8 @@ func TestEndOfPauseStartsNextRound(t *testing.T) {
 		"window in 40ms; n1 n3 <- elect round=8 view={number=1} invain=1")
 }
 
-// "A leader's own Lead resets its watch timer only while its term is its saved round;
-// otherwise it goes on to the next round." Without this rule, a leader stays behind the round
+// A leader's own Lead resets its watch timer only while its term is its saved round. Otherwise the
+// leader enters the next round. Without this rule, a leader stays behind the round
 // that it has adopted, and another server that has adopted it cannot follow.
 func TestLeaderEntersNextRound(t *testing.T) {
 	s := leading(t, 2, viewOf(3), Defaults(timing))

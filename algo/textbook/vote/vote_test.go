@@ -206,7 +206,7 @@ func TestServerSendsTwoMessagesPerRoundTrip(t *testing.T) {
 		}
 	}
 	if total == 0 {
-		t.Error("nobody claims")
+		t.Error("no Elect was sent")
 	}
 }
 
