@@ -22,14 +22,14 @@ func TestBaseIgnoresEvents(t *testing.T) {
 	spec := algo.Spec{Name: "first", New: func(algo.NodeID) algo.Algorithm { return first{} }}
 	m := driver.NewMachine(&spec, algo.NodeID{1})
 	if got := m.Step(driver.Event{Kind: driver.EventStart}).Announce; len(got) != 1 {
-		t.Fatalf("at the start it announces %v, want itself", got)
+		t.Fatalf("it announces %v at its start, want itself", got)
 	}
 	for _, kind := range []driver.EventKind{
 		driver.EventExpire, driver.EventSuspect, driver.EventTrust, driver.EventCampaign, driver.EventReconfigure,
 	} {
 		e := m.Step(driver.Event{Kind: kind, Peer: algo.NodeID{2}, Timer: "none"})
 		if e.Save || e.Watch || len(e.Timers)+len(e.Sends)+len(e.Announce) > 0 {
-			t.Errorf("told of %v it asks for %+v", kind, e)
+			t.Errorf("event %v has the effects %+v, want none", kind, e)
 		}
 	}
 }

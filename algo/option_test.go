@@ -18,7 +18,7 @@ func TestOptionCheck(t *testing.T) {
 	}{
 		{"enough", 2 * s, 2 * s, ""},
 		{"not enough", s, 2 * s, "x.wait is 1s, want at least the least (2s)"},
-		{"nothing asked", 1, 0, ""},
+		{"no minimum", 1, 0, ""},
 		{"zero", 0, 0, "x.wait is 0s, want more than 0"},
 		{"negative", -s, -2 * s, "x.wait is -1s, want more than 0"},
 		{"the longest", 24 * time.Hour, s, ""},
@@ -32,7 +32,7 @@ func TestOptionCheck(t *testing.T) {
 				got = err.Error()
 			}
 			if got != tc.want {
-				t.Errorf("it says %q, want %q", got, tc.want)
+				t.Errorf("error %q, want %q", got, tc.want)
 			}
 		})
 	}
@@ -45,10 +45,10 @@ func TestOptionCheckReportsAllErrors(t *testing.T) {
 	c.Require(false, "c", "4", "5")
 	err := c.Err()
 	if want := "x.b is 2, want 3\nx.c is 4, want 5"; err == nil || err.Error() != want {
-		t.Errorf("it says %v, want %s", err, want)
+		t.Errorf("error %v, want %s", err, want)
 	}
-	mistake, ok := errors.AsType[*algo.SettingError](err)
-	if want := (algo.SettingError{Field: "x.b", Got: "2", Want: "3"}); !ok || *mistake != want {
-		t.Errorf("the first is %+v, want %+v", mistake, want)
+	first, ok := errors.AsType[*algo.SettingError](err)
+	if want := (algo.SettingError{Field: "x.b", Got: "2", Want: "3"}); !ok || *first != want {
+		t.Errorf("the first error is %+v, want %+v", first, want)
 	}
 }

@@ -23,9 +23,9 @@ func TestRule1HighestProcessLeads(t *testing.T) {
 }
 
 func TestRule1OthersSendElectionToHigher(t *testing.T) {
-	const asks = "answer in 20ms; monitor n3 n4; n3 n4 <- election epoch=6"
+	const sendsElections = "answer in 20ms; monitor n3 n4; n3 n4 <- election epoch=6"
 	s := alone(2, viewOf(4), Defaults(timing))
-	expect(t, "n2 recovers", s.Start(6), asks)
+	expect(t, "n2 recovers", s.Start(6), sendsElections)
 
 	s = follower(t, 2, 4, viewOf(4))
 	expect(t, "n2 suspects its leader", s.Suspect(4), "save 8; head-start in 10ms; monitor n3 n4; announce none in 7")
@@ -101,7 +101,7 @@ func TestRule5ProcessFollowsCoordinator(t *testing.T) {
 	s = leading(t, 2, viewOf(3))
 	expect(t, "a leader that is replaced", s.Receive(3, Coordinator{Epoch: 8, Leader: n(3)}),
 		"save 8; stop announce; monitor n3; announce n3 in 8")
-	expect(t, "it has stopped its own repeats", s.Expire("announce"), "")
+	expect(t, "it no longer announces itself", s.Expire("announce"), "")
 }
 
 // The implementation notes of the readme, by number. (1 has its test in cluster, where IDs
@@ -122,8 +122,8 @@ func TestNote2IDSurvivesRestart(t *testing.T) {
 func TestNote3AllMembersKeepEpoch(t *testing.T) {
 	c := agreedCluster(t, Defaults(timing), 5)
 	c.DetectionTime = T
-	for life, survivors := range []int{5, 4, 3} {
-		epoch := algo.Epoch(life + 1)
+	for incarnation, survivors := range []int{5, 4, 3} {
+		epoch := algo.Epoch(incarnation + 1)
 		for i := 1; i <= survivors; i++ {
 			c.RequireLeader(t, i, leadership(epoch, survivors))
 			if got := c.Node(i).Saved.Epoch; got != epoch {
@@ -145,7 +145,7 @@ func TestNote4EpochLastsAsLongAsLeader(t *testing.T) {
 		c.RequireLeader(t, i+1, leadership(1, 5))
 	}
 	if sum := algosim.Total(c.Sent); sum != 0 || c.Periodic == 0 {
-		t.Errorf("%d messages and %d repeats while nothing happens, want only repeats", sum, c.Periodic)
+		t.Errorf("%d other and %d periodic messages while no event occurs, want only periodic ones", sum, c.Periodic)
 	}
 	c.Crash(5)
 	c.Run(4 * T)

@@ -12,7 +12,7 @@ import (
 
 // TestCounts checks the known message counts and turnaround times of bully. N
 // includes the crashed process. Detection takes no time. The turnaround ends when every
-// live process knows the leader. Repeats are not counted.
+// live process knows the leader. Periodic messages are not counted.
 func TestCounts(t *testing.T) {
 	type counts = map[string]int
 	cases := []struct {

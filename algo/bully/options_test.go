@@ -41,7 +41,7 @@ func TestAllInvalidOptionsAreReported(t *testing.T) {
 			"bully.head_start is 11ms, want from 0 to answer_timeout (10ms)"},
 		{"longer than a timer allows", Options{20 * ms, 1 << 62, 20 * ms, 0, true},
 			"bully.coordinator_timeout is 1281023h53m38.427387904s, want at most 24h0m0s"},
-		{"nothing set", Options{}, "bully.answer_timeout is 0s, want more than 0\n" +
+		{"no option set", Options{}, "bully.answer_timeout is 0s, want more than 0\n" +
 			"bully.coordinator_timeout is 0s, want more than 0\n" +
 			"bully.announce_interval is 0s, want more than 0"},
 	} {

@@ -20,12 +20,12 @@ func checkRun(t *testing.T, size int, run func(c *algosim.Cluster) string) {
 	t.Helper()
 	c := algosim.New(newSpec(Defaults(timing)), algosim.View(size))
 	c.Tracing = true
-	why := run(c)
-	if why == "" {
-		why = c.Violation
+	problem := run(c)
+	if problem == "" {
+		problem = c.Violation
 	}
-	if why != "" {
-		t.Errorf("%s\n%s", why, c.Transcript())
+	if problem != "" {
+		t.Errorf("%s\n%s", problem, c.Transcript())
 	}
 }
 
@@ -118,21 +118,21 @@ func TestInquiryFromHigherEndsElection(t *testing.T) {
 // rule, a process that is disconnected briefly leads alone, and the leader has to take a newer epoch.
 func TestElectionWithoutRepliesIsRetriedOnce(t *testing.T) {
 	const leads = "stop answer; announce in 100ms; monitor; n1 <- coordinator epoch=8 leader=n2; announce n2 in 8"
-	asks := func(i, size int) *algosim.Single {
+	electing := func(i, size int) *algosim.Single {
 		s := follower(t, i, size, viewOf(size))
 		s.Suspect(size)
 		expect(t, "the head start ends", s.Expire("head-start"), map[int]string{
 			4: "answer in 20ms; monitor n3 n4; n3 <- election epoch=7", 5: "answer in 20ms; monitor n3 n4 n5; n3 n4 <- election epoch=7"}[size])
 		return s
 	}
-	s := asks(2, 5)
+	s := electing(2, 5)
 	expect(t, "two are silent", s.Expire("answer"), "answer in 20ms; monitor n3 n4 n5; n3 n4 <- election epoch=7")
 	expect(t, "and again", s.Expire("answer"), leads)
-	s = asks(2, 5)
+	s = electing(2, 5)
 	expect(t, "an election of n1", s.Receive(1, Election{7}), "n1 <- answer epoch=7")
 	expect(t, "two are silent, n1 is not", s.Expire("answer"), leads)
-	expect(t, "one is silent", asks(2, 4).Expire("answer"), leads)
-	s = asks(2, 5)
+	expect(t, "one is silent", electing(2, 4).Expire("answer"), leads)
+	s = electing(2, 5)
 	s.Expire("answer")
 	expect(t, "a late answer still counts", s.Receive(3, Answer{7}), "stop answer; coordinator in 40ms")
 }
@@ -167,9 +167,8 @@ func TestLeaderInformsHigherAtItsHeartbeat(t *testing.T) {
 	expect(t, "n3 sends a heartbeat to a follower", s.Trust(3), "")
 }
 
-// "Every message's epoch is adopted (saved) if higher." Without this rule, a process that
-// was absent leads in an epoch below that of its peers, and they reject it
-// forever.
+// A process adopts and saves the epoch of every message, if it is higher. Without this rule, a
+// process that was absent leads in an epoch below that of its peers, and they reject it forever.
 func TestProcessAdoptsEveryHigherEpoch(t *testing.T) {
 	checkRun(t, 3, func(c *algosim.Cluster) string {
 		c.Node(1).Saved.Epoch, c.Node(2).Saved.Epoch = 5, 5
@@ -178,9 +177,8 @@ func TestProcessAdoptsEveryHigherEpoch(t *testing.T) {
 	})
 }
 
-// "A Coordinator older than my saved epoch is never followed, also after a restart
-// when I follow no leader." Without this rule, a late message restores a leadership that has
-// ended.
+// A process never follows a Coordinator with an epoch below the saved one, even if it knows of no
+// leader after a restart. Without this rule, a late message restores a leadership that has ended.
 func TestRestartedProcessIgnoresOldCoordinator(t *testing.T) {
 	checkRun(t, 3, func(c *algosim.Cluster) string {
 		c.StartAll()
@@ -306,9 +304,9 @@ func TestLowerProcessIsNotFollowed(t *testing.T) {
 	})
 }
 
-// "… or naming me for a leadership I do not hold, is not followed." Without this rule, a
-// process considers itself the leader in an epoch in which it led before its crash:
-// the leadership is announced twice, once more after others may have taken over.
+// A process does not follow a Coordinator that names it for a leadership that it does not have.
+// Without this rule, a process considers itself the leader in an epoch in which it led before its
+// crash: it announces the leadership again, although others may have taken over.
 func TestProcessDoesNotFollowItself(t *testing.T) {
 	checkRun(t, 3, func(c *algosim.Cluster) string {
 		c.Start(1, 2)
@@ -346,13 +344,13 @@ func TestSuspectedProcessIsNotFollowed(t *testing.T) {
 
 // The same rule: a process contests such a leadership.
 func TestCoordinatorIsContested(t *testing.T) {
-	const asks = "answer in 20ms; monitor n3 n4; n3 n4 <- election epoch=9"
+	const sendsElections = "answer in 20ms; monitor n3 n4; n3 n4 <- election epoch=9"
 	s := follower(t, 2, 4, viewOf(4))
-	expect(t, "a lower process", s.Receive(1, Coordinator{Epoch: 9, Leader: n(1)}), "save 9; "+asks)
+	expect(t, "a lower process", s.Receive(1, Coordinator{Epoch: 9, Leader: n(1)}), "save 9; "+sendsElections)
 	expect(t, "a lower process, during the election", s.Receive(1, Coordinator{Epoch: 10, Leader: n(1)}), "save 10")
 
 	s = follower(t, 2, 4, viewOf(4))
-	expect(t, "this process", s.Receive(1, Coordinator{Epoch: 9, Leader: n(2)}), "save 9; "+asks)
+	expect(t, "this process", s.Receive(1, Coordinator{Epoch: 9, Leader: n(2)}), "save 9; "+sendsElections)
 
 	all := members(2)
 	all[0].Priority = 1 // n1 is above n2, and has the lower ID
@@ -398,8 +396,8 @@ func TestMessageOfMuchLaterEpoch(t *testing.T) {
 			for to := 2; to <= size; to++ {
 				c := agreedCluster(t, Defaults(timing), size)
 				c.Deliver(1, to, m)
-				if why := c.DisagreementAfter(5 * Defaults(timing).AnnounceInterval); why != "" {
-					t.Errorf("n%d hears %v from n1: %s\n%s", to, m, why, c.Transcript())
+				if problem := c.DisagreementAfter(5 * Defaults(timing).AnnounceInterval); problem != "" {
+					t.Errorf("n%d hears %v from n1: %s\n%s", to, m, problem, c.Transcript())
 				}
 			}
 		}

@@ -129,7 +129,7 @@ func TestEffectsContainAllRequests(t *testing.T) {
 		t.Errorf("timers %v, want %v", e.Timers, want)
 	}
 	if want := []algo.NodeID{id(3)}; !e.Watch || !slices.Equal(e.Monitor, want) {
-		t.Errorf("monitors %v, want the last that was asked for: %v", e.Monitor, want)
+		t.Errorf("monitors %v, want those of the last call: %v", e.Monitor, want)
 	}
 	if want := []driver.Envelope{{To: id(2), Message: ping{6}}}; !slices.Equal(e.Sends, want) {
 		t.Errorf("sends %v, want %v", e.Sends, want)
@@ -144,7 +144,7 @@ func TestEffectsContainAllRequests(t *testing.T) {
 	m, _ = newMachine(nil)
 	e = m.Step(driver.Event{Kind: driver.EventCampaign})
 	if e.Save || e.Watch || len(e.Timers)+len(e.Monitor)+len(e.Sends)+len(e.Announce)+len(e.Notes) != 0 {
-		t.Errorf("nothing was asked for, the effects are %+v", e)
+		t.Errorf("effects %+v, want none", e)
 	}
 }
 
@@ -197,7 +197,7 @@ func TestContractViolationPanics(t *testing.T) {
 		{"send to itself", algo.Contract, func(_ *scripted, env algo.Env) { env.Send(id(1), ping{}) }, campaign, "sent ping to itself or to the zero ID"},
 		{"send to the zero ID", algo.Contract, func(_ *scripted, env algo.Env) { env.Send(algo.NodeID{}, ping{}) }, campaign, "sent ping to itself or to the zero ID"},
 		{"an unknown message", algo.Contract, func(_ *scripted, env algo.Env) { env.Send(id(2), pong{}) }, campaign, "sent pong, which is not among its messages"},
-		{"a repeat of a repeat", algo.Contract, func(_ *scripted, env algo.Env) {
+		{"a periodic periodic message", algo.Contract, func(_ *scripted, env algo.Env) {
 			env.Send(id(2), algo.Repeat{Message: algo.Repeat{Message: ping{}}})
 		}, campaign, "sent ping, which is not among its messages"},
 		{"a negative range", algo.Contract, func(_ *scripted, env algo.Env) { env.SetTimer("tea", -1, 0) }, campaign, "set timer tea to a range that is empty or negative"},

@@ -21,17 +21,17 @@ func member(t *testing.T, drain time.Duration) *algosim.Single {
 	return algosim.NewSingle(puppets(t, drain), 1, three())
 }
 
-func ask(ballot algo.Epoch, round uint64) lease.Ask {
+func requestMsg(ballot algo.Epoch, round uint64) lease.Ask {
 	return lease.Ask{Ballot: ballot, Round: round, For: options.Duration, View: three().Stamp()}
 }
 
-func holds(ballot algo.Epoch, round uint64) lease.Ask {
-	m := ask(ballot, round)
+func leaderRequest(ballot algo.Epoch, round uint64) lease.Ask {
+	m := requestMsg(ballot, round)
 	m.Holds = true
 	return m
 }
 
-func yes(ballot algo.Epoch, round uint64) lease.Reply {
+func grantMsg(ballot algo.Epoch, round uint64) lease.Reply {
 	return lease.Reply{Ballot: ballot, Round: round, Yes: true, Max: ballot}
 }
 
@@ -41,15 +41,15 @@ func leading(t *testing.T, drain time.Duration) *algosim.Single {
 	n := member(t, drain)
 	n.Start(0)
 	n.Receive(3, point{algosim.ID(1)})
-	n.Receive(2, yes(0, 0))
-	if effects := n.Receive(2, yes(1, 1)); !strings.Contains(effects, "announce n1 in 1") {
+	n.Receive(2, grantMsg(0, 0))
+	if effects := n.Receive(2, grantMsg(1, 1)); !strings.Contains(effects, "announce n1 in 1") {
 		t.Fatalf("n1 does not lead: %s", effects)
 	}
 	return n
 }
 
-// wants fails the test unless the effects contain want and none of not.
-func wants(t *testing.T, what, effects, want string, not ...string) {
+// requireEffects fails the test unless the effects contain want and none of not.
+func requireEffects(t *testing.T, what, effects, want string, not ...string) {
 	t.Helper()
 	if !strings.Contains(effects, want) {
 		t.Errorf("%s: %s; want %s", what, effects, want)
@@ -66,7 +66,7 @@ func callbackReturns(n *algosim.Single) string {
 	return algosim.FormatEffects(n.Machine.Step(driver.Event{Kind: driver.EventReturned}))
 }
 
-func backed(n *algosim.Single) bool { return n.Machine.Algorithm().(algo.Lessee).Backed() }
+func holdsLease(n *algosim.Single) bool { return n.Machine.Algorithm().(algo.Lessee).Backed() }
 
 const (
 	denies = "lease/reply ballot=2"
@@ -76,37 +76,37 @@ const (
 func TestNomineeTakesNoBallotBeforeMajorityIsFree(t *testing.T) {
 	n := member(t, 0)
 	n.Start(0)
-	wants(t, "nominated", n.Receive(3, point{algosim.ID(1)}), "n2 n3 <- lease/ask", "save", "ballot=")
-	wants(t, "denied", n.Receive(3, lease.Reply{Max: 7}), "", "save")
-	wants(t, "free", n.Receive(2, yes(0, 0)), "save 8 for n1", "announce")
+	requireEffects(t, "nominated", n.Receive(3, point{algosim.ID(1)}), "n2 n3 <- lease/ask", "save", "ballot=")
+	requireEffects(t, "denied", n.Receive(3, lease.Reply{Max: 7}), "", "save")
+	requireEffects(t, "free", n.Receive(2, grantMsg(0, 0)), "save 8 for n1", "announce")
 }
 
 func TestVoterGrantsToOneNominee(t *testing.T) {
 	n := member(t, 0)
 	n.Start(0)
-	wants(t, "first", n.Receive(2, ask(1, 1)), "save 1 for n2", "announce")
-	wants(t, "renewed", n.Receive(2, ask(1, 2)), "lease/promise in 1.1s; n2 <- lease/reply ballot=1 round=2 yes=true")
-	wants(t, "another", n.Receive(3, ask(2, 1)), denies, grants, "save")
-	wants(t, "another, in the same ballot", n.Receive(3, ask(1, 1)), "ballot=1", grants)
-	wants(t, "an old release", n.Receive(2, lease.Release{}), "", "lease/reply")
-	wants(t, "its end", n.Expire("lease/promise"), "n3 <- lease/reply yes=true max=1")
-	wants(t, "late, in the same ballot", n.Receive(3, ask(1, 1)), "ballot=1", grants)
-	wants(t, "another, then", n.Receive(3, ask(2, 1)), "save 2 for n3")
+	requireEffects(t, "first", n.Receive(2, requestMsg(1, 1)), "save 1 for n2", "announce")
+	requireEffects(t, "renewed", n.Receive(2, requestMsg(1, 2)), "lease/promise in 1.1s; n2 <- lease/reply ballot=1 round=2 yes=true")
+	requireEffects(t, "another", n.Receive(3, requestMsg(2, 1)), denies, grants, "save")
+	requireEffects(t, "another, in the same ballot", n.Receive(3, requestMsg(1, 1)), "ballot=1", grants)
+	requireEffects(t, "an old release", n.Receive(2, lease.Release{}), "", "lease/reply")
+	requireEffects(t, "its end", n.Expire("lease/promise"), "n3 <- lease/reply yes=true max=1")
+	requireEffects(t, "late, in the same ballot", n.Receive(3, requestMsg(1, 1)), "ballot=1", grants)
+	requireEffects(t, "another, then", n.Receive(3, requestMsg(2, 1)), "save 2 for n3")
 }
 
 // A voter that hears that a majority has granted to another since need not wait: the first no longer leads.
 func TestGrantEndsWhenAnotherLeads(t *testing.T) {
 	n := member(t, 0)
 	n.Start(0)
-	n.Receive(2, ask(1, 1))
-	wants(t, "a request of another", n.Clone().Receive(3, ask(2, 1)), denies, grants)
-	wants(t, "another leads", n.Receive(3, holds(2, 2)), "ballot=2 round=2 yes=true")
-	wants(t, "the first, then", n.Receive(2, holds(1, 2)), "ballot=1", grants)
+	n.Receive(2, requestMsg(1, 1))
+	requireEffects(t, "a request of another", n.Clone().Receive(3, requestMsg(2, 1)), denies, grants)
+	requireEffects(t, "another leads", n.Receive(3, leaderRequest(2, 2)), "ballot=2 round=2 yes=true")
+	requireEffects(t, "the first, then", n.Receive(2, leaderRequest(1, 2)), "ballot=1", grants)
 }
 
-// With TrustEvidence, the end of a process ends the grant for it.
+// With TrustEvidence, the crash of a process ends the grant for it.
 func TestGrantToDeadProcess(t *testing.T) {
-	died := func(n *algosim.Single, peer int) string {
+	reportCrash := func(n *algosim.Single, peer int) string {
 		return algosim.FormatEffects(n.Machine.Step(driver.Event{Kind: driver.EventDied, Peer: algosim.ID(peer)}))
 	}
 	o := options
@@ -118,19 +118,19 @@ func TestGrantToDeadProcess(t *testing.T) {
 		}
 		n := algosim.NewSingle(spec, 1, three())
 		n.Start(0)
-		n.Receive(2, holds(1, 1))
-		wants(t, "a request of another", n.Receive(3, ask(2, 1)), denies, grants)
-		died(n, 3)
-		wants(t, "the other has died", n.Clone().Receive(3, ask(2, 1)), denies, grants)
+		n.Receive(2, leaderRequest(1, 1))
+		requireEffects(t, "a request of another", n.Receive(3, requestMsg(2, 1)), denies, grants)
+		reportCrash(n, 3)
+		requireEffects(t, "the other has crashed", n.Clone().Receive(3, requestMsg(2, 1)), denies, grants)
 		again := algosim.NewSingle(spec, 1, three())
 		again.StartFrom(algo.Stable{Epoch: 3, Vote: algosim.ID(1), Extra: n.Machine.Stable().Extra})
-		if did := died(n, 2); !trusts {
-			wants(t, "it has died", did, "", "lease/reply", "announce")
-			wants(t, "its own earlier incarnation", again.Receive(3, ask(4, 1)), "ballot=4", grants)
+		if effects := reportCrash(n, 2); !trusts {
+			requireEffects(t, "it has crashed", effects, "", "lease/reply", "announce")
+			requireEffects(t, "its own earlier incarnation", again.Receive(3, requestMsg(4, 1)), "ballot=4", grants)
 		} else {
-			wants(t, "it has died", did, "n3 <- lease/reply yes=true")
-			wants(t, "it has died", did, "announce none in 1")
-			wants(t, "its own earlier incarnation", again.Receive(3, ask(4, 1)), grants)
+			requireEffects(t, "it has crashed", effects, "n3 <- lease/reply yes=true")
+			requireEffects(t, "it has crashed", effects, "announce none in 1")
+			requireEffects(t, "its own earlier incarnation", again.Receive(3, requestMsg(4, 1)), grants)
 		}
 	}
 }
@@ -138,9 +138,9 @@ func TestGrantToDeadProcess(t *testing.T) {
 func TestVoterDeniesOtherDuration(t *testing.T) {
 	n := member(t, 0)
 	n.Start(0)
-	m := ask(1, 1)
+	m := requestMsg(1, 1)
 	m.For *= 2
-	wants(t, "longer", n.Receive(2, m), "ballot=1", grants)
+	requireEffects(t, "longer", n.Receive(2, m), "ballot=1", grants)
 }
 
 // Members count grants by the views of leaders, not by older ones.
@@ -148,37 +148,37 @@ func TestVoterDeniesRequestWithOlderConfig(t *testing.T) {
 	n := member(t, 0)
 	n.View = three().In(3)
 	n.Start(0)
-	m := ask(5, 1)
+	m := requestMsg(5, 1)
 	m.View.Epoch = 2
-	wants(t, "older", n.Receive(2, m), "ballot=5", grants)
+	requireEffects(t, "older", n.Receive(2, m), "ballot=5", grants)
 	m.View.Epoch = 3
-	wants(t, "the same", n.Receive(2, m), "save 5 for n2")
+	requireEffects(t, "the same", n.Receive(2, m), "save 5 for n2")
 }
 
 // The leader that created the view, or a later one, was elected in that epoch.
 func TestEpochOfViewHasEnded(t *testing.T) {
 	n := member(t, 0)
 	n.Start(0)
-	wants(t, "a view of epoch 4", n.Reconfigure(three().In(4)), "save 4 \"")
-	m := ask(4, 1)
+	requireEffects(t, "a view of epoch 4", n.Reconfigure(three().In(4)), "save 4 \"")
+	m := requestMsg(4, 1)
 	m.View = three().In(4).Stamp()
-	wants(t, "in its epoch", n.Receive(2, m), "ballot=4", grants)
+	requireEffects(t, "in its epoch", n.Receive(2, m), "ballot=4", grants)
 	m.Holds = true
-	wants(t, "its leader", n.Receive(2, m), "save 4 for n2", "yes=false")
+	requireEffects(t, "its leader", n.Receive(2, m), "save 4 for n2", "yes=false")
 }
 
 func TestRestartedVoterHonorsEarlierGrant(t *testing.T) {
 	n := member(t, 0)
 	n.Start(0)
-	n.Receive(2, ask(1, 1))
+	n.Receive(2, requestMsg(1, 1))
 	again := member(t, 0)
 	did := again.StartFrom(n.Machine.Stable())
-	wants(t, "restart", did, "lease/promise in 1.1s")
-	wants(t, "the leader continues", again.Clone().Receive(2, holds(1, 2)), grants)
-	wants(t, "another", again.Clone().Receive(3, ask(2, 1)), denies, grants)
+	requireEffects(t, "restart", did, "lease/promise in 1.1s")
+	requireEffects(t, "the leader continues", again.Clone().Receive(2, leaderRequest(1, 2)), grants)
+	requireEffects(t, "another", again.Clone().Receive(3, requestMsg(2, 1)), denies, grants)
 	again.Receive(3, point{algosim.ID(1)})
-	wants(t, "itself", again.Receive(3, yes(0, 0)), "", "save")
-	wants(t, "itself, then", again.Expire("lease/promise"), "save 2 for n1")
+	requireEffects(t, "itself", again.Receive(3, grantMsg(0, 0)), "", "save")
+	requireEffects(t, "itself, then", again.Expire("lease/promise"), "save 2 for n1")
 }
 
 // A leader that stopped gracefully has given up its ballot, and need not wait when it returns.
@@ -191,34 +191,34 @@ func TestStoppedLeaderHasGrantedNothing(t *testing.T) {
 		m.StartFrom(n.Machine.Stable())
 		return m
 	}
-	wants(t, "killed while its callback runs", again().Receive(2, ask(2, 1)), denies, grants)
+	requireEffects(t, "killed while its callback runs", again().Receive(2, requestMsg(2, 1)), denies, grants)
 	callbackReturns(n)
-	wants(t, "stopped after it", again().Receive(2, ask(2, 1)), grants)
-	n.Receive(2, ask(2, 1))
-	wants(t, "killed after a grant to another", again().Receive(3, ask(3, 1)), "lease/reply ballot=3", grants)
+	requireEffects(t, "stopped after it", again().Receive(2, requestMsg(2, 1)), grants)
+	n.Receive(2, requestMsg(2, 1))
+	requireEffects(t, "killed after a grant to another", again().Receive(3, requestMsg(3, 1)), "lease/reply ballot=3", grants)
 }
 
 // A grant to another remains active when an earlier callback returns late.
 func TestLateCallbackEndsNoGrant(t *testing.T) {
 	n := leading(t, time.Second)
-	wants(t, "its lease expires", n.Expire("lease/1"), "announce none in 1", "release")
+	requireEffects(t, "its lease expires", n.Expire("lease/1"), "announce none in 1", "release")
 	n.Receive(3, point{algosim.ID(2)})
-	wants(t, "another", n.Receive(2, ask(2, 1)), grants)
-	wants(t, "the callback returns", callbackReturns(n), "lease/release")
+	requireEffects(t, "another", n.Receive(2, requestMsg(2, 1)), grants)
+	requireEffects(t, "the callback returns", callbackReturns(n), "lease/release")
 	again := member(t, 0)
 	again.StartFrom(n.Machine.Stable())
-	wants(t, "killed then", again.Receive(3, ask(3, 1)), "lease/reply ballot=3", grants)
+	requireEffects(t, "killed then", again.Receive(3, requestMsg(3, 1)), "lease/reply ballot=3", grants)
 }
 
 // A member that returns with a shorter duration has granted the longer one.
 func TestLongerGrantOutlastsShorterConfiguration(t *testing.T) {
 	n := member(t, 0)
 	n.Start(0)
-	n.Receive(2, ask(1, 1))
+	n.Receive(2, requestMsg(1, 1))
 	saved := n.Machine.Stable()
 	for _, extra := range []string{"9000000000", "9000000000 1 00000000-0000-4000-8000-000000000002 "} { // also in the format of earlier versions
 		saved.Extra = strings.Replace(saved.Extra, "1100000000", extra, 1)
-		wants(t, "restart", member(t, 0).StartFrom(saved), "lease/promise in 9s")
+		requireEffects(t, "restart", member(t, 0).StartFrom(saved), "lease/promise in 9s")
 		saved = n.Machine.Stable()
 	}
 }
@@ -227,38 +227,38 @@ func TestLeaseDurationCountsFromRequest(t *testing.T) {
 	n := member(t, 0)
 	n.Start(0)
 	n.Receive(3, point{algosim.ID(1)})
-	wants(t, "the request", n.Receive(2, yes(0, 0)), "lease/1 in 899.999ms")
-	wants(t, "the reply", n.Receive(2, yes(1, 1)), "announce n1 in 1", "lease/1 in")
-	wants(t, "the end", n.Expire("lease/1"), "announce none in 1", "release")
+	requireEffects(t, "the request", n.Receive(2, grantMsg(0, 0)), "lease/1 in 899.999ms")
+	requireEffects(t, "the reply", n.Receive(2, grantMsg(1, 1)), "announce n1 in 1", "lease/1 in")
+	requireEffects(t, "the end", n.Expire("lease/1"), "announce none in 1", "release")
 }
 
 // A grant is for its request and earlier ones, not for later ones.
 func TestReplyCountsForItsRequestAndEarlierOnes(t *testing.T) {
 	n := leading(t, 0) // with its first request
 	n.Expire("lease/renew")
-	wants(t, "a reply to the first", n.Receive(3, yes(1, 1)), "", "stop lease/1")
-	wants(t, "a reply to the third", n.Receive(3, yes(1, 3)), "stop lease/2; stop lease/1")
-	wants(t, "the end of the second", n.Expire("lease/2"), "", "announce")
-	wants(t, "the end of the third", n.Expire("lease/3"), "announce none in 1")
+	requireEffects(t, "a reply to the first", n.Receive(3, grantMsg(1, 1)), "", "stop lease/1")
+	requireEffects(t, "a reply to the third", n.Receive(3, grantMsg(1, 3)), "stop lease/2; stop lease/1")
+	requireEffects(t, "the end of the second", n.Expire("lease/2"), "", "announce")
+	requireEffects(t, "the end of the third", n.Expire("lease/3"), "announce none in 1")
 }
 
 func TestLeaderGrantsNothing(t *testing.T) {
 	n := leading(t, 0)
 	n.Receive(3, point{algosim.ID(3)}) // its own nominee, too
-	wants(t, "a request", n.Receive(3, ask(2, 1)), denies, grants)
+	requireEffects(t, "a request", n.Receive(3, requestMsg(2, 1)), denies, grants)
 }
 
 // The callback ends first, then the lease, then the grants.
 func TestReleaseWaitsForCallback(t *testing.T) {
 	n := leading(t, time.Second)
 	preVote := lease.Ask{Heard: true, For: options.Duration}
-	wants(t, "not its nominee", n.Receive(2, preVote), "n2 <- lease/reply", "announce")
+	requireEffects(t, "not its nominee", n.Receive(2, preVote), "n2 <- lease/reply", "announce")
 	n.Receive(3, point{algosim.ID(2)})
-	wants(t, "its nominee, without a majority", n.Receive(2, ask(0, 0)), "n2 <- lease/reply", "announce")
-	wants(t, "its nominee", n.Receive(2, preVote), "announce none in 1", "release")
-	wants(t, "it still renews", n.Expire("lease/renew"), "lease/ask ballot=1", "holds", "release")
-	wants(t, "the callback returns", callbackReturns(n), "n2 n3 <- lease/release ballot=1; n2 <- lease/reply yes=true")
-	wants(t, "once", callbackReturns(n), "", "release")
+	requireEffects(t, "its nominee, without a majority", n.Receive(2, requestMsg(0, 0)), "n2 <- lease/reply", "announce")
+	requireEffects(t, "its nominee", n.Receive(2, preVote), "announce none in 1", "release")
+	requireEffects(t, "it still renews", n.Expire("lease/renew"), "lease/ask ballot=1", "holds", "release")
+	requireEffects(t, "the callback returns", callbackReturns(n), "n2 n3 <- lease/release ballot=1; n2 <- lease/reply yes=true")
+	requireEffects(t, "once", callbackReturns(n), "", "release")
 }
 
 // recorder is an inner algorithm that records its events.
@@ -300,7 +300,7 @@ func TestWithdrawnMemberTakesNoPart(t *testing.T) {
 	}
 	known := []string{"hears n3", "suspects n3", "trusts n3"}
 	all(known...)
-	wants(t, "the message is relayed", n.Receive(2, lease.Aside{ID: algosim.ID(3), Said: 1}), "n3 <- lease/aside")
+	requireEffects(t, "the message is relayed", n.Receive(2, lease.Aside{ID: algosim.ID(3), Said: 1}), "n3 <- lease/aside")
 	all("2 members, a quorum of 2")
 	n.Receive(2, lease.Aside{ID: algosim.ID(3), Said: 1})
 	all()
@@ -311,7 +311,7 @@ func TestWithdrawnMemberTakesNoPart(t *testing.T) {
 	all(append([]string{"2 members, a quorum of 2", "3 members, a quorum of 2"}, known...)...)
 }
 
-// TestDeadMembersWithdrawalIsRelayedOnce delivers copies of the Aside that n3 sent before it died. A node that relayed
+// TestDeadMembersWithdrawalIsRelayedOnce delivers copies of the Aside that n3 sent before it crashed. A node that relayed
 // a copy again
 // would keep it alive with the other nodes, which relay it too.
 func TestDeadMembersWithdrawalIsRelayedOnce(t *testing.T) {
@@ -324,14 +324,14 @@ func TestDeadMembersWithdrawalIsRelayedOnce(t *testing.T) {
 	n := algosim.NewSingle(spec, 1, algosim.View(4))
 	n.Start(0)
 	message := lease.Aside{ID: algosim.ID(3), Said: 1}
-	wants(t, "the first copy", n.Receive(2, message), "n4 <- lease/aside", "set lease/back")
+	requireEffects(t, "the first copy", n.Receive(2, message), "n4 <- lease/aside", "set lease/back")
 	n.Machine.Step(driver.Event{Kind: driver.EventDied, Peer: algosim.ID(3)})
 	want := []string{"3 members, a quorum of 2", "4 members, a quorum of 3"}
 	if copied := n.Receive(4, message); copied != "" || !slices.Equal(events, want) {
 		t.Errorf("a copy after its death: %q, the algorithm gets %q, want %q", copied, events, want)
 	}
 	n.Expire("lease/back/" + algo.Timer(algosim.ID(3).String()))
-	wants(t, "its next process", n.Receive(3, message), "n2 n4 <- lease/aside")
+	requireEffects(t, "its next process", n.Receive(3, message), "n2 n4 <- lease/aside")
 }
 
 // The Aside that n1 sent before its restart is still relayed, and would exclude n1 for as long as the others remember it.
@@ -344,7 +344,7 @@ func TestRestartedMemberCorrectsItsWithdrawal(t *testing.T) {
 	n := algosim.NewSingle(spec, 1, three())
 	n.Start(0)
 	correction := n.Receive(2, lease.Aside{ID: algosim.ID(1), Said: 5})
-	wants(t, "its earlier message", correction, "n2 n3 <- lease/aside id=n1 said=6 off=true again")
+	requireEffects(t, "its earlier message", correction, "n2 n3 <- lease/aside id=n1 said=6 off=true again")
 	if again := n.Receive(3, lease.Aside{ID: algosim.ID(1), Said: 6, Off: true}); again != "" {
 		t.Errorf("its own correction, relayed: %s", again)
 	}
@@ -382,21 +382,21 @@ func TestLeaderWithoutPreemptStays(t *testing.T) {
 	n := algosim.NewSingle(spec, 1, three())
 	n.Start(0)
 	n.Receive(3, point{algosim.ID(1)})
-	n.Receive(2, yes(0, 0))
-	wants(t, "it leads", n.Receive(2, yes(1, 1)), "announce n1 in 1")
+	n.Receive(2, grantMsg(0, 0))
+	requireEffects(t, "it leads", n.Receive(2, grantMsg(1, 1)), "announce n1 in 1")
 	n.Receive(3, point{algosim.ID(2)})
-	wants(t, "a pre-vote of its nominee", n.Receive(2, lease.Ask{Heard: true, For: options.Duration}), "n2 <- lease/reply", "announce")
+	requireEffects(t, "a pre-vote of its nominee", n.Receive(2, lease.Ask{Heard: true, For: options.Duration}), "n2 <- lease/reply", "announce")
 	if spec.Claims.HighestLeads {
 		t.Error("it claims that the highest leads")
 	}
 
 	n = algosim.NewSingle(spec, 1, three())
 	n.Start(0)
-	n.Receive(2, holds(1, 1))
-	wants(t, "nominated while another leads", n.Receive(3, point{algosim.ID(1)}), "", "lease/ask")
-	wants(t, "no leader", n.Clone().Expire("lease/follow"), "n2 n3 <- lease/ask")
-	wants(t, "the leader has handed over", n.Clone().Receive(2, lease.Release{Ballot: 1}), "n2 n3 <- lease/ask")
-	wants(t, "the leader is suspected", n.Suspect(2), "n2 n3 <- lease/ask")
+	n.Receive(2, leaderRequest(1, 1))
+	requireEffects(t, "nominated while another leads", n.Receive(3, point{algosim.ID(1)}), "", "lease/ask")
+	requireEffects(t, "no leader", n.Clone().Expire("lease/follow"), "n2 n3 <- lease/ask")
+	requireEffects(t, "the leader has handed over", n.Clone().Receive(2, lease.Release{Ballot: 1}), "n2 n3 <- lease/ask")
+	requireEffects(t, "the leader is suspected", n.Suspect(2), "n2 n3 <- lease/ask")
 }
 
 // The lease expires, and nothing is released before the callback has returned.
@@ -404,22 +404,22 @@ func TestCallbackThatDoesNotReturn(t *testing.T) {
 	n := leading(t, time.Second)
 	n.Receive(3, point{algosim.ID(2)})
 	n.Receive(2, lease.Ask{Heard: true, For: options.Duration})
-	wants(t, "time is over", n.Expire("lease/drain"), "stop lease/renew", "release")
-	wants(t, "the lease expires", n.Expire("lease/1"), "", "release")
+	requireEffects(t, "time is over", n.Expire("lease/drain"), "stop lease/renew", "release")
+	requireEffects(t, "the lease expires", n.Expire("lease/1"), "", "release")
 	n.Receive(3, point{algosim.ID(1)})
-	n.Receive(2, yes(0, 0))
-	wants(t, "a ballot without success", n.Receive(3, point{algosim.ID(2)}), "", "release")
-	wants(t, "the callback returns", callbackReturns(n), "n2 n3 <- lease/release ballot=2")
+	n.Receive(2, grantMsg(0, 0))
+	requireEffects(t, "a ballot without success", n.Receive(3, point{algosim.ID(2)}), "", "release")
+	requireEffects(t, "the callback returns", callbackReturns(n), "n2 n3 <- lease/release ballot=2")
 }
 
 // A member with a higher ballot cannot follow a lower one. The leader takes a higher ballot without a gap.
 func TestLeaderRaisesBallotAboveMinority(t *testing.T) {
 	n := leading(t, 0)
-	wants(t, "a higher ballot", n.Receive(3, lease.Reply{Ballot: 1, Max: 6}), "lease/ask ballot=7 round=3", "announce", "holds")
-	wants(t, "a grant for it", n.Clone().Receive(2, yes(7, 3)), "announce n1 in 7", "none")
-	wants(t, "a reply to an earlier request", n.Receive(2, yes(1, 2)), "", "announce")
-	wants(t, "the lease ends first", n.Receive(2, yes(7, 2)), "", "announce n1")
-	wants(t, "its end", n.Expire("lease/1"), "announce none in 1")
+	requireEffects(t, "a higher ballot", n.Receive(3, lease.Reply{Ballot: 1, Max: 6}), "lease/ask ballot=7 round=3", "announce", "holds")
+	requireEffects(t, "a grant for it", n.Clone().Receive(2, grantMsg(7, 3)), "announce n1 in 7", "none")
+	requireEffects(t, "a reply to an earlier request", n.Receive(2, grantMsg(1, 2)), "", "announce")
+	requireEffects(t, "the lease ends first", n.Receive(2, grantMsg(7, 2)), "", "announce n1")
+	requireEffects(t, "its end", n.Expire("lease/1"), "announce none in 1")
 }
 
 func TestLeaderDeniedByMajorityStops(t *testing.T) {
@@ -427,23 +427,23 @@ func TestLeaderDeniedByMajorityStops(t *testing.T) {
 	n.Receive(3, lease.Reply{Ballot: 1, Max: 6})
 	n.Receive(3, lease.Reply{Ballot: 7, Max: 9})
 	n.Receive(2, lease.Reply{Ballot: 10, Max: 9})
-	wants(t, "denied by all", n.Receive(2, lease.Reply{Ballot: 10, Max: 11}), "announce none in 1")
+	requireEffects(t, "denied by all", n.Receive(2, lease.Reply{Ballot: 10, Max: 11}), "announce none in 1")
 }
 
 // After a leader has changed the members, it does not change them again until a majority of the new ones has granted its lease.
 func TestReconfigWaitsForGrantsOfNewMembers(t *testing.T) {
 	n := leading(t, 0)
-	if n.Receive(3, yes(1, 1)); backed(n) {
+	if n.Receive(3, grantMsg(1, 1)); holdsLease(n) {
 		t.Error("grants from before its leadership are enough")
 	}
-	if n.Receive(2, yes(1, 2)); !backed(n) {
+	if n.Receive(2, grantMsg(1, 2)); !holdsLease(n) {
 		t.Error("it may not change the members")
 	}
-	wants(t, "a fourth", n.Reconfigure(viewOf(1, 1, algosim.ID(1), algosim.ID(2), algosim.ID(3), algosim.ID(4))), "lease/ask ballot=1 round=3", "announce")
-	if n.Receive(2, yes(1, 3)); backed(n) {
+	requireEffects(t, "a fourth", n.Reconfigure(viewOf(1, 1, algosim.ID(1), algosim.ID(2), algosim.ID(3), algosim.ID(4))), "lease/ask ballot=1 round=3", "announce")
+	if n.Receive(2, grantMsg(1, 3)); holdsLease(n) {
 		t.Error("two of four are enough")
 	}
-	if n.Receive(4, yes(1, 3)); !backed(n) {
+	if n.Receive(4, grantMsg(1, 3)); !holdsLease(n) {
 		t.Error("three of four are not enough")
 	}
 }
@@ -452,8 +452,8 @@ func TestReconfigWaitsForGrantsOfNewMembers(t *testing.T) {
 func TestRestartedLeaderReleasesNothing(t *testing.T) {
 	n := leading(t, time.Second)
 	again := member(t, time.Second)
-	wants(t, "restart", again.StartFrom(n.Machine.Stable()), "lease/promise in 1.1s") // operations of its earlier incarnation may still run
-	wants(t, "no callback runs", callbackReturns(again), "", "release")
+	requireEffects(t, "restart", again.StartFrom(n.Machine.Stable()), "lease/promise in 1.1s") // operations of its earlier incarnation may still run
+	requireEffects(t, "no callback runs", callbackReturns(again), "", "release")
 }
 
 func TestOptionsAreChecked(t *testing.T) {

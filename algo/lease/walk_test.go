@@ -53,7 +53,7 @@ func puppetsWith(t testing.TB, o lease.Options, drain time.Duration) algo.Spec {
 	return spec
 }
 
-// config carries the members, and configAck says that they are saved.
+// config carries the members, and configAck reports that they are saved.
 type config struct{ view algo.View }
 type configAck struct{ stamp algo.Stamp }
 
@@ -75,14 +75,14 @@ type actor struct {
 	before  algo.View // view that it changed as leader; zero once the change is committed
 	holders algo.Set  // members that hold the view that it created
 
-	rate, shown, since time.Duration // the clock: rate in percent, and its value when the rate was set
-	stopped            bool
-	alarms             map[algo.Timer]alarm
-	effectsLeft        int // until it crashes; 0 for no crash
+	rate, clockValue, clockSet time.Duration // the clock: rate in percent, and its value when the rate was set
+	stopped                    bool
+	alarms                     map[algo.Timer]alarm
+	effectsLeft                int // until it crashes; 0 for no crash
 
-	works bool // for a current or earlier leadership
-	until time.Duration
-	dead  time.Duration // time until which the work of the crashed process continues
+	isWorking  bool // for a current or earlier leadership
+	leaseUntil time.Duration
+	workUntil  time.Duration // time until which the work of the crashed process continues
 }
 
 type envelope struct {
@@ -92,21 +92,21 @@ type envelope struct {
 }
 
 type walk struct {
-	specs  []algo.Spec // of the configurations; a restart can change it
-	drains bool
-	calm   int // a higher value means fewer faults
-	quick  int // a higher value means fewer slow messages
-	eager  bool
-	trusts bool                 // with TrustEvidence: work ends with its process
-	deaf   map[algo.NodeID]bool // nodes that exchange only messages of the membership
-	blind  map[algo.NodeID]bool // nodes that miss the messages of the membership
-	random *rand.Rand
-	now    time.Duration
-	actors []*actor
-	mail   []envelope
-	token  algo.Epoch // highest announced epoch
-	broken string
-	story  []string
+	specs          []algo.Spec // of the configurations; a restart can change it
+	drains         bool
+	calm           int // a higher value means fewer faults
+	quick          int // a higher value means fewer slow messages
+	eager          bool
+	trusts         bool                 // with TrustEvidence: work ends with its process
+	isolated       map[algo.NodeID]bool // nodes that exchange only messages of the membership
+	withoutConfigs map[algo.NodeID]bool // nodes that miss the messages of the membership
+	random         *rand.Rand
+	now            time.Duration
+	actors         []*actor
+	mail           []envelope
+	token          algo.Epoch // highest announced epoch
+	violation      string
+	transcript     []string
 
 	leaderships, raised, changed, crashes int
 }
@@ -154,40 +154,40 @@ func ids(v algo.View) (all []algo.NodeID) {
 }
 
 func (w *walk) logf(format string, args ...any) {
-	w.story = append(w.story, fmt.Sprintf("%8v ", w.now)+algosim.Sprintf(format, args...))
-	if len(w.story) > 200 {
-		w.story = w.story[100:]
+	w.transcript = append(w.transcript, fmt.Sprintf("%8v ", w.now)+algosim.Sprintf(format, args...))
+	if len(w.transcript) > 200 {
+		w.transcript = w.transcript[100:]
 	}
 }
 
 func (w *walk) fail(format string, args ...any) {
-	if w.broken == "" {
-		w.broken = algosim.Sprintf(format, args...)
+	if w.violation == "" {
+		w.violation = algosim.Sprintf(format, args...)
 	}
 }
 
-func (w *walk) clock(a *actor) time.Duration { return a.shown + (w.now-a.since)*a.rate/100 }
+func (w *walk) clock(a *actor) time.Duration { return a.clockValue + (w.now-a.clockSet)*a.rate/100 }
 
 func (w *walk) find(id algo.NodeID) *actor { return w.actors[algosim.Number(id)-1] }
 
 func (w *walk) start(a *actor) {
 	w.logf("%s starts, with the ballot %d", a.id, a.saved.Epoch)
 	a.machine, a.alarms, a.effectsLeft, a.stopped = driver.NewMachine(&w.specs[w.random.IntN(len(w.specs))], a.id), map[algo.Timer]alarm{}, 0, false
-	a.works, a.before, a.holders = false, algo.View{}, nil
+	a.isWorking, a.before, a.holders = false, algo.View{}, nil
 	w.step(a, driver.Event{Kind: driver.EventStart, View: a.view, Saved: a.saved})
 }
 
 func (w *walk) crash(a *actor) {
 	w.logf("%s crashes", a.id)
-	if a.works && w.clock(a) < a.until && !w.trusts {
-		a.dead = max(a.dead, a.until) // operations that it started may be in flight
+	if a.isWorking && w.clock(a) < a.leaseUntil && !w.trusts {
+		a.workUntil = max(a.workUntil, a.leaseUntil) // operations that it started may be in flight
 	}
-	a.machine, a.works = nil, false
+	a.machine, a.isWorking = nil, false
 	w.crashes++
 }
 
 // hand passes an event to a process, after all expired deadlines.
-func (w *walk) hand(a *actor, e driver.Event) {
+func (w *walk) handle(a *actor, e driver.Event) {
 	for w.expire(a, true) {
 	}
 	if a.machine != nil {
@@ -235,7 +235,7 @@ func (w *walk) step(a *actor, e driver.Event) {
 		}
 	}
 	if effects.Bound != "" {
-		a.until = a.alarms[effects.Bound].at
+		a.leaseUntil = a.alarms[effects.Bound].at
 	}
 	for _, s := range effects.Sends {
 		m, _ := algo.Open(s.Message)
@@ -245,9 +245,9 @@ func (w *walk) step(a *actor, e driver.Event) {
 		}
 	}
 	for _, l := range effects.Announce {
-		w.logf("%s announces %s in epoch %d, until %v by its clock, which shows %v", a.id, l.ID, l.Epoch, a.until, now)
+		w.logf("%s announces %s in epoch %d, until %v by its clock, which shows %v", a.id, l.ID, l.Epoch, a.leaseUntil, now)
 		if l.ID != a.id {
-			a.works = a.works && w.drains // without a drain, its work ends with the announcement
+			a.isWorking = a.isWorking && w.drains // without a drain, its work ends with the announcement
 			continue
 		}
 		if l.Epoch <= w.token {
@@ -257,23 +257,23 @@ func (w *walk) step(a *actor, e driver.Event) {
 		if w.leaderships++; led.ID == a.id {
 			w.raised++
 		}
-		a.works = true
+		a.isWorking = true
 	}
 	w.checkWorking()
 }
 
 // working reports whether the work of the current incarnation, or of an earlier one, may continue. It ends with the
 // lease, even if the process hangs.
-func (w *walk) working(a *actor) (now, dead bool) {
-	return a.works && w.clock(a) < a.until, w.clock(a) < a.dead
+func (w *walk) workState(a *actor) (now, dead bool) {
+	return a.isWorking && w.clock(a) < a.leaseUntil, w.clock(a) < a.workUntil
 }
 
 func (w *walk) checkWorking() {
 	var working []algo.NodeID
 	for _, a := range w.actors {
 		for _, works := range [...]func() bool{
-			func() bool { now, _ := w.working(a); return now },
-			func() bool { _, dead := w.working(a); return dead },
+			func() bool { now, _ := w.workState(a); return now },
+			func() bool { _, dead := w.workState(a); return dead },
 		} {
 			if works() {
 				working = append(working, a.id)
@@ -290,10 +290,10 @@ func (w *walk) pass(d time.Duration) {
 	w.now += d
 	w.checkWorking()
 	if w.random.IntN(8) == 0 {
-		w.deaf = nil
+		w.isolated = nil
 	}
 	if w.random.IntN(40) == 0 {
-		w.blind = nil
+		w.withoutConfigs = nil
 	}
 	for _, i := range w.random.Perm(len(w.actors)) {
 		a := w.actors[i]
@@ -338,7 +338,7 @@ func (w *walk) deliver() {
 	}
 	switch m := e.m.(type) {
 	case config:
-		if !w.blind[a.id] {
+		if !w.withoutConfigs[a.id] {
 			w.take(a, e.from, m.view)
 		}
 	case configAck:
@@ -349,9 +349,9 @@ func (w *walk) deliver() {
 			}
 		}
 	default:
-		if a.machine != nil && a.view.Contains(e.from) && !w.deaf[a.id] && !w.deaf[e.from] {
+		if a.machine != nil && a.view.Contains(e.from) && !w.isolated[a.id] && !w.isolated[e.from] {
 			w.logf("%s hears from %s %s", a.id, e.from, fmt.Sprintf("%T%+v", m, m))
-			w.hand(a, driver.Event{Kind: driver.EventReceive, Peer: e.from, Message: m})
+			w.handle(a, driver.Event{Kind: driver.EventReceive, Peer: e.from, Message: m})
 		}
 	}
 }
@@ -371,7 +371,7 @@ func (w *walk) take(a *actor, from algo.NodeID, v algo.View) {
 		case a.machine == nil && a.canAck && !from.IsZero() && w.random.IntN(2) == 0:
 			w.start(a)
 		case a.machine != nil:
-			w.hand(a, driver.Event{Kind: driver.EventReconfigure, View: v})
+			w.handle(a, driver.Event{Kind: driver.EventReconfigure, View: v})
 		}
 	}
 	if a.machine != nil && a.canAck && v.Stamp() == a.view.Stamp() && from != a.id && a.view.Contains(a.id) {
@@ -453,25 +453,25 @@ func (w *walk) act() {
 	case 2:
 		a.stopped = a.machine != nil && !a.stopped
 	case 3:
-		a.shown, a.since, a.rate = w.clock(a), w.now, []time.Duration{90, 100, 110}[w.random.IntN(3)]
+		a.clockValue, a.clockSet, a.rate = w.clock(a), w.now, []time.Duration{90, 100, 110}[w.random.IntN(3)]
 	case 4, 5:
-		w.blind = map[algo.NodeID]bool{a.id: true, peer.id: w.random.IntN(2) == 0}
+		w.withoutConfigs = map[algo.NodeID]bool{a.id: true, peer.id: w.random.IntN(2) == 0}
 	case 6:
-		w.deaf = map[algo.NodeID]bool{a.id: true, peer.id: w.random.IntN(2) == 0}
+		w.isolated = map[algo.NodeID]bool{a.id: true, peer.id: w.random.IntN(2) == 0}
 	case 7:
 		if a.machine != nil && !a.stopped && a.id != peer.id {
 			kind := []driver.EventKind{driver.EventSuspect, driver.EventTrust}[w.random.IntN(2)]
-			w.hand(a, driver.Event{Kind: kind, Peer: peer.id})
+			w.handle(a, driver.Event{Kind: kind, Peer: peer.id})
 		}
 	case 12:
 		if a.machine != nil && !a.stopped && a.id != peer.id && peer.machine == nil {
-			w.hand(a, driver.Event{Kind: driver.EventDied, Peer: peer.id})
+			w.handle(a, driver.Event{Kind: driver.EventDied, Peer: peer.id})
 		}
 	case 8, 9, 10, 11:
-		if a.machine != nil && a.works && a.machine.Leader().ID != a.id {
-			a.works = false
+		if a.machine != nil && a.isWorking && a.machine.Leader().ID != a.id {
+			a.isWorking = false
 			w.logf("the work of %s returns", a.id)
-			w.hand(a, driver.Event{Kind: driver.EventReturned})
+			w.handle(a, driver.Event{Kind: driver.EventReturned})
 		}
 	default:
 		switch r := w.random.IntN(60); {
@@ -497,10 +497,10 @@ func (w *walk) act() {
 func (w *walk) nominate(a, peer *actor) {
 	for _, o := range w.actors {
 		if other := w.actors[algosim.Number(o.id)%nodes]; peer.machine != nil && o.machine != nil && (o == a || w.random.IntN(5) > 0) {
-			w.hand(o, driver.Event{Kind: driver.EventReceive, Peer: other.id, Message: point{peer.id}})
+			w.handle(o, driver.Event{Kind: driver.EventReceive, Peer: other.id, Message: point{peer.id}})
 		}
 		if w.eager && o != peer && peer.machine != nil && peer.view.Contains(o.id) {
-			w.hand(peer, driver.Event{Kind: driver.EventReceive, Peer: o.id, Message: lease.Reply{Yes: true}})
+			w.handle(peer, driver.Event{Kind: driver.EventReceive, Peer: o.id, Message: lease.Reply{Yes: true}})
 		}
 	}
 }
@@ -509,15 +509,15 @@ func (w *walk) nominate(a, peer *actor) {
 func TestForgedRefusalsCauseTwoLeaders(t *testing.T) {
 	for seed := uint64(5); seed < 8*500; seed += 8 {
 		w := newWalk(t, seed)
-		for i := 0; i < 4000 && w.broken == ""; i++ {
+		for i := 0; i < 4000 && w.violation == ""; i++ {
 			w.act()
 			a, peer := w.actors[w.random.IntN(nodes)], w.actors[w.random.IntN(nodes)]
-			if i%20 == 0 && a != peer && a.machine != nil && !a.stopped && w.broken == "" {
-				w.hand(a, driver.Event{Kind: driver.EventDied, Peer: peer.id})
+			if i%20 == 0 && a != peer && a.machine != nil && !a.stopped && w.violation == "" {
+				w.handle(a, driver.Event{Kind: driver.EventDied, Peer: peer.id})
 			}
 		}
-		if w.broken != "" {
-			t.Logf("seed %d: %s", seed, w.broken)
+		if w.violation != "" {
+			t.Logf("seed %d: %s", seed, w.violation)
 			return
 		}
 	}
@@ -532,8 +532,8 @@ func TestAtMostOneLeaderAtAnyMoment(t *testing.T) {
 	for seed := range uint64(walks) {
 		w := newWalk(t, seed)
 		for i := range steps {
-			if w.act(); w.broken != "" {
-				t.Fatalf("seed %d, step %d: %s\n%s", seed, i, w.broken, strings.Join(w.story, "\n"))
+			if w.act(); w.violation != "" {
+				t.Fatalf("seed %d, step %d: %s\n%s", seed, i, w.violation, strings.Join(w.transcript, "\n"))
 			}
 		}
 		sum.leaderships, sum.raised, sum.changed, sum.crashes = sum.leaderships+w.leaderships, sum.raised+w.raised, sum.changed+w.changed, sum.crashes+w.crashes

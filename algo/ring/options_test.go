@@ -38,7 +38,7 @@ func TestAllInvalidOptionsAreReported(t *testing.T) {
 		{"the largest", Options{24 * time.Hour}, ""},
 		{"too small", Options{9 * ms}, "ring.message_time is 9ms, want at least half the round trip (10ms)"},
 		{"too large", Options{24*time.Hour + 1}, "ring.message_time is 24h0m0.000000001s, want at most 24h0m0s"},
-		{"nothing set", Options{}, "ring.message_time is 0s, want more than 0"},
+		{"no option set", Options{}, "ring.message_time is 0s, want more than 0"},
 	} {
 		t.Run(tc.name, func(t *testing.T) { options.Mistakes(t, tc.options, tc.want) })
 	}

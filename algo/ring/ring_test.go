@@ -316,7 +316,7 @@ func TestClusterIsQuietWhileLeaderLives(t *testing.T) {
 		c.RequireLeader(t, i+1, leadership(1, 5))
 	}
 	if sum := algosim.Total(c.Sent); sum != 0 || c.Announcements != 0 {
-		t.Errorf("%d messages and %d announcements while nothing happens", sum, c.Announcements)
+		t.Errorf("%d messages and %d announcements while no event occurs", sum, c.Announcements)
 	}
 }
 

@@ -20,12 +20,12 @@ func checkRun(t *testing.T, size int, run func(c *algosim.Cluster) string) {
 	t.Helper()
 	c := algosim.New(spec, algosim.View(size))
 	c.Tracing = true
-	why := run(c)
-	if why == "" {
-		why = c.Violation
+	problem := run(c)
+	if problem == "" {
+		problem = c.Violation
 	}
-	if why != "" {
-		t.Errorf("%s\n%s", why, c.Transcript())
+	if problem != "" {
+		t.Errorf("%s\n%s", problem, c.Transcript())
 	}
 }
 
@@ -52,7 +52,7 @@ func TestForwardingProcessWaitsForOutcome(t *testing.T) {
 	})
 }
 
-// "Every such start bumps the epoch." Without this rule, the token of a second election is
+// Each started election has a new epoch. Without this rule, the token of a second election is
 // confused with that of the first, which all processes have seen already.
 func TestEachElectionHasItsEpoch(t *testing.T) {
 	checkRun(t, 3, func(c *algosim.Cluster) string {
@@ -62,7 +62,7 @@ func TestEachElectionHasItsEpoch(t *testing.T) {
 	})
 }
 
-// "A newer epoch clears participating and what was forwarded." Without this rule, a process
+// A newer epoch clears the participation and the forwarded tokens. Without this rule, a process
 // that participated in a failed election cannot participate in the next.
 func TestNewerEpochClearsParticipation(t *testing.T) {
 	checkRun(t, 3, func(c *algosim.Cluster) string {
@@ -77,8 +77,8 @@ func TestNewerEpochClearsParticipation(t *testing.T) {
 	})
 }
 
-// "A token of an older epoch is not forwarded." Without this rule, the token of a candidate
-// that has entered another epoch never returns.
+// A token of an older epoch is not forwarded. Without this rule, the token of a candidate that has
+// entered another epoch never returns.
 func TestOlderTokenIsNotForwarded(t *testing.T) {
 	s := follower(t, 2)
 	s.Campaign()
@@ -115,8 +115,8 @@ func TestLateTokenExtendsTimeout(t *testing.T) {
 	expect(t, "the eighth", s.Receive(1, token(16, 4, 2)), "save 16; election in 120ms to 180ms; n3 <- election epoch=16 eligible=true id=n4 hops=3")
 }
 
-// "An older Election makes a node that is not participating start a run." Without this rule,
-// a process that returns with an old epoch raises its epoch one by one, with a timeout
+// An Election of an older epoch starts an election at a process that does not participate. Without
+// this rule, a process that returns with an old epoch raises its epoch one by one, with a timeout
 // for each.
 func TestOlderTokenStartsElection(t *testing.T) {
 	s := follower(t, 2)
@@ -174,8 +174,8 @@ func TestTokenOfSuspectedCandidateIsRemoved(t *testing.T) {
 	})
 }
 
-// "A node monitors its successor and everyone it skipped." Without the second part, it skips
-// them forever.
+// A process monitors its successor and all processes that it skipped. Without the second part, it
+// skips them forever.
 func TestSkippedProcessIsMonitored(t *testing.T) {
 	checkRun(t, 3, func(c *algosim.Cluster) string {
 		c.DetectionTime = T
@@ -294,10 +294,9 @@ func TestProcessBelowForwardedCandidateIsNotFollowed(t *testing.T) {
 		"save 8; election in 120ms to 180ms; n2 <- elected epoch=7 id=n3 hops=2; n2 <- election epoch=8 eligible=true id=n1 hops=1")
 }
 
-// "Each (epoch, origin, kind) is forwarded once"; "hop limit 2N"; and the token of the
-// suspected is removed. Without all three, a token whose candidate has crashed or is bypassed
-// circulates forever. Each token restarts the timers,
-// so no timer ends this.
+// Each message of one epoch, candidate and kind is forwarded once, over at most 2N hops, and the
+// token of a suspected candidate is removed. Without these three rules, a token whose candidate has
+// crashed or is bypassed circulates forever. Each token restarts the timers, so no timer ends this.
 func TestNoMessageCirculatesForever(t *testing.T) {
 	orphan := func(c *algosim.Cluster) string {
 		c.StartAll()
@@ -332,8 +331,8 @@ func TestTokenOverridesOlderView(t *testing.T) {
 	checkRun(t, 3, func(c *algosim.Cluster) string {
 		c.Node(1).View = ranked(1, 0, 0) // n2 and n3 do not know the priority of n1
 		c.StartAll()
-		if why := quietAfter(c, 50*T); why != "" {
-			return why
+		if problem := quietAfter(c, 50*T); problem != "" {
+			return problem
 		}
 		for i := range 3 {
 			if got := c.Leader(i + 1); got.ID != n(1) {
@@ -350,17 +349,17 @@ func TestTokenOverridesOlderView(t *testing.T) {
 // end in agreement and quiet as fast as an election of the remaining processes, once the
 // crash is detected.
 
-// dies runs an election that start starts in a ring of five. The process victim crashes after
+// requireElectionAfterCrash runs an election that start starts in a ring of five. The process victim crashes after
 // the given time, and the detector suspects it 2T later.
-func dies(t *testing.T, start, victim int, after time.Duration) {
+func requireElectionAfterCrash(t *testing.T, start, victim int, after time.Duration) {
 	t.Helper()
-	if _, why := dying(start, victim, after, false); why != "" {
-		c, _ := dying(start, victim, after, true)
-		t.Fatalf("n%d starts, n%d crashes after %v: %s\n%s", start, victim, after, why, c.Transcript())
+	if _, problem := electWithCrash(start, victim, after, false); problem != "" {
+		c, _ := electWithCrash(start, victim, after, true)
+		t.Fatalf("n%d starts, n%d crashes after %v: %s\n%s", start, victim, after, problem, c.Transcript())
 	}
 }
 
-func dying(start, victim int, after time.Duration, tracing bool) (c *algosim.Cluster, why string) {
+func electWithCrash(start, victim int, after time.Duration, tracing bool) (c *algosim.Cluster, problem string) {
 	const size, detect = 5, 2 * T
 	c = newCluster(ranked(0, 3, 1, 4, 2))
 	c.Tracing = tracing
@@ -369,11 +368,11 @@ func dying(start, victim int, after time.Duration, tracing bool) (c *algosim.Clu
 	c.DetectionTime = detect
 	c.Campaign(start)
 	c.At(c.Now+after, func() { c.Crash(victim) })
-	if why := c.DisagreementAfter(after + detect + 3*(size-1)*T); why != "" {
-		return c, why
+	if problem := c.DisagreementAfter(after + detect + 3*(size-1)*T); problem != "" {
+		return c, problem
 	}
-	if why := quietAfter(c, 0); why != "" {
-		return c, why
+	if problem := quietAfter(c, 0); problem != "" {
+		return c, problem
 	}
 	return c, c.Violation
 }
@@ -388,7 +387,7 @@ func eachMoment(f func(start int, after time.Duration)) {
 
 // The leader crashes before its Elected returns. A naive ring forwards that Elected forever.
 func TestElectedProcessCrashes(t *testing.T) {
-	eachMoment(func(start int, after time.Duration) { dies(t, start, 4, after) })
+	eachMoment(func(start int, after time.Duration) { requireElectionAfterCrash(t, start, 4, after) })
 	checkRun(t, 3, func(c *algosim.Cluster) string {
 		c.DetectionTime = T / 2
 		c.StartAll()
@@ -401,14 +400,14 @@ func TestElectedProcessCrashes(t *testing.T) {
 // The initiator crashes, and its token is never removed. In a naive ring, participating in its election
 // keeps all processes out of the next.
 func TestInitiatorCrashes(t *testing.T) {
-	eachMoment(func(start int, after time.Duration) { dies(t, start, start, after) })
+	eachMoment(func(start int, after time.Duration) { requireElectionAfterCrash(t, start, start, after) })
 }
 
 // A token is lost with the process that holds it.
 func TestTokenHolderCrashes(t *testing.T) {
 	eachMoment(func(start int, after time.Duration) {
 		for holder := 1; holder <= 5; holder++ {
-			dies(t, start, holder, after)
+			requireElectionAfterCrash(t, start, holder, after)
 		}
 	})
 }
@@ -499,8 +498,8 @@ func TestMessageOfMuchLaterEpoch(t *testing.T) {
 				c.Run(200 * T)
 				c.Crash(4)
 				c.Suspect(4, 3)
-				if why := c.DisagreementAfter(200 * T); why != "" {
-					t.Errorf("n%d hears %v from n1: %s\n%s", to, m, why, c.Transcript())
+				if problem := c.DisagreementAfter(200 * T); problem != "" {
+					t.Errorf("n%d hears %v from n1: %s\n%s", to, m, problem, c.Transcript())
 				}
 			}
 		}

@@ -12,7 +12,7 @@ import (
 
 // TestCounts checks the known message counts and turnaround times of vote. N includes
 // crashed servers. Detection takes no time. An election is decided when a server leads, and
-// the turnaround ends when every live server knows the leader. Repeats are not counted.
+// the turnaround ends when every live server knows the leader. Periodic messages are not counted.
 func TestCounts(t *testing.T) {
 	type counts = map[string]int
 	full := func(N int) counts { return counts{"elect": N * (N - 1), "vote": N - 1, "lead": N - 1} }
@@ -76,11 +76,11 @@ func TestCounts(t *testing.T) {
 				if want := tc.sent(N); !maps.Equal(c.Sent, want) {
 					t.Errorf("N=%d: sent %v, want %v", N, c.Sent, want)
 				}
-				if why := within(decided, tc.decided, tc.spread); why != "" {
-					t.Errorf("N=%d: decided after %s", N, why)
+				if problem := within(decided, tc.decided, tc.spread); problem != "" {
+					t.Errorf("N=%d: decided after %s", N, problem)
 				}
-				if why := within(c.LastAnnounced-began, tc.allKnow, tc.spread); why != "" {
-					t.Errorf("N=%d: all know after %s", N, why)
+				if problem := within(c.LastAnnounced-began, tc.allKnow, tc.spread); problem != "" {
+					t.Errorf("N=%d: all know after %s", N, problem)
 				}
 			}
 		})

@@ -34,8 +34,8 @@ func TestLargeClusterElectsWithSlowMessages(t *testing.T) {
 		c.StartAll()
 		happens(c)
 		c.Reset()
-		if why := c.DisagreementAfter(10 * time.Second); why != "" || c.Violation != "" {
-			t.Errorf("%s: %s%s; sent since: %v and %d repeats", what, why, c.Violation, c.Sent, c.Periodic)
+		if problem := c.DisagreementAfter(10 * time.Second); problem != "" || c.Violation != "" {
+			t.Errorf("%s: %s%s; sent since: %v and %d periodic messages", what, problem, c.Violation, c.Sent, c.Periodic)
 		}
 	}
 }

@@ -44,7 +44,7 @@ func TestAllInvalidOptionsAreReported(t *testing.T) {
 			"vote.heartbeat_interval is 24h0m0s, want at least window (1281023h53m38.427387904s)\n" +
 				"vote.window is 1281023h53m38.427387904s, want at most 24h0m0s\n" +
 				"vote.pause is 24h0m0s, want at least three windows (72h0m0s)"},
-		{"nothing set", Options{}, "vote.heartbeat_interval is 0s, want more than 0\n" +
+		{"no option set", Options{}, "vote.heartbeat_interval is 0s, want more than 0\n" +
 			"vote.window is 0s, want more than 0\n" +
 			"vote.pause is 0s, want more than 0"},
 	} {

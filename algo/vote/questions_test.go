@@ -25,8 +25,8 @@ func TestOneTimeoutEndsNoLeadership(t *testing.T) {
 	}
 	c.DropIf(func(_, _ int, _ algo.Message) bool { return false })
 	c.Trust(3, 1)
-	if why := c.DisagreementAfter(2 * T); why != "" {
-		t.Error(why)
+	if problem := c.DisagreementAfter(2 * T); problem != "" {
+		t.Error(problem)
 	}
 	c.RequireLeader(t, 3, leadership(1, 1))
 }

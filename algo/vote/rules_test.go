@@ -22,12 +22,12 @@ func checkRun(t *testing.T, o Options, size int, run func(c *algosim.Cluster) st
 	t.Helper()
 	c := algosim.New(newSpec(o), algosim.View(size))
 	c.Tracing = true
-	why := run(c)
-	if why == "" {
-		why = c.Violation
+	problem := run(c)
+	if problem == "" {
+		problem = c.Violation
 	}
-	if why != "" {
-		t.Errorf("%s\n%s", why, c.Transcript())
+	if problem != "" {
+		t.Errorf("%s\n%s", problem, c.Transcript())
 	}
 }
 
@@ -56,7 +56,8 @@ func twoInATerm(c *algosim.Cluster) {
 	c.Run(6*T + T/2)
 }
 
-// "A numbered round, one vote per round." Without this rule, two servers are elected in a round.
+// Rounds are numbered, and a server votes once per round. Without this rule, two servers are
+// elected in a round.
 func TestServerVotesOncePerRound(t *testing.T) {
 	checkRun(t, textbook(), 3, func(c *algosim.Cluster) string {
 		twoInATerm(c)
@@ -67,7 +68,7 @@ func TestServerVotesOncePerRound(t *testing.T) {
 	})
 }
 
-// "Saved before it is sent." Without this rule, a restarted server votes again.
+// A vote is saved before it is sent. Without this rule, a restarted server votes again.
 func TestVoteIsSavedBeforeItIsSent(t *testing.T) {
 	checkRun(t, Defaults(timing), 3, func(c *algosim.Cluster) string {
 		c.StartAll()
@@ -171,9 +172,8 @@ func TestRestartedLeaderWithoutVoteDoesNotLeadAgain(t *testing.T) {
 	expect(t, "the votes arrive again", s.Receive(2, Vote{7})+s.Receive(3, Vote{7}), "")
 }
 
-// "Identical votes means the same round; a vote of any round but my saved round is
-// ignored." Without this rule, a late vote of one round and a vote of the next elect a second
-// leader in that round.
+// Only votes of the saved round count. Without this rule, a late vote of one round and a vote of
+// the next elect a second leader in that round.
 func TestVotesOfOtherRoundsAreIgnored(t *testing.T) {
 	s := alone(2, viewOf(3), Defaults(timing))
 	s.Start(6)
@@ -201,8 +201,8 @@ func TestVotesOfOtherRoundsAreIgnored(t *testing.T) {
 	})
 }
 
-// "A Lead is obsolete if its term is below my saved round." Without this rule, a late Lead
-// restores a crashed leader, and the election of another fails.
+// A Lead is obsolete if its term is below the saved round. Without this rule, a late Lead restores
+// a crashed leader, and the election of another fails.
 func TestObsoleteLeadIsIgnored(t *testing.T) {
 	checkRun(t, Defaults(timing), 3, func(c *algosim.Cluster) string {
 		elected(c)
@@ -217,8 +217,8 @@ func TestObsoleteLeadIsIgnored(t *testing.T) {
 	})
 }
 
-// "A timeout takes saved round + 1." Without this rule, no server has a vote left when the leader
-// of a round has crashed.
+// A timeout takes the round after the saved one. Without this rule, no server has a vote left when
+// the leader of a round has crashed.
 func TestTimeoutTakesNextRound(t *testing.T) {
 	checkRun(t, Defaults(timing), 3, func(c *algosim.Cluster) string {
 		elected(c)
@@ -228,8 +228,9 @@ func TestTimeoutTakesNextRound(t *testing.T) {
 	})
 }
 
-// "An Elect of a newer round is adopted: clear vote and claims, save, broadcast my
-// Elect, open a window." Without this rule, a server that is ahead never elects together with the others.
+// A server adopts the newer round of an Elect: it clears its vote and the claims, saves, broadcasts
+// its own Elect, and opens a window. Without this rule, a server that is ahead never elects
+// together with the others.
 func TestServerAdoptsNewerRound(t *testing.T) {
 	s := alone(2, viewOf(3), Defaults(timing))
 	s.StartFrom(algo.Stable{Epoch: 6, Vote: n(3)})
@@ -246,8 +247,9 @@ func TestServerAdoptsNewerRound(t *testing.T) {
 	})
 }
 
-// "Older: answered with Lead if I lead my saved round, else with Elect of my round."
-// Without this rule, a server that is behind advances round by round, with a pause between.
+// A leader of the saved round replies to an older Elect with Lead, and another server with the
+// Elect of its round. Without this rule, a server that is behind advances round by round, with a
+// pause between.
 func TestServerBehindGetsReply(t *testing.T) {
 	s := leading(t, 2, viewOf(3), Defaults(timing))
 	expect(t, "the leader replies", s.Receive(3, Elect{Round: 3}), "n3 <- lead term=7 msg=1")
@@ -287,8 +289,8 @@ func TestLeaderRepliesToEveryElect(t *testing.T) {
 	})
 }
 
-// "After voting a pause timer runs, random so that two candidates cannot tie for ever;
-// its end starts the next round." The network here is slower than the window.
+// After its vote, a server pauses for a random time before it starts the next round, so that two
+// candidates do not tie forever. The network here is slower than the window.
 func TestPauseIsRandom(t *testing.T) {
 	checkRun(t, Defaults(timing), 2, func(c *algosim.Cluster) string {
 		random := algosim.Seeded(1)
@@ -334,8 +336,8 @@ func TestLeaderEntersNextRound(t *testing.T) {
 	})
 }
 
-// "A leader monitors all; without life from a majority for 3·HBT it announces vacancy
-// and stops Lead." Without this rule, a disconnected leader leads beside the next one.
+// A leader monitors all. It stops and announces that there is no leader if a majority is silent for
+// 3·HBT. Without this rule, a disconnected leader leads beside the next one.
 func TestLeaderWithoutMajorityStops(t *testing.T) {
 	s := leading(t, 3, viewOf(5), Defaults(timing))
 	expect(t, "it hears from three others", s.Suspect(1), "")
@@ -369,8 +371,8 @@ func TestLeaderWithoutMajorityStops(t *testing.T) {
 	})
 }
 
-// "The old leader is the one named by the highest term among the claims." Without this rule,
-// the votes split forever between a leader and its predecessor.
+// The old leader is the one that the highest term among the claims names. Without this rule, the
+// votes split forever between a leader and its predecessor.
 func TestHighestTermNamesOldLeader(t *testing.T) {
 	checkRun(t, Defaults(timing), 5, func(c *algosim.Cluster) string {
 		elected(c)
@@ -447,8 +449,8 @@ func TestMessageOfMuchLaterEpoch(t *testing.T) {
 			for to := 1; to < size; to++ {
 				c := agreedCluster(t, Defaults(timing), size)
 				c.Deliver(size, to, m)
-				if why := c.DisagreementAfter(50 * hbt); why != "" {
-					t.Errorf("n%d hears %v from n%d: %s\n%s", to, m, size, why, c.Transcript())
+				if problem := c.DisagreementAfter(50 * hbt); problem != "" {
+					t.Errorf("n%d hears %v from n%d: %s\n%s", to, m, size, problem, c.Transcript())
 				}
 			}
 		}

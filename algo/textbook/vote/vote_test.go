@@ -98,7 +98,7 @@ func TestD9VoteRankings(t *testing.T) {
 		want   string
 	}{
 		{"the old leader, though it saw less", map[int]vote.Elect{1: {Term: 7, Msg: 1}, 3: {Term: 7, Msg: 9}}, "n1 <- vote term=7 msg=1"},
-		{"it is dead: the latest message", map[int]vote.Elect{3: {Term: 7, Msg: 9}, 4: {Term: 7, Msg: 8}}, "n3 <- vote term=7 msg=9"},
+		{"the leader crashed: the latest message", map[int]vote.Elect{3: {Term: 7, Msg: 9}, 4: {Term: 7, Msg: 8}}, "n3 <- vote term=7 msg=9"},
 		{"the term goes before the message", map[int]vote.Elect{3: {Term: 7, Msg: 9}, 4: {Term: 8, Msg: 1}}, "n4 <- vote term=8 msg=1"},
 		{"a tie: the smallest ID", map[int]vote.Elect{3: {Term: 8, Msg: 1}, 4: {Term: 8, Msg: 1}}, "n3 <- vote term=8 msg=1"},
 		{"a tie with itself", map[int]vote.Elect{3: {Term: 7, Msg: 4}}, ""},
