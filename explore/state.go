@@ -63,9 +63,9 @@ func (m *model) actions(s *state, all []action) []action {
 			all = append(all, action{kind: expires, node: node, argument: timer})
 		}
 		for peer := range m.ids {
-			isOtherLeader := peer != i && m.nodes[s.nodes[peer]].isLeader(m.ids[peer]) // also for nodes that no longer follow it
+			sendsHeartbeats := peer != i && m.nodes[s.nodes[peer]].isLeader(m.ids[peer]) // a leader, also to nodes that no longer follow it
 			switch {
-			case l.suspected.has(peer) && alive.has(peer), !l.monitored.has(peer) && isOtherLeader:
+			case l.suspected.has(peer) && alive.has(peer), !l.monitored.has(peer) && sendsHeartbeats:
 				all = append(all, action{kind: trusts, node: node, argument: uint32(peer)})
 			case !l.monitored.has(peer), l.suspected.has(peer):
 			case !alive.has(peer) || l.missed.has(peer):

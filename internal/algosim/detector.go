@@ -24,9 +24,9 @@ func (c *Cluster) Trust(peer int, by ...int) {
 func (c *Cluster) reportPeer(nd *Node, peer algo.NodeID, dead bool) {
 	c.whenAwake(nd, func() {
 		reported, monitored := nd.Monitored[peer]
-		isOtherLeader := !monitored && !dead && nd.ID != peer && !c.isSilent(peer) && c.node(peer).Machine.Leader().ID == peer
+		sendsHeartbeats := !monitored && !dead && nd.ID != peer && !c.isSilent(peer) && c.node(peer).Machine.Leader().ID == peer
 		switch {
-		case nd.Machine == nil, monitored && reported == dead, !monitored && !isOtherLeader:
+		case nd.Machine == nil, monitored && reported == dead, !monitored && !sendsHeartbeats:
 			return
 		case monitored:
 			nd.Monitored[peer] = dead
