@@ -8,9 +8,9 @@ type Property string
 const (
 	// OneLeaderPerEpoch: no two nodes announce themselves for one epoch.
 	OneLeaderPerEpoch Property = "one-leader-per-epoch"
-	// EpochsGrow: neither the saved nor the announced epoch of a node decreases, not even over a
+	// MonotonicEpochs: neither the saved nor the announced epoch of a node decreases, not even over a
 	// crash.
-	EpochsGrow Property = "epochs-grow"
+	MonotonicEpochs Property = "monotonic-epochs"
 	// Durable: the saved epoch of a node covers its announcements.
 	Durable Property = "durable"
 	// NoPhantom: each leader that a node follows has announced itself in that epoch. An

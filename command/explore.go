@@ -67,7 +67,7 @@ clocks, and a search has none.
 
 What is looked for, if no --property says otherwise, is what the algorithm claims:
   one-leader-per-epoch  no two nodes lead in one epoch
-  epochs-grow           no node goes back to an older epoch, over crashes too
+  monotonic-epochs           no node goes back to an older epoch, over crashes too
   durable               what a node announces is saved
   no-phantom            whoever is followed has itself announced that it leads
   agreement             from every state, all who run agree if no fault follows

@@ -41,7 +41,7 @@ func TestACompleteSearch(t *testing.T) {
 		exploredObject: exploredObject{
 			Algorithm: "ring", Options: map[string]string{"message_time": "100ms"}, Nodes: 3, From: "nothing",
 			Network: "lossy", Epochs: 1, Repeats: 1, // its messages have numbers, and it repeats none
-			Properties: []algo.Property{algo.EpochsGrow, algo.Durable, algo.NoPhantom, algo.Agreement},
+			Properties: []algo.Property{algo.MonotonicEpochs, algo.Durable, algo.NoPhantom, algo.Agreement},
 		},
 		States: 1156, Generated: 2598, Depth: 20, LeftOut: 4754, StatesWithLeader: 1068, foundObject: foundObject{Complete: true, Violations: []violationObject{}},
 	}, got)
@@ -50,7 +50,7 @@ func TestACompleteSearch(t *testing.T) {
 	require.Zero(t, status)
 	for _, want := range []string{
 		"ring, 3 nodes\n", "no crashes, no wrong suspicions, no calls for an election", "epochs up to 1, at most 1 repeat of heartbeats in a run\n",
-		"epochs-grow, durable, no-phantom, agreement", "1,156, the farthest at depth 20",
+		"monotonic-epochs, durable, no-phantom, agreement", "1,156, the farthest at depth 20",
 		"2,598 to another state; 4,754 beyond the bounds, left out", "in 1,068 states", "Complete within these bounds. What was looked for holds.",
 	} {
 		require.Contains(t, stdout, want)

@@ -61,7 +61,7 @@ func (s *simulation) runScenario(ctx context.Context) error {
 	if err := s.settings.mistakes.Err(theCommandLine); err != nil {
 		return err
 	}
-	host := sim.ScenarioHost{
+	host := sim.ScenarioOptions{
 		Build:     func(string, algo.Timing, []algo.Setting) (algo.Spec, error) { return spec, nil },
 		Unchecked: s.otherwise(),
 	}
@@ -104,7 +104,7 @@ func (s *simulation) otherwise() bool {
 }
 
 // runOne runs a scenario with one seed among many. What does not hold is no error.
-func runOne(ctx context.Context, story *sim.Scenario, host sim.ScenarioHost) (seedRun, error) {
+func runOne(ctx context.Context, story *sim.Scenario, host sim.ScenarioOptions) (seedRun, error) {
 	w, err := story.Run(ctx, host)
 	broken, failed := errors.AsType[*scenario.Error](err)
 	if err != nil && !failed {
@@ -137,7 +137,7 @@ type scenarioResult struct {
 }
 
 // runTranscript runs a scenario once, and shows what happens.
-func (s *simulation) runTranscript(ctx context.Context, story *sim.Scenario, host sim.ScenarioHost, spec algo.Spec) error {
+func (s *simulation) runTranscript(ctx context.Context, story *sim.Scenario, host sim.ScenarioOptions, spec algo.Spec) error {
 	if err := s.observe(); err != nil {
 		return err
 	}

@@ -76,7 +76,7 @@ func (s *simulation) runStorms(ctx context.Context) error {
 	err = s.runSeeds(ctx, s.seed, r, func(ctx context.Context, seed uint64) (seedRun, error) {
 		o := o
 		o.Seed = seed
-		report, err := sim.Storm(ctx, o)
+		report, err := sim.Chaos(ctx, o)
 		return seedRun{
 			messages: report.Frames, crashes: report.Crashes, healed: report.Healed, violations: report.Violations,
 			known: report.Known, scenario: report.Scenario,
@@ -91,14 +91,14 @@ func (s *simulation) runStorms(ctx context.Context) error {
 	return err
 }
 
-func (s *simulation) stormOptions() (sim.StormOptions, error) {
+func (s *simulation) stormOptions() (sim.ChaosOptions, error) {
 	m := &s.settings.mistakes
 	preset, ok := algo.Presets()[s.preset]
 	if !ok {
 		m.Addf("--preset is %q, want local, lan or wan", s.preset)
 		preset = algo.LAN()
 	}
-	o := sim.StormOptions{Timing: preset, Nodes: s.nodes, Period: s.period}
+	o := sim.ChaosOptions{Timing: preset, Nodes: s.nodes, Period: s.period}
 	if s.nodes < 1 || s.nodes > maxStormNodes {
 		m.Addf("--nodes is %d, want 1 to %d", s.nodes, maxStormNodes)
 	}

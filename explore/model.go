@@ -37,7 +37,7 @@ type nodeState struct {
 	// detector may still report that, and is right.
 	monitored, suspected, missed nodeSet
 	// highestAnnounced is the highest epoch announced so far, in all incarnations. It is set only
-	// if algo.EpochsGrow is requested.
+	// if algo.MonotonicEpochs is requested.
 	highestAnnounced algo.Epoch
 
 	fingerprint algosim.Fingerprint
@@ -109,7 +109,7 @@ type model struct {
 func newModel(options *Options) *model {
 	isRequested := func(p algo.Property) bool { return slices.Contains(options.Properties, p) }
 	m := &model{
-		options: options, tracksAnnounced: isRequested(algo.EpochsGrow), tracksFollowed: isRequested(NodeTokens),
+		options: options, tracksAnnounced: isRequested(algo.MonotonicEpochs), tracksFollowed: isRequested(NodeTokens),
 		tracksLeaders: isRequested(algo.OneLeaderPerEpoch) || isRequested(algo.NoPhantom) || isRequested(ResourceTokens),
 		numbers:       map[algosim.Fingerprint]uint32{}, announced: map[announcement]announceResult{}, known: map[uint64]uint32{},
 	}
@@ -209,7 +209,7 @@ func (m *model) computeOutcome(number uint32, kind driver.EventKind, argument ui
 	o := outcome{announces: slices.Clone(effects.Announce), timers: slices.Clone(effects.Timers)}
 	for _, leader := range effects.Announce {
 		if leader.Epoch < l.highestAnnounced {
-			return outcome{violation: &algosim.Violation{Property: algo.EpochsGrow, What: fmt.Sprintf("%s announced epoch %d before a crash, and now epoch %d", m.name(l.node), l.highestAnnounced, leader.Epoch)}}
+			return outcome{violation: &algosim.Violation{Property: algo.MonotonicEpochs, What: fmt.Sprintf("%s announced epoch %d before a crash, and now epoch %d", m.name(l.node), l.highestAnnounced, leader.Epoch)}}
 		}
 		if m.tracksAnnounced {
 			l.highestAnnounced = leader.Epoch

@@ -22,7 +22,7 @@ const (
 // All returns all properties that can be requested. algo.Contract is always checked. The package
 // comment defines algo.Agreement.
 func All() []algo.Property {
-	return []algo.Property{algo.OneLeaderPerEpoch, algo.EpochsGrow, algo.Durable, algo.NoPhantom, algo.Agreement, NodeTokens, ResourceTokens}
+	return []algo.Property{algo.OneLeaderPerEpoch, algo.MonotonicEpochs, algo.Durable, algo.NoPhantom, algo.Agreement, NodeTokens, ResourceTokens}
 }
 
 // Claimed returns the properties of the contract and those that the algorithm claims.

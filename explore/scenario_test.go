@@ -169,7 +169,7 @@ func TestScenarioErrorsHaveLines(t *testing.T) {
 		t.Fatal("no error")
 	}
 	for _, want := range []string{
-		"line 5, column 10: property peace: not understood, want one of [one-leader-per-epoch epochs-grow",
+		"line 5, column 10: property peace: not understood, want one of [one-leader-per-epoch monotonic-epochs",
 		"line 7, column 1: cluster 3: not understood, want at least 9 nodes, because n9 is a witness",
 	} {
 		if !strings.Contains(err.Error(), want) {

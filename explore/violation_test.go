@@ -138,7 +138,7 @@ func TestSearchFindsViolation(t *testing.T) {
 				}
 			}},
 			options:  explore.Options{Crashes: 1},
-			property: algo.EpochsGrow, what: "took its epoch back from 1 to 0", steps: "start n1, crash n1, restart n1",
+			property: algo.MonotonicEpochs, what: "took its epoch back from 1 to 0", steps: "start n1, crash n1, restart n1",
 		},
 		{
 			name: "announced epoch decreases over a crash",
@@ -150,7 +150,7 @@ func TestSearchFindsViolation(t *testing.T) {
 				}
 			}},
 			options:  explore.Options{Crashes: 1},
-			property: algo.EpochsGrow, what: "n1 announced epoch 2 before a crash, and now epoch 1", steps: "start n1, crash n1, restart n1",
+			property: algo.MonotonicEpochs, what: "n1 announced epoch 2 before a crash, and now epoch 1", steps: "start n1, crash n1, restart n1",
 		},
 		{
 			name: "forgotten vote",

@@ -106,7 +106,7 @@ func BenchmarkStorm(b *testing.B) {
 			began := machine.CPUTime()
 			measure(b, func() {
 				seed++
-				r, err := Storm(b.Context(), StormOptions{Spec: spec, Seed: seed})
+				r, err := Chaos(b.Context(), ChaosOptions{Spec: spec, Seed: seed})
 				if err != nil || r.Err() != nil {
 					b.Fatal(err, r.Err())
 				}
@@ -124,7 +124,7 @@ func BenchmarkTraced(b *testing.B) {
 	var seed, events uint64
 	measure(b, func() {
 		seed++
-		r, err := Storm(b.Context(), StormOptions{Spec: spec, Seed: seed, Trace: func(trace.Event) { events++ }})
+		r, err := Chaos(b.Context(), ChaosOptions{Spec: spec, Seed: seed, Trace: func(trace.Event) { events++ }})
 		if err != nil || r.Err() != nil {
 			b.Fatal(err, r.Err())
 		}

@@ -14,17 +14,17 @@ import (
 
 // What is checked beyond the properties of an algorithm.
 const (
-	// OneView: with the leader all live nodes know one membership, which has all of them. Without a quorum
+	// OneConfig: with the leader all live nodes know one membership, which has all of them. Without a quorum
 	// each knows all live nodes.
-	OneView algo.Property = "one-view"
-	// OneRoster: where a majority is needed, what a leader makes of the membership has a stamp
+	OneConfig algo.Property = "one-config"
+	// OneConfigPerID: where a majority is needed, what a leader makes of the membership has a stamp
 	// of its own. Nothing else is ever saved under that one.
-	OneRoster algo.Property = "one-roster-per-stamp"
-	// Struck: a node that a committed config removes is in no later config.
-	Struck algo.Property = "struck-stays-struck"
-	// Newest: in the end nobody has ever led in a later epoch than the leader, nor in the same
+	OneConfigPerID algo.Property = "one-config-per-id"
+	// RemovedStays: a node that a committed config removes is in no later config.
+	RemovedStays algo.Property = "removed-stays-removed"
+	// NewestEpochLeads: in the end nobody has ever led in a later epoch than the leader, nor in the same
 	// with a higher ID: else who watches for the highest token follows somebody else.
-	Newest algo.Property = "newest-leads"
+	NewestEpochLeads algo.Property = "newest-epoch-leads"
 	// Budget: a run stays within the number of messages that it was given.
 	Budget algo.Property = "budget"
 )
@@ -108,7 +108,7 @@ func (w *World) claims(n *node, l algo.Leader) {
 		return
 	}
 	if w.config.Spec.Claims.NeedsQuorum && n.started == w.now && w.network.connected && w.awaited(n) {
-		w.violated(Struck, "%s leads as soon as it is started, and may have been removed meanwhile", n.name)
+		w.violated(RemovedStays, "%s leads as soon as it is started, and may have been removed meanwhile", n.name)
 	}
 	if broken := w.judge.past.AddLeader(l); broken != nil && w.config.Spec.Claims.OneLeaderPerEpoch {
 		w.breach(broken)
@@ -133,7 +133,7 @@ func (w *World) breach(b *algosim.Violation) { w.violated(b.Property, "%s", b.Wh
 // announced sees an announcement when it is performed.
 func (w *World) announced(n *node, l algo.Leader) {
 	if l.Epoch < n.highest {
-		w.violated(algo.EpochsGrow, "%s announces epoch %d after epoch %d", n.name, l.Epoch, n.highest)
+		w.violated(algo.MonotonicEpochs, "%s announces epoch %d after epoch %d", n.name, l.Epoch, n.highest)
 	}
 	n.highest = max(n.highest, l.Epoch)
 	if l.Epoch > n.kept.Epoch {
@@ -147,7 +147,7 @@ func (w *World) announced(n *node, l algo.Leader) {
 // saved sees a record before it replaces the one of before.
 func (w *World) saved(n *node, k engine.SavedState) {
 	if k.Epoch < n.kept.Epoch {
-		w.violated(algo.EpochsGrow, "%s saves epoch %d over epoch %d", n.name, k.Epoch, n.kept.Epoch)
+		w.violated(algo.MonotonicEpochs, "%s saves epoch %d over epoch %d", n.name, k.Epoch, n.kept.Epoch)
 	}
 }
 
@@ -161,7 +161,7 @@ func (w *World) recorded(n *node, record algo.Message) {
 		w.removes(n, h)
 	}
 	if first, known := w.judge.rosters[h.stamp]; known && first != h.text {
-		w.violated(OneRoster, "%s saves another config %d.%d than there was", n.name, h.stamp.Epoch, h.stamp.Number)
+		w.violated(OneConfigPerID, "%s saves another config %d.%d than there was", n.name, h.stamp.Epoch, h.stamp.Number)
 	}
 	w.judge.rosters[h.stamp] = h.text
 	for _, id := range h.ids {
@@ -169,7 +169,7 @@ func (w *World) recorded(n *node, record algo.Message) {
 		switch {
 		case !struck || h.stamp.Compare(since) <= 0:
 		case w.wasMember(id):
-			w.violated(Struck, "%s takes %s for a member again", n.name, Name(id))
+			w.violated(RemovedStays, "%s takes %s for a member again", n.name, Name(id))
 		default:
 			w.readmitted(id)
 		}
@@ -269,7 +269,7 @@ func (w *World) compareTokens(last algo.Leader) {
 	case !slices.ContainsFunc(w.nodes, func(n *node) bool { return n.up && n.highest >= newest.Epoch }):
 		known = KnownDeadEpoch
 	}
-	w.found(known, Newest, "%s leads in epoch %d, and %s did in epoch %d", Name(last.ID), last.Epoch, Name(newest.ID), newest.Epoch)
+	w.found(known, NewestEpochLeads, "%s leads in epoch %d, and %s did in epoch %d", Name(last.ID), last.Epoch, Name(newest.ID), newest.Epoch)
 }
 
 // compareViews checks that the nodes that run agree on the membership.
@@ -282,17 +282,17 @@ func (w *World) compareViews() {
 	for _, n := range w.awake() {
 		switch {
 		case !n.engine.View().Contains(n.id):
-			w.violated(OneView, "%s runs and is no member as it sees it", n.name)
+			w.violated(OneConfig, "%s runs and is no member as it sees it", n.name)
 		case first == nil:
 			first = n
 		case n.engine.Digest() != first.engine.Digest():
-			w.violated(OneView, "%s and %s know different members", first.name, n.name)
+			w.violated(OneConfig, "%s and %s know different members", first.name, n.name)
 		}
 	}
 	for _, n := range w.nodes {
 		for _, id := range n.struck {
 			if n.up && n.engine.View().Contains(id) {
-				w.violated(Struck, "in the end %s takes %s for a member again", n.name, Name(id))
+				w.violated(RemovedStays, "in the end %s takes %s for a member again", n.name, Name(id))
 			}
 		}
 	}
@@ -303,7 +303,7 @@ func (w *World) compareLists() {
 	for _, n := range w.awake() {
 		for _, peer := range w.awake() {
 			if !n.engine.View().Contains(peer.id) {
-				w.violated(OneView, "%s runs, and %s does not know it", peer.name, n.name)
+				w.violated(OneConfig, "%s runs, and %s does not know it", peer.name, n.name)
 			}
 		}
 	}

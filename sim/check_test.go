@@ -29,12 +29,12 @@ func TestViolationsAreSeen(t *testing.T) {
 			n1.kept.Epoch = 6
 			w.announced(n1, algo.Leader{Epoch: 7})
 		}},
-		{"announced, and then an older one", algo.EpochsGrow, func(w *World, n1, _ *node) {
+		{"announced, and then an older one", algo.MonotonicEpochs, func(w *World, n1, _ *node) {
 			n1.kept.Epoch = 7
 			w.announced(n1, algo.Leader{Epoch: 7})
 			w.announced(n1, algo.Leader{Epoch: 6})
 		}},
-		{"saved over a newer one", algo.EpochsGrow, func(_ *World, n1, _ *node) {
+		{"saved over a newer one", algo.MonotonicEpochs, func(_ *World, n1, _ *node) {
 			n1.save([]algo.Message{engine.SavedState{Epoch: 7}})
 			n1.save([]algo.Message{engine.SavedState{Epoch: 6}})
 		}},
@@ -54,7 +54,7 @@ func TestViolationsAreSeen(t *testing.T) {
 			w.stuck = true
 			w.Await(time.Second)
 		}},
-		{"they know different members", OneView, func(w *World, n1, n2 *node) {
+		{"they know different members", OneConfig, func(w *World, n1, n2 *node) {
 			n1.leader = algo.Leader{Epoch: 7, ID: n2.id}
 			n2.leader = n1.leader
 			config := w.everyone().(membership.Shared).Config
@@ -63,14 +63,14 @@ func TestViolationsAreSeen(t *testing.T) {
 			w.stuck = true
 			w.Await(time.Second)
 		}},
-		{"two rosters of one stamp", OneRoster, func(w *World, n1, n2 *node) {
+		{"two rosters of one stamp", OneConfigPerID, func(w *World, n1, n2 *node) {
 			config := membership.Config{ID: membership.ConfigID{Term: 3, Version: 5}, Members: []membership.Member{{ID: n1.id}}}
 			w.recorded(n1, membership.Record{Config: config})
 			w.recorded(n2, membership.Record{Config: config})
 			config.Members = []membership.Member{{ID: n2.id}}
 			w.recorded(n2, membership.Record{Config: config})
 		}},
-		{"who was struck is a member again", Struck, func(w *World, n1, n2 *node) {
+		{"who was struck is a member again", RemovedStays, func(w *World, n1, n2 *node) {
 			n2.record = membership.Record{WasMember: true}
 			records(w, n1, true, n1, n2)
 			records(w, n1, true, n1)
@@ -84,7 +84,7 @@ func TestViolationsAreSeen(t *testing.T) {
 			n2.record = membership.Record{WasMember: true}
 			records(w, n1, true, n1, n2)
 		}},
-		{"who starts again leads at once, with another there to ask", Struck, func(w *World, n1, n2 *node) {
+		{"who starts again leads at once, with another there to ask", RemovedStays, func(w *World, n1, n2 *node) {
 			w.network.connected = true
 			w.claims(n1, algo.Leader{Epoch: 7, ID: n1.id})
 		}},
@@ -93,7 +93,7 @@ func TestViolationsAreSeen(t *testing.T) {
 			n2.member.Addr = "n2:7401"
 			w.claims(n1, algo.Leader{Epoch: 7, ID: n1.id})
 		}},
-		{"it stops as if it was removed", Struck, func(w *World, n1, n2 *node) {
+		{"it stops as if it was removed", RemovedStays, func(w *World, n1, n2 *node) {
 			n1.perform(&engine.Output{End: membership.ErrRemoved})
 		}},
 		{"it stops because it was removed", "", func(w *World, n1, n2 *node) {

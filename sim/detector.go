@@ -8,12 +8,12 @@ import (
 	"github.com/elect-go/elect/fd"
 )
 
-// Detection is who finds out that a node is dead.
-type Detection uint8
+// DetectorKind is who finds out that a node is dead.
+type DetectorKind uint8
 
 const (
 	// Heartbeats is the detector of the live cluster, with its connections and dials.
-	Heartbeats Detection = iota
+	Heartbeats DetectorKind = iota
 	// Perfect knows of every crash after one message time, the longest, and of every restart
 	// after the shortest: it takes nobody for dead whose messages still arrive, or arrive
 	// again. There are no heartbeats and no connections: what is sent arrives, and
@@ -26,7 +26,7 @@ const (
 
 var detections = [...]string{"heartbeats", "perfect", "scripted"}
 
-func (d Detection) String() string { return detections[d] }
+func (d DetectorKind) String() string { return detections[d] }
 
 // script is a failure detector that is told what to say.
 type script struct {

@@ -10,7 +10,7 @@
 //   - [World] is what both are made of, for tests: nodes, a network, faults. [World.Do] does
 //     what a scenario may say, [World.Run] passes time.
 //
-// [Storm] has a world disturbed at random, by its seed alone, and says whether it
+// [Chaos] has a world disturbed at random, by its seed alone, and says whether it
 // healed. A world writes down what is done to it: [World.Scenario] returns a text that
 // does the same again.
 //

@@ -55,7 +55,7 @@ func ExampleScenario() {
 	build := func(_ string, t algo.Timing, _ []algo.Setting) (algo.Spec, error) {
 		return bully.New(bully.Defaults(t))
 	}
-	if _, err := scenario.Run(context.Background(), sim.ScenarioHost{Build: build, Output: os.Stdout}); err != nil {
+	if _, err := scenario.Run(context.Background(), sim.ScenarioOptions{Build: build, Output: os.Stdout}); err != nil {
 		fmt.Println(err)
 	}
 	// Output:
@@ -116,9 +116,9 @@ func ExampleWorld_Do() {
 func ExampleViolation() {
 	about := func(v sim.Violation) string {
 		switch v.Property {
-		case sim.OneView, sim.OneRoster, sim.Struck:
+		case sim.OneConfig, sim.OneConfigPerID, sim.RemovedStays:
 			return "the membership"
-		case sim.Newest:
+		case sim.NewestEpochLeads:
 			return "the epochs"
 		case sim.Budget:
 			return "the number of messages"
@@ -128,7 +128,7 @@ func ExampleViolation() {
 	known := map[string]bool{sim.KnownUsedEpoch: true, sim.KnownDeadEpoch: true}
 	for _, v := range []sim.Violation{
 		{Property: algo.Agreement, Text: "n1 follows n2, n3 follows nobody"},
-		{Property: sim.Newest, Text: "n4 leads in epoch 2, and n3 did in epoch 3", Known: sim.KnownDeadEpoch},
+		{Property: sim.NewestEpochLeads, Text: "n4 leads in epoch 2, and n3 did in epoch 3", Known: sim.KnownDeadEpoch},
 	} {
 		fmt.Println(about(v), "is broken; known:", known[v.Known])
 	}

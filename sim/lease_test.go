@@ -95,9 +95,9 @@ func (o *omniscient) settle() {
 	}
 }
 
-// leaseStorm is Storm with a lease: what disturbs is the same, but that clocks are within the drift.
+// leaseStorm is Chaos with a lease: what disturbs is the same, but that clocks are within the drift.
 func leaseStorm(t *testing.T, spec algo.Spec, timing algo.Timing, options lease.Options, nodes int, seed uint64) (*World, *omniscient) {
-	o := StormOptions{Spec: spec, Timing: timing, Nodes: nodes, Period: 10 * time.Second, Seed: seed}
+	o := ChaosOptions{Spec: spec, Timing: timing, Nodes: nodes, Period: 10 * time.Second, Seed: seed}
 	o.Within = o.within(2*nodes) + 4*options.Duration
 	see := &omniscient{random: rand.New(rand.NewPCG(seed, 7)), drains: options.Drain > 0, trusts: options.TrustEvidence, who: make(map[*node]*work)}
 	w := New(Config{

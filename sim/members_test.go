@@ -31,7 +31,7 @@ func TestMembershipsConverge(t *testing.T) {
 					interfere(t, w)
 					w.Run(rapid.SampledFrom([]time.Duration{0, time.Millisecond, 30 * time.Millisecond, 400 * time.Millisecond, 3 * time.Second}).Draw(t, "wait"))
 				}
-				(&storm{w: w, o: &StormOptions{Nodes: size, Period: 5 * time.Second, Timing: algo.LAN()}}).calm()
+				(&storm{w: w, o: &ChaosOptions{Nodes: size, Period: 5 * time.Second, Timing: algo.LAN()}}).calm()
 				w.Await(2 * algo.LAN().Bound())
 				for _, v := range w.Violations() {
 					t.Errorf("%v", v)
@@ -118,7 +118,7 @@ crash n3
 	if err != nil {
 		t.Fatal(err)
 	}
-	w, err := s.Run(t.Context(), ScenarioHost{Build: build})
+	w, err := s.Run(t.Context(), ScenarioOptions{Build: build})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -131,7 +131,7 @@ crash n3
 	if err != nil {
 		t.Fatal(err)
 	}
-	if w, err = again.Run(t.Context(), ScenarioHost{Build: build}); err != nil || !strings.Contains(w.Scenario(), "\nleave n4\n") {
+	if w, err = again.Run(t.Context(), ScenarioOptions{Build: build}); err != nil || !strings.Contains(w.Scenario(), "\nleave n4\n") {
 		t.Errorf("%v in\n%s", err, w.Scenario())
 	}
 	for _, wrong := range []string{"remove n3", "leave", "withdraw", "priority n1"} {
@@ -144,7 +144,7 @@ crash n3
 		if err != nil {
 			t.Fatal(err)
 		}
-		if _, err := s.Run(t.Context(), ScenarioHost{Build: build}); err == nil {
+		if _, err := s.Run(t.Context(), ScenarioOptions{Build: build}); err == nil {
 			t.Errorf("%q: no error", mistake)
 		}
 	}

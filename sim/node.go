@@ -176,7 +176,7 @@ func (n *node) complete(out *engine.Output) {
 		n.w.crash(n)
 	case out.End != nil:
 		if errors.Is(out.End, membership.ErrRemoved) && !n.w.removed(n) {
-			n.w.violated(Struck, "%s stops as if it was removed", n.name)
+			n.w.violated(RemovedStays, "%s stops as if it was removed", n.name)
 		}
 		n.w.end(n, true)
 	default:

@@ -72,7 +72,7 @@ func (s *Scenario) set(l *scenario.Line) (*scenario.Arg, error) {
 			return a, scenario.Wanted("%s", l.Form.Means)
 		}
 	case "detector heartbeats|perfect|scripted":
-		c.Detector = Detection(slices.Index(detections[:], a.Text))
+		c.Detector = DetectorKind(slices.Index(detections[:], a.Text))
 	case "seed COUNT":
 		c.Seed = a.Count
 	case "delay DELAY":
@@ -101,8 +101,8 @@ func (s *Scenario) Timing() algo.Timing { return s.config.Timing }
 // Seed is its own.
 func (s *Scenario) Seed() uint64 { return s.config.Seed }
 
-// ScenarioHost is what a scenario needs to run.
-type ScenarioHost struct {
+// ScenarioOptions is what a scenario needs to run.
+type ScenarioOptions struct {
 	// Build returns the algorithm of that name, the default one if it is empty, with
 	// these options.
 	Build func(algorithm string, t algo.Timing, options []algo.Setting) (algo.Spec, error)
@@ -118,7 +118,7 @@ type ScenarioHost struct {
 
 // Run runs a scenario and returns the world as it is then. Its error is the first of the
 // scenario, or that of ctx, of Build or of Output.
-func (s *Scenario) Run(ctx context.Context, host ScenarioHost) (*World, error) {
+func (s *Scenario) Run(ctx context.Context, host ScenarioOptions) (*World, error) {
 	config := s.config
 	if host.Seed != nil {
 		config.Seed = *host.Seed

@@ -37,7 +37,7 @@ func TestScenarios(t *testing.T) {
 				t.Fatal(err)
 			}
 			var out bytes.Buffer
-			_, err = s.Run(t.Context(), ScenarioHost{Build: build, Output: &out, Unchecked: *update})
+			_, err = s.Run(t.Context(), ScenarioOptions{Build: build, Output: &out, Unchecked: *update})
 			if err != nil {
 				t.Fatalf("%v\n(-update rewrites what it says)\n%s", err, out.String())
 			}
@@ -57,15 +57,15 @@ func TestWhatAScenarioSays(t *testing.T) {
 	const text = "seed 7\ncluster 2\nrun 1s\n> 5ms n2 leads in epoch 1\n"
 	for _, test := range []struct {
 		text string
-		host ScenarioHost
+		host ScenarioOptions
 		want string
 	}{
-		{text, ScenarioHost{}, "line 4, column 1: 5ms n2 leads in epoch 1: says something else: it is now: 5ms  n2 leads in epoch 1"},
-		{text, ScenarioHost{Unchecked: true}, ""},
-		{text, ScenarioHost{Seed: new(uint64(8))}, ""},
-		{strings.ReplaceAll(text, " n2", "  n2"), ScenarioHost{Seed: new(uint64(7))}, "line 3, column 1: run 1s: says something else: there is now also: 6ms  n1 follows n2 in epoch 1"},
-		{strings.ReplaceAll(text, " n2", "  n2") + "> 6ms  n1 follows n2 in epoch 1\n> no more\n", ScenarioHost{}, "line 6, column 1: no more: says something else: it is now: nothing more"},
-		{strings.ReplaceAll(text, " n2", "  n2") + ">   6ms  n1 follows n2 in epoch 1\nleader n2\n", ScenarioHost{}, ""},
+		{text, ScenarioOptions{}, "line 4, column 1: 5ms n2 leads in epoch 1: says something else: it is now: 5ms  n2 leads in epoch 1"},
+		{text, ScenarioOptions{Unchecked: true}, ""},
+		{text, ScenarioOptions{Seed: new(uint64(8))}, ""},
+		{strings.ReplaceAll(text, " n2", "  n2"), ScenarioOptions{Seed: new(uint64(7))}, "line 3, column 1: run 1s: says something else: there is now also: 6ms  n1 follows n2 in epoch 1"},
+		{strings.ReplaceAll(text, " n2", "  n2") + "> 6ms  n1 follows n2 in epoch 1\n> no more\n", ScenarioOptions{}, "line 6, column 1: no more: says something else: it is now: nothing more"},
+		{strings.ReplaceAll(text, " n2", "  n2") + ">   6ms  n1 follows n2 in epoch 1\nleader n2\n", ScenarioOptions{}, ""},
 	} {
 		s, err := ParseScenario("test", test.text)
 		if err != nil {
@@ -95,7 +95,7 @@ func TestWhatIsBrokenIsSaid(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		_, err = s.Run(t.Context(), ScenarioHost{Build: build})
+		_, err = s.Run(t.Context(), ScenarioOptions{Build: build})
 		if test.want == "" && err != nil || test.want != "" && (!errors.Is(err, scenario.ErrExpected) || !strings.HasPrefix(err.Error(), "scenario test, "+test.want)) {
 			t.Errorf("%q: error %v, want %q", test.text, err, test.want)
 		}
@@ -190,7 +190,7 @@ func TestWhatDoesNotHoldIsSaid(t *testing.T) {
 			t.Errorf("%q: %v", test.text, err)
 			continue
 		}
-		_, err = s.Run(t.Context(), ScenarioHost{Build: build})
+		_, err = s.Run(t.Context(), ScenarioOptions{Build: build})
 		found, ok := errors.AsType[*scenario.Error](err)
 		if !ok || found.Line != test.line || !strings.Contains(err.Error(), test.want) || test.is != nil && !errors.Is(err, test.is) {
 			t.Errorf("%q: error %v, want one in line %d that says %q", test.text, err, test.line, test.want)
@@ -241,7 +241,7 @@ func TestAScenarioOfAnUnknownAlgorithm(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := s.Run(t.Context(), ScenarioHost{Build: build}); err == nil || !strings.Contains(err.Error(), "paxos") {
+	if _, err := s.Run(t.Context(), ScenarioOptions{Build: build}); err == nil || !strings.Contains(err.Error(), "paxos") {
 		t.Errorf("error %v, want one that names paxos", err)
 	}
 }
@@ -251,7 +251,7 @@ func TestAScenarioTakesOptions(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	w, err := s.Run(t.Context(), ScenarioHost{Build: build, Seed: new(uint64(7))})
+	w, err := s.Run(t.Context(), ScenarioOptions{Build: build, Seed: new(uint64(7))})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -272,7 +272,7 @@ func TestTheSeedOfTheHost(t *testing.T) {
 		seed *uint64
 		want string
 	}{{nil, "seed 3\n"}, {new(uint64(0)), "seed 0\n"}, {new(uint64(7)), "seed 7\n"}} {
-		w, err := s.Run(t.Context(), ScenarioHost{Build: build, Seed: test.seed})
+		w, err := s.Run(t.Context(), ScenarioOptions{Build: build, Seed: test.seed})
 		if err != nil || !strings.Contains(w.Scenario(), test.want) {
 			t.Errorf("error %v, and the run was\n%swant %q in it", err, w.Scenario(), test.want)
 		}
@@ -295,9 +295,9 @@ func TestAScenarioOfABrokenAlgorithm(t *testing.T) {
 		}
 		return spec, nil
 	}
-	_, err = s.Run(t.Context(), ScenarioHost{Build: build})
-	if !errors.Is(err, scenario.ErrExpected) || !strings.Contains(err.Error(), "does not hold: epochs-grow: ") {
-		t.Errorf("error %v, want one about a violation of %s", err, algo.EpochsGrow)
+	_, err = s.Run(t.Context(), ScenarioOptions{Build: build})
+	if !errors.Is(err, scenario.ErrExpected) || !strings.Contains(err.Error(), "does not hold: monotonic-epochs: ") {
+		t.Errorf("error %v, want one about a violation of %s", err, algo.MonotonicEpochs)
 	}
 }
 
@@ -307,7 +307,7 @@ func TestAScenarioEndsWithItsContext(t *testing.T) {
 		t.Fatal(err)
 	}
 	ctx, cancel := context.WithCancel(t.Context())
-	host := ScenarioHost{Build: build, Trace: func(e trace.Event) {
+	host := ScenarioOptions{Build: build, Trace: func(e trace.Event) {
 		if e.At > time.Minute {
 			cancel()
 		}

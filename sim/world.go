@@ -25,7 +25,7 @@ type Config struct {
 	Delay Delay
 	// Faults are what the network does to every frame.
 	Faults   Faults
-	Detector Detection
+	Detector DetectorKind
 	// Seed is where everything random comes from.
 	Seed uint64
 	// Budget is how many messages may be sent, heartbeats included, before the world

@@ -154,7 +154,7 @@ func TestADiagramFitsItsWidth(t *testing.T) {
 	spec := spec(t, "bully", nil)
 	for _, nodes := range []int{1, 2, 5, 7} {
 		var all []trace.Event
-		_, err := sim.Storm(t.Context(), sim.StormOptions{
+		_, err := sim.Chaos(t.Context(), sim.ChaosOptions{
 			Spec: spec, Nodes: nodes, Seed: uint64(nodes), Period: 3 * time.Second,
 			Trace: func(e trace.Event) { all = append(all, e) },
 		})

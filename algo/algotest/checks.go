@@ -134,7 +134,7 @@ var checks = []Check{
 		Requires: "In every state of a small cluster that the search reaches, driver.Machine accepts all effects of the algorithm.",
 	},
 	{
-		Name: "epochs-grow", run: checkProperty(algo.EpochsGrow),
+		Name: "monotonic-epochs", run: checkProperty(algo.MonotonicEpochs),
 		Requires: "In every state of a small cluster that the search reaches, no saved and no announced epoch has decreased, not even over a crash.",
 	},
 	{

@@ -59,7 +59,7 @@ func ExampleChecks() {
 	// walk
 	// chaos
 	// contract
-	// epochs-grow
+	// monotonic-epochs
 	// durable
 	// no-phantom
 	// eventual-agreement

@@ -242,7 +242,7 @@ func pause(p *checkRun) {
 
 // chaos injects random faults into clusters of three to five nodes.
 func chaos(p *checkRun) {
-	r, err := sim.Storm(p.Context(), sim.StormOptions{
+	r, err := sim.Chaos(p.Context(), sim.ChaosOptions{
 		Spec: p.spec, Timing: p.options.Timing, Nodes: 3 + int(p.seed%3), Period: 6 * time.Second, Within: p.options.Within, Seed: p.seed,
 	})
 	if err != nil {

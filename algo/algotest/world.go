@@ -24,7 +24,7 @@ const maxFrames = 100_000
 
 // try runs a trial in a world of nodes that start at the same time. They use detector, if given.
 // A violation that the world detects fails the check.
-func (p *checkRun) try(about string, nodes int, run func(w *world), detector ...sim.Detection) {
+func (p *checkRun) try(about string, nodes int, run func(w *world), detector ...sim.DetectorKind) {
 	p.Helper()
 	w := &world{p: p, about: fmt.Sprintf("%d nodes, %s", nodes, about)}
 	config := sim.Config{
@@ -48,7 +48,7 @@ func (p *checkRun) try(about string, nodes int, run func(w *world), detector ...
 
 // disturb runs a trial in which the nodes agree, disturb injects faults, and the nodes must agree
 // again.
-func (p *checkRun) disturb(about string, nodes int, disturb func(w *world), detector ...sim.Detection) {
+func (p *checkRun) disturb(about string, nodes int, disturb func(w *world), detector ...sim.DetectorKind) {
 	p.Helper()
 	p.try(about, nodes, func(w *world) {
 		w.waitAgreed()

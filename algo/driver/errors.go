@@ -6,7 +6,7 @@ import "github.com/elect-go/elect/algo"
 type ContractError struct {
 	Algorithm string // name of the algo.Spec
 	Node      algo.NodeID
-	Property  algo.Property // violated property: EpochsGrow, Durable or Contract
+	Property  algo.Property // violated property: MonotonicEpochs, Durable or Contract
 	Did       string        // action of the algorithm, such as "took its epoch back from 5 to 4"
 }
 

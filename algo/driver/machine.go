@@ -164,7 +164,7 @@ func (m *Machine) Step(e Event) *Effects {
 func (m *Machine) checkEffects() {
 	stable := m.algorithm.Stable()
 	if stable.Epoch < m.stable.Epoch {
-		m.violate(algo.EpochsGrow, "took its epoch back from "+formatEpoch(m.stable.Epoch)+" to "+formatEpoch(stable.Epoch))
+		m.violate(algo.MonotonicEpochs, "took its epoch back from "+formatEpoch(m.stable.Epoch)+" to "+formatEpoch(stable.Epoch))
 	}
 	if extra := stable.Extra; extra != m.stable.Extra && (len(extra) > algo.MaxExtra || !utf8.ValidString(extra)) {
 		m.violate(algo.Contract, "keeps an Extra of "+strconv.Itoa(len(extra))+" bytes, want UTF-8 of at most "+strconv.Itoa(algo.MaxExtra))
@@ -177,7 +177,7 @@ func (m *Machine) checkEffects() {
 			m.violate(algo.Durable, "announced a leader in epoch "+formatEpoch(l.Epoch)+", but keeps epoch "+formatEpoch(stable.Epoch))
 		}
 		if l.Epoch < m.announced.Epoch {
-			m.violate(algo.EpochsGrow, "announced a leader in epoch "+formatEpoch(l.Epoch)+" after one in epoch "+formatEpoch(m.announced.Epoch))
+			m.violate(algo.MonotonicEpochs, "announced a leader in epoch "+formatEpoch(l.Epoch)+" after one in epoch "+formatEpoch(m.announced.Epoch))
 		}
 		m.announced = l
 	}

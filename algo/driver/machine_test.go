@@ -203,13 +203,13 @@ func TestContractViolationPanics(t *testing.T) {
 		{"a negative range", algo.Contract, func(_ *scripted, env algo.Env) { env.SetTimer("tea", -1, 0) }, campaign, "set timer tea to a range that is empty or negative"},
 		{"an empty range", algo.Contract, func(_ *scripted, env algo.Env) { env.SetTimer("tea", 2, 1) }, campaign, "set timer tea to a range that is empty or negative"},
 		{"monitoring oneself", algo.Contract, func(_ *scripted, env algo.Env) { env.Monitor(id(2), id(1)) }, campaign, "monitors itself"},
-		{"an epoch that goes back", algo.EpochsGrow, func(s *scripted, _ algo.Env) { s.stable.Epoch = 4 }, campaign, "took its epoch back from 5 to 4"},
+		{"an epoch that goes back", algo.MonotonicEpochs, func(s *scripted, _ algo.Env) { s.stable.Epoch = 4 }, campaign, "took its epoch back from 5 to 4"},
 		{"an Extra that is too long", algo.Contract, func(s *scripted, _ algo.Env) { s.stable.Extra = strings.Repeat("x", algo.MaxExtra+1) }, campaign,
 			"keeps an Extra of 4097 bytes, want UTF-8 of at most 4096"},
 		{"an Extra of bytes", algo.Contract, func(s *scripted, _ algo.Env) { s.stable.Extra = "\xff" }, campaign, "keeps an Extra of 1 bytes, want UTF-8 of at most 4096"},
 		{"an announcement that is not durable", algo.Durable, func(_ *scripted, env algo.Env) { env.Announce(algo.Leader{Epoch: 6}) }, campaign,
 			"announced a leader in epoch 6, but keeps epoch 5"},
-		{"an announcement that goes back", algo.EpochsGrow, func(_ *scripted, env algo.Env) {
+		{"an announcement that goes back", algo.MonotonicEpochs, func(_ *scripted, env algo.Env) {
 			env.Announce(algo.Leader{Epoch: 4})
 			env.Announce(algo.Leader{Epoch: 3})
 		}, campaign, "announced a leader in epoch 3 after one in epoch 4"},

@@ -75,7 +75,7 @@ func (r *Run) simulate(ctx context.Context, text string, build Build) error {
 			return err
 		}
 	}
-	host := sim.ScenarioHost{
+	host := sim.ScenarioOptions{
 		Build: func(name string, timing algo.Timing, options []algo.Setting) (algo.Spec, error) {
 			spec, err := build(name, timing, timing, options)
 			r.Algorithm, r.messages = spec.Name, spec.Messages

@@ -83,7 +83,7 @@ func TestWhatIsKnown(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		w, err := s.Run(t.Context(), ScenarioHost{Build: build})
+		w, err := s.Run(t.Context(), ScenarioOptions{Build: build})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -111,7 +111,7 @@ func storms(t *testing.T, spec algo.Spec, timing algo.Timing) {
 		if timing == algo.WAN() {
 			size = max(size, 2) // the first guest of a founder may be elected 30 s later: just when all is compared
 		}
-		r, err := Storm(t.Context(), StormOptions{Spec: spec, Timing: timing, Nodes: size, Seed: *stormSeed + uint64(i)})
+		r, err := Chaos(t.Context(), ChaosOptions{Spec: spec, Timing: timing, Nodes: size, Seed: *stormSeed + uint64(i)})
 		if err := cmp.Or(err, r.Err()); err != nil {
 			t.Fatal(err)
 		}
@@ -141,7 +141,7 @@ func storms(t *testing.T, spec algo.Spec, timing algo.Timing) {
 // TestTheBoundIsCountedFromTheHeal: who resigned is not waited for first.
 func TestTheBoundIsCountedFromTheHeal(t *testing.T) {
 	w := New(Config{Spec: lan(t, "bully"), Delay: Fixed(time.Millisecond)})
-	s := storm{w: w, o: &StormOptions{Period: 10 * time.Second}}
+	s := storm{w: w, o: &ChaosOptions{Period: 10 * time.Second}}
 	if err := w.Cluster(3); err != nil {
 		t.Fatal(err)
 	}
@@ -178,7 +178,7 @@ func few(seeds uint64) uint64 {
 // record runs a storm and returns its trace.
 func record(t *testing.T, seed uint64) string {
 	var out bytes.Buffer
-	_, err := Storm(t.Context(), StormOptions{Spec: lan(t, "bully"), Seed: seed, Period: 5 * time.Second, Trace: trace.NewJSON(&out).Event})
+	_, err := Chaos(t.Context(), ChaosOptions{Spec: lan(t, "bully"), Seed: seed, Period: 5 * time.Second, Trace: trace.NewJSON(&out).Event})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -239,7 +239,7 @@ func TestWhoIsLostIsAMinorityWithoutTheNewcomer(t *testing.T) {
 		if !all() {
 			t.Fatalf("seed %d: not all hold an uncommitted config of seven", seed)
 		}
-		s := storm{w: w, o: &StormOptions{Nodes: 6}, random: newRandom(seed)}
+		s := storm{w: w, o: &ChaosOptions{Nodes: 6}, random: newRandom(seed)}
 		if s.lost(); s.r.Lost > 0 {
 			seen++
 		}
@@ -260,7 +260,7 @@ func TestNobodyIsLostBeforeTheFounding(t *testing.T) {
 	if err := w.Cluster(5); err != nil {
 		t.Fatal(err)
 	}
-	s := storm{w: w, o: &StormOptions{Spec: spec, Nodes: 5}, random: newRandom(1)}
+	s := storm{w: w, o: &ChaosOptions{Spec: spec, Nodes: 5}, random: newRandom(1)}
 	w.Run(2 * time.Millisecond)
 	if spare := s.spare(); spare != 0 {
 		t.Errorf("before the founding %d may be lost, want none", spare)
@@ -276,7 +276,7 @@ func TestAScenarioReplaysAStorm(t *testing.T) {
 	for seed := range few(20) {
 		var first, second bytes.Buffer
 		w := New(Config{Spec: lan(t, "bully"), Seed: seed, Delay: HeavyTailed(time.Millisecond, 100*time.Millisecond), Trace: trace.NewJSON(&first).Event})
-		s := storm{w: w, o: &StormOptions{Period: 5 * time.Second, Nodes: 5, Timing: algo.LAN()}, random: newRandom(seed)}
+		s := storm{w: w, o: &ChaosOptions{Period: 5 * time.Second, Nodes: 5, Timing: algo.LAN()}, random: newRandom(seed)}
 		if err := w.Cluster(5); err != nil {
 			t.Fatal(err)
 		}
@@ -292,7 +292,7 @@ func TestAScenarioReplaysAStorm(t *testing.T) {
 		if err != nil {
 			t.Fatalf("seed %d: %v in\n%s", seed, err, text)
 		}
-		again, err := replay.Run(t.Context(), ScenarioHost{Build: build, Trace: trace.NewJSON(&second).Event})
+		again, err := replay.Run(t.Context(), ScenarioOptions{Build: build, Trace: trace.NewJSON(&second).Event})
 		if err != nil {
 			t.Fatalf("seed %d: %v", seed, err)
 		}
@@ -353,7 +353,7 @@ func TestStormsFindWhatIsBroken(t *testing.T) {
 		want algo.Property
 		mend broken
 	}{
-		{"forgets its epoch in a crash", algo.EpochsGrow, broken{
+		{"forgets its epoch in a crash", algo.MonotonicEpochs, broken{
 			start: func(b *broken, env algo.Env, view algo.View, _ algo.Stable) {
 				b.Algorithm.Start(env, view, algo.Stable{})
 			},
@@ -382,7 +382,7 @@ func TestStormsFindWhatIsBroken(t *testing.T) {
 			}
 			spec.Claims.OneLeaderPerEpoch = test.want == algo.OneLeaderPerEpoch
 			for seed := range uint64(200) {
-				r, err := Storm(t.Context(), StormOptions{Spec: spec, Seed: seed})
+				r, err := Chaos(t.Context(), ChaosOptions{Spec: spec, Seed: seed})
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -421,7 +421,7 @@ func TestWhatIsSentEnds(t *testing.T) {
 				open[route{e.Peer, e.Node, e.Message}]--
 			}
 		}})
-		s := storm{w: w, o: &StormOptions{Period: 5 * time.Second, Nodes: 5, Timing: algo.LAN()}, random: newRandom(seed)}
+		s := storm{w: w, o: &ChaosOptions{Period: 5 * time.Second, Nodes: 5, Timing: algo.LAN()}, random: newRandom(seed)}
 		must(t, w.Cluster(5))
 		for w.now < s.o.Period {
 			w.Run(time.Millisecond + s.period(s.o.Period/20))

@@ -15,8 +15,8 @@ import (
 	"github.com/elect-go/elect/trace"
 )
 
-// StormOptions are those of Storm.
-type StormOptions struct {
+// ChaosOptions are those of Chaos.
+type ChaosOptions struct {
 	Spec   algo.Spec
 	Timing algo.Timing // LAN if zero
 	// Nodes of the cluster; 5 if zero.
@@ -31,7 +31,7 @@ type StormOptions struct {
 	Trace func(trace.Event)
 }
 
-// Report is what a Storm left behind.
+// Report is what a Chaos left behind.
 type Report struct {
 	Seed       uint64
 	Healed     time.Duration // after the last fault
@@ -61,7 +61,7 @@ func (r *Report) Err() error {
 	return errors.New(text.String())
 }
 
-// Storm disturbs a cluster at random: processes crash, also between a save and what
+// Chaos disturbs a cluster at random: processes crash, also between a save and what
 // should follow it, or say goodbye, and start again; they pause, and go on; their clocks run
 // at other speeds; their disks are slow; members resign, also one leader after the other, and change their priority;
 // others join, and may die as soon as they have, leave and are removed, all but the first three; one
@@ -71,7 +71,7 @@ func (r *Report) Err() error {
 // that within milliseconds. Without a quorum, an operator changes all lists when a node joins or is removed. Then it heals, and all processes run, or in half of the storms all but a
 // minority that is dead for good. All who run and are members must agree on one leader and on one
 // membership. Everything follows from the seed. Its error is that of ctx.
-func Storm(ctx context.Context, o StormOptions) (Report, error) {
+func Chaos(ctx context.Context, o ChaosOptions) (Report, error) {
 	o.Timing = cmp.Or(o.Timing, algo.LAN())
 	o.Nodes = cmp.Or(o.Nodes, 5)
 	o.Period = cmp.Or(o.Period, 10*time.Second)
@@ -90,7 +90,7 @@ func Storm(ctx context.Context, o StormOptions) (Report, error) {
 	return r, err
 }
 
-func (o *StormOptions) within(nodes int) time.Duration {
+func (o *ChaosOptions) within(nodes int) time.Duration {
 	if o.Within > 0 {
 		return o.Within
 	}
@@ -100,7 +100,7 @@ func (o *StormOptions) within(nodes int) time.Duration {
 // budget is how many messages may be sent, heartbeats included: 100 for each second and each
 // pair of nodes, of which there are at least 50. It is a few times what an election after the
 // other takes.
-func (o *StormOptions) budget() uint64 {
+func (o *ChaosOptions) budget() uint64 {
 	seconds := (o.Period + 2*o.within(2*o.Nodes)) / time.Second
 	return 100 * uint64(seconds+1) * uint64(max(50, o.Nodes*o.Nodes))
 }
@@ -136,7 +136,7 @@ func (s *storm) blow() error {
 
 type storm struct {
 	w      *World
-	o      *StormOptions
+	o      *ChaosOptions
 	random *rand.Rand
 	r      Report
 
