@@ -111,7 +111,7 @@ func TestAViolationIsReplayedBySim(t *testing.T) {
 				}
 			}
 			require.Equal(t, v.Steps, steps[len(steps)-tc.steps:])
-			require.True(t, strings.HasSuffix(v.Scenario, "> broken: one-leader-per-epoch: "+tc.what+"\n"), v.Scenario)
+			require.True(t, strings.HasSuffix(v.Scenario, "> violation: one-leader-per-epoch: "+tc.what+"\n"), v.Scenario)
 			saved, err := os.ReadFile(v.File)
 			require.NoError(t, err)
 			require.Equal(t, "# "+strings.Join(append([]string{"elect", "explore"}, tc.args...), " ")+"\n"+v.Scenario, string(saved))
@@ -147,7 +147,7 @@ func TestAViolationIsDrawn(t *testing.T) {
 		want string
 	}{
 		{[]string{"--diagram"}, drawn + "\n"},
-		{nil, "> broken: one-leader-per-epoch: n1 and n2 both lead in epoch 2\n"},
+		{nil, "> violation: one-leader-per-epoch: n1 and n2 both lead in epoch 2\n"},
 	} {
 		status, stdout, _ := elect(append([]string{"sim", "--scenario", file}, tc.args...)...)
 		require.Equal(t, statusFailed, status)

@@ -124,7 +124,7 @@ func (m *lessonPage) search(name string) {
 	violations := m.object(command[1])["violations"].([]any)
 	require.Len(m.t, violations, 1)
 	_, body, _ := strings.Cut(text, command[0]+"\n")
-	body = strings.TrimSuffix(strings.TrimSpace(body), "\nbroken one-leader-per-epoch")
+	body = strings.TrimSuffix(strings.TrimSpace(body), "\nviolates one-leader-per-epoch")
 	scenario := violations[0].(map[string]any)["scenario"].(string)
 	require.Equal(m.t, strings.TrimSpace(scenario), body, "%s is not what the search finds now", name)
 }

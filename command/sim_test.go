@@ -102,7 +102,7 @@ func everyKey(t *testing.T, object string) []string {
 // TestTheHelpExplainsEachField of each mode, also of those that fail.
 func TestTheHelpExplainsEachField(t *testing.T) {
 	holds, fails := write(t, "cluster 3\nrun 1s\n"), write(t, "cluster 3\nrun 1s\nleader n2\n")
-	steps := write(t, "mode choice\nalgorithm bully\nsettled\nproperty one-leader-per-epoch\ncluster 2\nsuspect n1 n2 wrongly\ncampaign n2\n")
+	steps := write(t, "mode choice\nalgorithm bully\nstart-agreed\nproperty one-leader-per-epoch\ncluster 2\nsuspect n1 n2 wrongly\ncampaign n2\n")
 	file := filepath.Join(t.TempDir(), "trace.jsonl")
 	_, help, _ := elect("sim", "--help")
 	for _, tc := range []struct {
@@ -325,7 +325,7 @@ func TestAHostileScenario(t *testing.T) {
 	for _, text := range []string{
 		"cluster 3\n\x1b[2J\n", "cluster 3\nrun\tx\x1b[2J\n", "algorithm \x1b[2J\ncluster 3\n", "option \x1b[2J=1\ncluster 3\n",
 		"delay \x1b[2J\ncluster 3", "cluster 3\nleader \x1b[2J\n", "cluster 3\nrun\u00a01s\n", "cluster 3\x00\n",
-		"algorithm \"\\x1b[2J\"\ncluster 3\n", "option \"\\x1b[2J\"=1\ncluster 3\n", "cluster 3\nbroken \"\\x1b[2J\"\n",
+		"algorithm \"\\x1b[2J\"\ncluster 3\n", "option \"\\x1b[2J\"=1\ncluster 3\n", "cluster 3\nviolates \"\\x1b[2J\"\n",
 		"mode choice\n\x1b[2J\n", "mode choice\nalgorithm \"\\x1b[2J\"\ncluster 1\n", "mode choice\nalgorithm bully\noption \"\\x1b[2J\"=1\ncluster 1\n",
 		"mode choice\nalgorithm bully\ncluster \x1b[2J\nstart \x1b[2J\n", "mode choice\nalgorithm bully\ncluster 1\nexpire n1 \"a\"\x1b[2J\n",
 		"mode choice\nalgorithm bully\ncluster 1\nexpire n1 \"\\x1b[2J\"\n", "mode choice\nalgorithm bully\ncluster 1\nstart \"\x1b[2J\n",

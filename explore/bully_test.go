@@ -261,7 +261,7 @@ func TestScenarioDescribesView(t *testing.T) {
 		t.Fatalf("violations %v", r.Violations)
 	}
 	v := r.Violations[0]
-	if want := "view 4\nproperty one-leader-per-epoch\nwitness n3\ncluster 3 5 0 0\n"; !strings.Contains(v.Scenario, want) {
+	if want := "config-version 4\nproperty one-leader-per-epoch\nwitness n3\ncluster 3 5 0 0\n"; !strings.Contains(v.Scenario, want) {
 		t.Errorf("scenario\n%swant in it\n%s", v.Scenario, want)
 	}
 	requireSameReplay(t, newBully(t), v)

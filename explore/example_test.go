@@ -40,7 +40,7 @@ func ExampleRun_twoLeaders() {
 	// option coordinator_timeout=40ms
 	// option head_start=0s
 	// option skip_suspected=true
-	// settled
+	// start-agreed
 	// property one-leader-per-epoch
 	// cluster 3
 	// > all have started and follow n3 in epoch 1
@@ -60,7 +60,7 @@ func ExampleRun_twoLeaders() {
 	// > saves epoch 2
 	// > sends coordinator epoch=2 leader=n2 to n1
 	// > leads in epoch 2
-	// > broken: one-leader-per-epoch: n1 and n2 both lead in epoch 2
+	// > violation: one-leader-per-epoch: n1 and n2 both lead in epoch 2
 }
 
 // The error of a replay states why a step is impossible.
@@ -68,7 +68,7 @@ func ExampleScenario_Replay() {
 	build := func(string, []algo.Setting) (algo.Spec, error) {
 		return bully.New(bully.Defaults(algo.Timing{RoundTrip: 20 * time.Millisecond, Heartbeat: 10 * time.Millisecond}))
 	}
-	s, err := explore.ParseScenario("late", "mode choice\nalgorithm bully\nsettled\ncluster 2\nexpire n1 answer", build)
+	s, err := explore.ParseScenario("late", "mode choice\nalgorithm bully\nstart-agreed\ncluster 2\nexpire n1 answer", build)
 	if err != nil {
 		fmt.Println(err)
 		return

@@ -19,8 +19,8 @@ func FuzzParseScenario(f *testing.F) {
 	}
 	for _, text := range []string{
 		invalidScenario,
-		"mode choice\nalgorithm bully\nwitness n2\nsettled\nproperty durable\ncluster 2 -3 0 # n2 leads\nsuspect n1 n2 wrongly\ncampaign n2\n",
-		"# a comment\nmode choice\nalgorithm bully\noption a=\"b c\"\nview 2\nnetwork once\nproperty contract\ncluster 2\n" +
+		"mode choice\nalgorithm bully\nwitness n2\nstart-agreed\nproperty durable\ncluster 2 -3 0 # n2 leads\nsuspect n1 n2 wrongly\ncampaign n2\n",
+		"# a comment\nmode choice\nalgorithm bully\noption a=\"b c\"\nconfig-version 2\nnetwork once\nproperty contract\ncluster 2\n" +
 			"start n1\nstart n2\nexpire n1 answer\ndeliver n1 n2 election epoch=1\ncrash n1\nrestart n1\n",
 	} {
 		f.Add(text)

@@ -97,7 +97,7 @@ func (e *search) violation(p algo.Property, actions []action) Violation {
 	if !possible || v == nil {
 		panic(fmt.Sprintf("explore: steps that violated %s do not violate it in the replay", p))
 	}
-	r.printf("%v", scenario.Broken{Property: string(p), Text: v.What})
+	r.printf("%v", scenario.Violation{Property: string(p), Text: v.What})
 	o := e.options
 	o.Properties = []algo.Property{p}
 	v.Scenario, v.Trace = head(&o)+r.text.String(), r.events

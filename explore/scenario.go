@@ -18,7 +18,7 @@ import (
 //	mode choice
 //	algorithm bully
 //	option head_start=0s
-//	settled
+//	start-agreed
 //	property one-leader-per-epoch
 //	cluster 2
 //	suspect n1 n2 wrongly
@@ -27,7 +27,7 @@ import (
 // docs/scenarios.md lists all commands, as does 'elect help scenario'. Packages sim and explore
 // share the language. This package runs scenarios of mode choice, without clocks and detectors.
 //
-// A scenario must state each violation, with "broken PROPERTY" below the step that shows it. Lines
+// A scenario must state each violation, with "violates PROPERTY" below the step that shows it. Lines
 // that start with > are the output of an earlier run. If there are any, the output must be the
 // same.
 type Scenario struct {
@@ -86,7 +86,7 @@ type parser struct {
 func (r *parser) set(l *scenario.Line) (*scenario.Arg, error) {
 	o := &r.Options
 	switch l.Form.Usage {
-	case "view COUNT":
+	case "config-version COUNT":
 		r.version = l.Args[0].Count
 	case "witness NODE":
 		r.witnesses = append(r.witnesses, l.Args[0].Node)
@@ -94,7 +94,7 @@ func (r *parser) set(l *scenario.Line) (*scenario.Arg, error) {
 		if l.Args[0].Text == "once" {
 			o.Network = Once
 		}
-	case "settled":
+	case "start-agreed":
 		o.StartAgreed = true
 	case "property NAME":
 		p := algo.Property(l.Args[0].Text)
@@ -138,7 +138,7 @@ func (r *parser) step(l *scenario.Line) (*scenario.Arg, error) {
 			return a, scenario.Wanted("n1 to n%d", nodes)
 		}
 	}
-	if l.Form.Asks() {
+	if l.Form.IsAssertion() {
 		return nil, nil
 	}
 	r.Steps = append(r.Steps, l.String())
@@ -154,13 +154,13 @@ func head(o *Options) string {
 	line := func(format string, args ...any) { fmt.Fprintf(&b, format+"\n", args...) }
 	line("mode choice\n%s", strings.TrimSuffix(scenario.Head(&o.Spec), "\n"))
 	if version := o.View.Number(); version != 1 {
-		line("view %d", version)
+		line("config-version %d", version)
 	}
 	if o.Network == Once {
 		line("network once")
 	}
 	if o.StartAgreed {
-		line("settled")
+		line("start-agreed")
 	}
 	for _, p := range o.Properties {
 		line("property %s", p)
@@ -226,7 +226,7 @@ func (x *executor) Do(l *scenario.Line) error {
 		x.take(a)
 	}
 	for _, line := range x.output {
-		x.transcript.Say("%s", line)
+		x.transcript.Print("%s", line)
 	}
 	if x.remaining == 0 {
 		x.finish()
@@ -247,10 +247,10 @@ func (x *executor) Opinions() []scenario.Opinion {
 	return all
 }
 
-// Broken returns the violations so far.
-func (x *executor) Broken() (all []scenario.Broken) {
+// Violations returns the violations so far.
+func (x *executor) Violations() (all []scenario.Violation) {
 	for _, v := range x.violations {
-		all = append(all, scenario.Broken{Property: string(v.Property), Text: v.What})
+		all = append(all, scenario.Violation{Property: string(v.Property), Text: v.What})
 	}
 	return all
 }

@@ -45,7 +45,7 @@ func requireSameReplay(t *testing.T, spec algo.Spec, v explore.Violation) {
 	if r.Text != v.Scenario || !reflect.DeepEqual(r.Trace, v.Trace) {
 		t.Errorf("the replay is\n%swant\n%s", r.Text, v.Scenario)
 	}
-	known, err := explore.ParseScenario("a known violation", v.Scenario+"broken "+string(v.Property)+"\n", builds(spec))
+	known, err := explore.ParseScenario("a known violation", v.Scenario+"violates "+string(v.Property)+"\n", builds(spec))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -244,7 +244,7 @@ func headOf(spec algo.Spec) string {
 // A scenario may be written by hand. The error about an impossible step contains the possible ones.
 func TestScenarioIsReplayed(t *testing.T) {
 	spec := newBully(t)
-	head := "mode choice\n" + headOf(spec) + "settled\n"
+	head := "mode choice\n" + headOf(spec) + "start-agreed\n"
 	const (
 		called = "cluster 2\ncampaign n2\n"
 		all    = "suspect n1 n2 wrongly, campaign n1, crash n1, deliver n2 n1 coordinator epoch=2 leader=n2"
@@ -255,7 +255,7 @@ func TestScenarioIsReplayed(t *testing.T) {
 		want        string // an error
 	}{
 		{"no violation", "cluster 2\nleader n2\nepoch 1\ncrash n2\nfollows n1 n2\ncampaign n1\nsuspect n1 n2\nleader n1\nrestart n2\nexpire n2 answer\nfollows n2 n2\n", "", ""},
-		{"stated violation", "property one-leader-per-epoch\ncluster 2 # n2 leads\nsuspect n1 n2 wrongly\ncampaign n2\nbroken one-leader-per-epoch",
+		{"stated violation", "property one-leader-per-epoch\ncluster 2 # n2 leads\nsuspect n1 n2 wrongly\ncampaign n2\nviolates one-leader-per-epoch",
 			"[{one-leader-per-epoch n1 and n2 both lead in epoch 2 [suspect n1 n2 wrongly campaign n2] [] }]", ""},
 		{"violation that is not stated", "property one-leader-per-epoch\ncluster 2 # n2 leads\nsuspect n1 n2 wrongly\ncampaign n2\n", "",
 			"campaign n2: does not hold: one-leader-per-epoch: n1 and n2 both lead in epoch 2"},

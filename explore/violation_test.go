@@ -266,7 +266,7 @@ func TestSearchFindsViolation(t *testing.T) {
 			if v.Property != tc.property || !strings.Contains(v.What, tc.what) || steps != tc.steps {
 				t.Errorf("%s: %s\n%s\nwant %s: %s\n%s", v.Property, v.What, steps, tc.property, tc.what, tc.steps)
 			}
-			if !strings.HasSuffix(v.Scenario, "> broken: "+string(v.Property)+": "+v.What+"\n") {
+			if !strings.HasSuffix(v.Scenario, "> violation: "+string(v.Property)+": "+v.What+"\n") {
 				t.Errorf("the scenario does not end with the violation:\n%s", v.Scenario)
 			}
 			requireSameReplay(t, o.Spec, v)

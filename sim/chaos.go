@@ -229,7 +229,7 @@ func (s *storm) disturb() {
 func (s *storm) strike() {
 	w := s.w
 	if s.random.IntN(2) == 0 { // all move at once
-		for _, does := range []string{"crash", "move", "restart"} {
+		for _, does := range []string{"crash", "readdress", "restart"} {
 			for _, i := range s.random.Perm(len(w.nodes)) {
 				if !s.emptied {
 					_ = w.Do("%s n%d", does, i+1)
@@ -245,7 +245,7 @@ func (s *storm) strike() {
 func (s *storm) empty() {
 	if n := s.one(); n > core && s.r.Lost == 0 && s.w.nodes[0].moves == 0 && s.spare() > 0 {
 		_ = s.w.Do("crash n%d", n)
-		_ = s.w.Do("empty n%d", n)
+		_ = s.w.Do("wipe n%d", n)
 		_ = s.w.Do("restart n%d", len(s.w.nodes))
 		s.r.Lost, s.emptied = 1, true
 	}
@@ -372,7 +372,7 @@ func (s *storm) lost() {
 func (s *storm) calm() {
 	w := s.w
 	_ = w.Do("heal")
-	_ = w.Do("disarm")
+	_ = w.Do("cancel-crashes")
 	for _, p := range slices.SortedFunc(maps.Keys(w.network.links), func(a, b pair) int {
 		return cmp.Or(cmp.Compare(a.from, b.from), cmp.Compare(a.to, b.to))
 	}) {
@@ -390,7 +390,7 @@ func (s *storm) calm() {
 		if n.clock.ppm != perfect {
 			_ = w.Do("clock %s %d", n.name, perfect)
 		}
-		for _, does := range []string{"resume", "withdraw", "restart"} { // what can be done of it
+		for _, does := range []string{"resume", "cancel-remove", "restart"} { // what can be done of it
 			_ = w.Do("%s %s", does, n.name)
 		}
 		if n.isUnlisted { // an operator stops it: several could form a cluster of their own

@@ -89,7 +89,7 @@ func TestWhatIsKnown(t *testing.T) {
 		}
 		if known := w.Known(); len(known) == 0 || known[0].Known != name || len(w.Violations()) > 0 {
 			t.Errorf("%s: its scenario shows %v, and is known to show %v", name, w.Violations(), known)
-		} else if line := "broken " + string(known[0].Property); !strings.Contains(w.Scenario(), line) {
+		} else if line := "violates " + string(known[0].Property); !strings.Contains(w.Scenario(), line) {
 			t.Errorf("%s: want %q in\n%s", name, line, w.Scenario())
 		}
 	}

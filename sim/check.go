@@ -82,7 +82,7 @@ func (w *World) violated(p algo.Property, format string, args ...any) {
 func (w *World) found(known string, p algo.Property, format string, args ...any) {
 	if len(w.judge.violations(known != "")) < maxViolations {
 		w.judge.found = append(w.judge.found, Violation{Property: p, At: w.now, Text: fmt.Sprintf(format, args...), Known: known})
-		if line := "broken " + string(p); known != "" && w.dids[len(w.dids)-1] != line {
+		if line := "violates " + string(p); known != "" && w.dids[len(w.dids)-1] != line {
 			w.did(line)
 		}
 	}

@@ -134,7 +134,7 @@ crash n3
 	if w, err = again.Run(t.Context(), ScenarioOptions{Build: build}); err != nil || !strings.Contains(w.Scenario(), "\nleave n4\n") {
 		t.Errorf("%v in\n%s", err, w.Scenario())
 	}
-	for _, wrong := range []string{"remove n3", "leave", "withdraw", "priority n1"} {
+	for _, wrong := range []string{"remove n3", "leave", "cancel-remove", "priority n1"} {
 		if _, err := ParseScenario("wrong", "cluster 3\n"+wrong); err == nil {
 			t.Errorf("%q is understood", wrong)
 		}

@@ -31,7 +31,7 @@ import (
 // docs/scenarios.md has all commands, as 'elect help scenario' does. Those for packages sim
 // and explore are one language: this package runs the scenarios of mode time.
 //
-// What a scenario violates of what a [World] checks must be said, by "broken PROPERTY" below
+// What a scenario violates of what a [World] checks must be said, by "violates PROPERTY" below
 // the command that shows it. Lines that begin with > are what was said when it ran: where
 // there are any, it must say the same again.
 type Scenario struct {
@@ -69,7 +69,7 @@ func (s *Scenario) set(l *scenario.Line) (*scenario.Arg, error) {
 		c.Timing = algo.Presets()[a.Text]
 	case "timing NAME=TIME":
 		if !set(timings(&c.Timing), a.Name, a.Time) {
-			return a, scenario.Wanted("%s", l.Form.Means)
+			return a, scenario.Wanted("%s", l.Form.Help)
 		}
 	case "detector heartbeats|perfect|scripted":
 		c.Detector = DetectorKind(slices.Index(detections[:], a.Text))
@@ -129,10 +129,10 @@ func (s *Scenario) Run(ctx context.Context, host ScenarioOptions) (*World, error
 	}
 	transcript := s.file.Transcript(host.Output, !host.Unchecked && config.Seed == s.config.Seed)
 	config.Trace = host.Trace
-	if transcript.Wanted() {
+	if transcript.IsUsed() {
 		config.Trace = func(e trace.Event) {
 			if said := e.Describe(Name); said != "" {
-				transcript.Say("%10v  %s %s", e.At, Name(e.Node), said)
+				transcript.Print("%10v  %s %s", e.At, Name(e.Node), said)
 			}
 			if host.Trace != nil {
 				host.Trace(e)
@@ -161,10 +161,10 @@ func (h hosted) Do(l *scenario.Line) error {
 // Opinions are whom the nodes follow.
 func (h hosted) Opinions() []scenario.Opinion { return h.opinions() }
 
-// Broken is what was violated, as far as it is kept.
-func (h hosted) Broken() (all []scenario.Broken) {
+// Violations is what was violated, as far as it is kept.
+func (h hosted) Violations() (all []scenario.Violation) {
 	for _, v := range h.judge.found {
-		all = append(all, scenario.Broken{Property: string(v.Property), Text: v.Text})
+		all = append(all, scenario.Violation{Property: string(v.Property), Text: v.Text})
 	}
 	return all
 }

@@ -84,12 +84,12 @@ func TestWhatIsBrokenIsSaid(t *testing.T) {
 	const text = "cluster 3\nrun 1s\npartition n1,n2\nawait 2s\n"
 	for _, test := range []struct{ text, want string }{
 		{text, "line 4, column 1: await 2s: does not hold: agreement: "},
-		{text + "broken agreement", ""},
-		{text + "broken agreement\nheal\nawait 4s\nleader n3", ""},
-		{text + "broken agreement\nawait 2s", "line 6, column 1: await 2s: does not hold: agreement: "},
-		{text + "heal\nbroken agreement", "line 4, column 1: await 2s: does not hold: agreement: "},
-		{text + "broken durable", "line 5, column 1: broken durable: does not hold: nothing of that kind"},
-		{"cluster 3\nrun 1s\nbroken agreement", "line 3, column 1: broken agreement: does not hold: nothing of that kind"},
+		{text + "violates agreement", ""},
+		{text + "violates agreement\nheal\nawait 4s\nleader n3", ""},
+		{text + "violates agreement\nawait 2s", "line 6, column 1: await 2s: does not hold: agreement: "},
+		{text + "heal\nviolates agreement", "line 4, column 1: await 2s: does not hold: agreement: "},
+		{text + "violates durable", "line 5, column 1: violates durable: does not hold: the previous command does not violate it"},
+		{"cluster 3\nrun 1s\nviolates agreement", "line 3, column 1: violates agreement: does not hold: the previous command does not violate it"},
 	} {
 		s, err := ParseScenario("test", test.text)
 		if err != nil {
@@ -106,7 +106,7 @@ func TestWhatIsBrokenIsSaid(t *testing.T) {
 func TestEveryCommandIsPerformed(t *testing.T) {
 	for _, f := range scenario.Language {
 		verb, _, _ := strings.Cut(f.Usage, " ")
-		if f.Modes&scenario.Time == 0 || !f.Body || slices.Contains([]string{"leader", "follows", "epoch", "broken"}, verb) {
+		if f.Modes&scenario.Time == 0 || !f.Body || slices.Contains([]string{"leader", "follows", "epoch", "violates"}, verb) {
 			continue
 		}
 		if commands[f.Usage] == nil {
@@ -210,8 +210,8 @@ func TestOneLineIsDone(t *testing.T) {
 		{"crash 3", "want a node, such as n5 (crash NODE, or ", scenario.ErrSyntax},
 		{"crash n3\ncrash n2", "want what can be printed", scenario.ErrSyntax},
 		{"deliver n1 n2 x", "want it in mode choice only", scenario.ErrSyntax},
-		{"seed 7", "want what is done to a cluster", scenario.ErrSyntax},
-		{"leader n3", "want what is done to a cluster", scenario.ErrSyntax},
+		{"seed 7", "want a command that acts on a cluster", scenario.ErrSyntax},
+		{"leader n3", "want a command that acts on a cluster", scenario.ErrSyntax},
 		{"crash n4", "there is no n4, want n1 to n3", nil},
 		{"partition n1,n4 n2", "there is no n4, want n1 to n3", nil},
 		{"restart n3", "it runs", nil},

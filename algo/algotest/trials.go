@@ -54,7 +54,7 @@ func (w *world) announcements() (count int) {
 
 func campaign(p *checkRun) {
 	p.disturb("campaigning alone", 1, func(w *world) { w.do("campaign n1") })
-	for _, d := range []sim.Detection{sim.Heartbeats, sim.Perfect} {
+	for _, d := range []sim.DetectorKind{sim.Heartbeats, sim.Perfect} {
 		p.disturb(fmt.Sprintf("campaigning, detector %v", d), 5, func(w *world) {
 			for _, n := range w.all() {
 				w.do("campaign n%d", n)
@@ -121,7 +121,7 @@ func restartAfterSave(p *checkRun) {
 					w.each("crash", leader)
 				}
 				w.Run(p.options.Within)
-				w.do("disarm")
+				w.do("cancel-crashes")
 				w.each("restart", leader)
 				w.waitAgreed()
 				w.each("restart", n)

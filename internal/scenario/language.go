@@ -11,47 +11,47 @@ import (
 	"github.com/elect-go/elect/internal/mistake"
 )
 
-// Mode says what makes things happen. A set of them says where a form may stand.
+// Mode is what drives a scenario. A set of modes says where a form is allowed.
 type Mode uint8
 
 // The modes.
 const (
-	Time   Mode = 1 << iota // clocks: whole nodes, with detectors, on a network
-	Choice                  // the scenario says each step of each algorithm
+	Time   Mode = 1 << iota // clocks: complete nodes with detectors, on a network
+	Choice                  // the scenario gives each step of each algorithm
 	both   = Time | Choice
 )
 
 // Form is one way to write a command. In a usage, words in capitals stand for arguments,
-// a|b is one of two, and what is in brackets may be left out, or repeated.
+// a|b is one of two, and an argument in brackets may be omitted or repeated.
 type Form struct {
 	Modes Mode
-	Head  bool // it stands before the cluster
-	Body  bool // it stands after it, or is the cluster
+	Head  bool // allowed before the cluster
+	Body  bool // allowed after the cluster, or the cluster itself
 	Usage string
-	Means string
+	Help  string
 }
 
-// Verb is its first word.
+// Verb returns the first word of the form.
 func (f *Form) Verb() string { verb, _, _ := strings.Cut(f.Usage, " "); return verb }
 
-// Asks reports whether it asks for what must hold, and does nothing.
-func (f *Form) Asks() bool {
-	return slices.Contains([]string{"leader", "follows", "epoch", "broken"}, f.Verb())
+// IsAssertion reports whether the command only checks a state.
+func (f *Form) IsAssertion() bool {
+	return slices.Contains([]string{"leader", "follows", "epoch", "violates"}, f.Verb())
 }
 
-// reference explains the language, for a terminal, and is what it is read from: below a line
-// that says where forms may stand, each with what it means.
+// reference describes the language for a terminal and defines it: a heading says where the forms below it are
+// allowed, and each form has a help text.
 //
 //go:embed language.txt
 var reference string
 
-// Reference explains the language, for a terminal.
+// Reference describes the language for a terminal.
 func Reference() string { return reference }
 
-// Language is all there is.
+// Language lists all forms.
 var Language = forms(reference)
 
-// forms reads a reference. A form that may stand before the cluster and after it is there twice.
+// forms parses a reference. The reference lists a form twice if it is allowed both before and after the cluster.
 func forms(reference string) (all []Form) {
 	modes := map[string]Mode{"mode time:": Time, "mode choice:": Choice, "both modes:": both}
 	var place Form
@@ -64,8 +64,8 @@ func forms(reference string) (all []Form) {
 			continue
 		}
 		f := place
-		f.Usage, f.Means, _ = strings.Cut(strings.TrimSpace(form), "  ")
-		f.Means = strings.TrimSpace(f.Means)
+		f.Usage, f.Help, _ = strings.Cut(strings.TrimSpace(form), "  ")
+		f.Help = strings.TrimSpace(f.Help)
 		if i := slices.IndexFunc(all, func(o Form) bool { return o.Usage == f.Usage && o.Modes == f.Modes }); i >= 0 {
 			all[i].Body = true
 		} else {
@@ -75,9 +75,9 @@ func forms(reference string) (all []Form) {
 	return all
 }
 
-// Arg is one argument of a command. Which fields count follows from its place in the form.
+// Arg is one argument of a command. Its place in the form decides which fields are set.
 type Arg struct {
-	Text   string // as a text without its quotes; of a setting, its value
+	Text   string // without quotes; of a setting, its value
 	Name   string // of a setting
 	Node   int    // n1 is 1
 	Nodes  []int
@@ -88,11 +88,11 @@ type Arg struct {
 	word   word
 }
 
-// longest is how long a scenario may take: its times together stay within an int64.
-const longest = 500_000 * time.Hour
+// maxTime limits the sum of all times of a scenario, so that it fits an int64.
+const maxTime = 500_000 * time.Hour
 
-// kinds are the arguments that are read here, by their names in a usage. All others are
-// texts, which a host reads.
+// kinds are the arguments that this package parses, by their names in a usage. An executor parses all
+// other arguments.
 var kinds = map[string]struct {
 	want string
 	read func(a *Arg) bool
@@ -131,7 +131,7 @@ var kinds = map[string]struct {
 	}},
 }
 
-// number reads the name of a node.
+// number parses the name of a node.
 func number(name string) (int, bool) {
 	digits, found := strings.CutPrefix(name, "n")
 	n, err := strconv.ParseUint(digits, 10, 31)
@@ -149,7 +149,7 @@ func readNumber(a *Arg) bool {
 func readTime(a *Arg) bool {
 	d, err := time.ParseDuration(a.Text)
 	a.Time = d
-	return err == nil && d >= 0 && d <= longest
+	return err == nil && d >= 0 && d <= maxTime
 }
 
 func readSetting(a *Arg) (found bool) {
@@ -172,10 +172,10 @@ func Unquote(word string) (string, error) {
 	return text, nil
 }
 
-// match reads words as this form. It says how many fit, and what was wanted then.
+// match parses words as this form. It returns the number of words that fit and what is wanted after them.
 func (f *Form) match(words []word) (args []Arg, fit int, want string) {
 	pattern := strings.Fields(f.Usage)[1:]
-	if last := len(pattern) - 1; last >= 0 && pattern[last][0] == '[' { // as often as there are words
+	if last := len(pattern) - 1; last >= 0 && pattern[last][0] == '[' { // repeated for all remaining words
 		one := strings.Trim(pattern[last], "[]…")
 		pattern = append(pattern[:last], slices.Repeat([]string{one}, max(0, len(words)-last))...)
 	}
@@ -204,7 +204,7 @@ func (f *Form) match(words []word) (args []Arg, fit int, want string) {
 	return args, len(words), ""
 }
 
-// Command reads one command that does something to a cluster, in a scenario of a mode.
+// Command parses one command that acts on a cluster, in a scenario of a mode.
 func Command(mode Mode, text string) (*Line, error) {
 	l := &Line{Text: text}
 	words, _, err := split(text)
@@ -217,13 +217,13 @@ func Command(mode Mode, text string) (*Line, error) {
 	if _, err := l.read(mode, words); err != nil {
 		return l, err
 	}
-	if !l.Form.Body || l.Form.Asks() {
-		return l, Wanted("what is done to a cluster")
+	if !l.Form.Body || l.Form.IsAssertion() {
+		return l, Wanted("a command that acts on a cluster")
 	}
 	return l, nil
 }
 
-// read finds the form of a line in a mode, and reads its arguments.
+// read finds the form of a line in a mode and parses its arguments.
 func (l *Line) read(mode Mode, words []word) (column int, err error) {
 	verb := words[0].text
 	l.column = words[0].column
@@ -259,7 +259,7 @@ func (l *Line) read(mode Mode, words []word) (column int, err error) {
 	return l.column, mode.unknown(verb)
 }
 
-// unknown says which word may be meant.
+// unknown returns an error that suggests the nearest command.
 func (m Mode) unknown(verb string) error {
 	var known []string
 	for i := range Language {

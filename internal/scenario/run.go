@@ -10,37 +10,37 @@ import (
 	"github.com/elect-go/elect/internal/untrusted"
 )
 
-// Host is what the commands of a scenario happen to.
-type Host interface {
-	// Do performs a command: all but those that ask for what must hold, await excepted.
+// Executor performs the commands of a scenario.
+type Executor interface {
+	// Do performs any command that is not an assertion; see [Form.IsAssertion].
 	Do(l *Line) error
-	// Opinions are whom the nodes follow, the first node first.
+	// Opinions returns the leader that each node follows, in the order of the nodes.
 	Opinions() []Opinion
-	// Broken is what was broken so far.
-	Broken() []Broken
+	// Violations returns all violations so far, in order.
+	Violations() []Violation
 }
 
-// Opinion is whom a node follows, by number.
+// Opinion is the leader that a node follows.
 type Opinion struct {
-	Leader       int // 0 for nobody
+	Leader       int // number of the node; 0 for none
 	Epoch        algo.Epoch
 	Down, Paused bool
 }
 
-// Follows says in words whom a node follows; an empty leader is nobody.
+// Follows describes the leader that a node follows; empty for none.
 func Follows(node, leader string, e algo.Epoch) string {
 	switch leader {
 	case "":
-		return "follows nobody"
+		return "follows no leader"
 	case node:
 		return fmt.Sprintf("leads in epoch %d", e)
 	}
 	return fmt.Sprintf("follows %s in epoch %d", leader, e)
 }
 
-// Opinions says in words whom all nodes follow, or the first 20.
+// Opinions describes the leaders that the nodes follow, at most the first 20 nodes.
 func Opinions(all []Opinion) string {
-	var said []string
+	var parts []string
 	for i, o := range all[:min(len(all), 20)] {
 		name, leader, more := fmt.Sprint("n", i+1), "", ""
 		if o.Leader > 0 {
@@ -53,15 +53,15 @@ func Opinions(all []Opinion) string {
 		if o.Paused {
 			more = ", paused"
 		}
-		said = append(said, name+" "+follows+more)
+		parts = append(parts, name+" "+follows+more)
 	}
-	if len(all) > len(said) {
-		said = append(said, "and so on")
+	if len(all) > len(parts) {
+		parts = append(parts, "and so on")
 	}
-	return strings.Join(said, "; ")
+	return strings.Join(parts, "; ")
 }
 
-// Agreed is whom all nodes that run follow, if it runs; with no leader, nobody.
+// Agreed returns the leader that all running nodes follow, if it runs; otherwise a zero Opinion.
 func Agreed(all []Opinion) (common Opinion) {
 	for _, o := range all {
 		switch {
@@ -78,29 +78,29 @@ func Agreed(all []Opinion) (common Opinion) {
 	return common
 }
 
-// Broken is a property that does not hold, and how.
-type Broken struct{ Property, Text string }
+// Violation is a property that does not hold, with a description.
+type Violation struct{ Property, Text string }
 
-func (b Broken) String() string { return "broken: " + b.Property + ": " + b.Text }
+func (v Violation) String() string { return "violation: " + v.Property + ": " + v.Text }
 
-// Transcript is a scenario as it is written while it runs: its lines as they are, and
-// below them what they have to say now.
+// Transcript writes a scenario while it runs: its lines, each followed by the output of this run.
 type Transcript struct {
-	file   *File
-	out    io.Writer // nil for nobody
-	checks bool
-	said   []string // by the line that is under way
-	differ error
-	err    error
+	file     *File
+	out      io.Writer // may be nil
+	checks   bool
+	output   []string // of the current line
+	mismatch error    // first difference from the expected output
+	err      error    // of out
 }
 
-// Transcript begins one. If it checks, what is said must be what the scenario says.
+// Transcript starts a transcript on out, which may be nil. If checks is set, the output must equal the
+// expected output of the scenario.
 func (f *File) Transcript(out io.Writer, checks bool) *Transcript {
 	return &Transcript{file: f, out: out, checks: checks && f.expects}
 }
 
-// Wanted reports whether anybody reads it.
-func (t *Transcript) Wanted() bool { return t.out != nil || t.checks }
+// IsUsed reports whether the output is written or checked.
+func (t *Transcript) IsUsed() bool { return t.out != nil || t.checks }
 
 func (t *Transcript) write(text string) {
 	if t.out != nil && t.err == nil {
@@ -108,86 +108,86 @@ func (t *Transcript) write(text string) {
 	}
 }
 
-// Say adds a line of output.
-func (t *Transcript) Say(format string, args ...any) {
-	if t.Wanted() {
+// Print adds a line of output.
+func (t *Transcript) Print(format string, args ...any) {
+	if t.IsUsed() {
 		text := Output(fmt.Sprintf(format, args...))
 		t.write(text)
-		t.said = append(t.said, strings.TrimSpace(text[1:]))
+		t.output = append(t.output, strings.TrimSpace(text[1:]))
 	}
 }
 
-// Output is a text as a line of output.
+// Output formats a text as a line of output.
 func Output(text string) string { return strings.TrimRight("> "+untrusted.Printable(text), " ") }
 
-// compare ends a line: what it has said must be what it is to say.
+// compare checks the output of a finished line against its expected output.
 func (t *Transcript) compare(l *Line) {
-	said := t.said
-	t.said = nil
-	if !t.checks || t.differ != nil {
+	output := t.output
+	t.output = nil
+	if !t.checks || t.mismatch != nil {
 		return
 	}
-	for i := range max(len(said), len(l.want)) {
+	for i := range max(len(output), len(l.want)) {
 		switch {
 		case i == len(l.want):
-			t.differ = t.file.Error(l, nil, fmt.Errorf("%w: there is now also: %s", ErrOutput, said[i]))
+			t.mismatch = t.file.Error(l, nil, fmt.Errorf("%w: there is now also: %s", ErrOutput, output[i]))
 			return
-		case i == len(said):
-			said = append(said, "nothing more")
+		case i == len(output):
+			output = append(output, "nothing more")
 			fallthrough
-		case said[i] != l.want[i].Text:
-			t.differ = t.file.Error(&l.want[i], nil, fmt.Errorf("%w: it is now: %s", ErrOutput, said[i]))
+		case output[i] != l.want[i].Text:
+			t.mismatch = t.file.Error(&l.want[i], nil, fmt.Errorf("%w: it is now: %s", ErrOutput, output[i]))
 			return
 		}
 	}
 }
 
-// Run runs all commands. Its error is the first [Error], or that of the writer.
-func (f *File) Run(h Host, t *Transcript) error {
-	var open []Broken // and not known
-	var by *Line
-	told := 0 // of what was broken
+// Run runs all commands. Its error is the first [Error], or the error of the writer.
+func (f *File) Run(e Executor, t *Transcript) error {
+	var undeclared []Violation
+	var cause *Line // of the undeclared violations
+	handled := 0    // violations of e
 	for i := range f.Lines {
 		l := &f.Lines[i]
-		known := l.Form != nil && l.Form.Verb() == "broken"
-		if len(open) > 0 && l.Form != nil && !known {
+		declares := l.Form != nil && l.Form.Verb() == "violates"
+		if len(undeclared) > 0 && l.Form != nil && !declares {
 			break
 		}
 		t.write(l.Text)
 		switch {
 		case l.Form == nil || l.head:
-		case known:
-			left := slices.DeleteFunc(slices.Clone(open), func(b Broken) bool { return b.Property == l.Args[0].Text })
-			if len(left) == len(open) {
-				return f.Error(l, nil, fmt.Errorf("%w: nothing of that kind was broken by what was done last", ErrExpected))
+		case declares:
+			others := slices.DeleteFunc(slices.Clone(undeclared), func(v Violation) bool { return v.Property == l.Args[0].Text })
+			if len(others) == len(undeclared) {
+				return f.Error(l, nil, fmt.Errorf("%w: the previous command does not violate it", ErrExpected))
 			}
-			open = left
+			undeclared = others
 		default:
-			if err := do(h, l); err != nil {
+			if err := do(e, l); err != nil {
 				return f.Error(l, nil, err)
 			}
-			for _, b := range h.Broken()[told:] {
-				t.Say("%v", b)
-				open, by, told = append(open, b), l, told+1
+			for _, v := range e.Violations()[handled:] {
+				t.Print("%v", v)
+				undeclared, cause, handled = append(undeclared, v), l, handled+1
 			}
 		}
 		t.compare(l)
 	}
 	switch {
-	case len(open) > 0:
-		return f.Error(by, nil, fmt.Errorf("%w: %s: %s", ErrExpected, open[0].Property, open[0].Text))
+	case len(undeclared) > 0:
+		return f.Error(cause, nil, fmt.Errorf("%w: %s: %s", ErrExpected, undeclared[0].Property, undeclared[0].Text))
 	case t.err != nil:
 		return t.err
 	}
-	return t.differ
+	return t.mismatch
 }
 
-// do performs a command, or asks whether what it says holds.
-func do(h Host, l *Line) error {
-	if !l.Form.Asks() {
-		return h.Do(l)
+// do performs a command, or checks an assertion.
+func do(e Executor, l *Line) error {
+	if !l.Form.IsAssertion() {
+		return e.Do(l)
 	}
-	all := h.Opinions()
+	all := e.Opinions()
 	holds, wanted := false, &l.Args[len(l.Args)-1]
 	switch l.Form.Usage {
 	case "leader NODE":

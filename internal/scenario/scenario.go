@@ -1,10 +1,9 @@
-// Package scenario reads the one form in which this module writes down what happens to a
-// cluster: for the simulator, for the search, for lessons.
+// Package scenario parses and runs scenarios: texts that list the events of a cluster, for the simulator, the
+// search and the lessons.
 //
-// A scenario is a text of lines. A line holds a command, such as "crash n5"; # begins a
-// comment. Lines that begin with > are what the command above them has to say; they are
-// written by whoever runs the scenario, and compared when it is run again. A scenario
-// without any may say what it likes.
+// Each line holds one command, such as "crash n5"; # begins a comment. Lines that begin with > are the output
+// of the command above them. A run prints them and compares them with those in the file. If the file has no
+// output lines, the output is not compared.
 //
 //	# The leader is killed, and the next one takes over.
 //	cluster 3
@@ -14,8 +13,8 @@
 //	run 1s
 //	leader n2
 //
-// [Language] has all commands. The package knows how they are written and in which order,
-// and what those that ask for something mean; what the others do is their [Host]'s.
+// [Language] lists all commands. The package checks their syntax and order and evaluates assertions. An
+// [Executor] performs all other commands.
 package scenario
 
 import (
@@ -31,20 +30,20 @@ import (
 	"github.com/elect-go/elect/internal/untrusted"
 )
 
-// What is wrong with a scenario.
+// Errors about a scenario.
 var (
-	// ErrSyntax says that a line is not understood.
+	// ErrSyntax reports a line that is not understood.
 	ErrSyntax = errors.New("not understood")
-	// ErrExpected says that something does not hold that a scenario asks for.
+	// ErrExpected reports an assertion that does not hold.
 	ErrExpected = errors.New("does not hold")
-	// ErrOutput says that a scenario ran to its end, and said something else than it did.
+	// ErrOutput reports output that differs from the output in the file.
 	ErrOutput = errors.New("says something else")
 )
 
-// Error is a mistake in a scenario, or what did not hold.
+// Error is a syntax error in a scenario, or an assertion that does not hold.
 type Error struct {
 	Scenario     string
-	Line, Column int    // from 1; 0 for all of it
+	Line, Column int    // from 1; 0 for the whole scenario
 	Text         string // of the line
 	Err          error
 }
@@ -63,24 +62,24 @@ func (e *Error) Error() string {
 	return at + ": " + e.Err.Error()
 }
 
-// Unwrap returns what the error is about.
+// Unwrap returns the cause.
 func (e *Error) Unwrap() error { return e.Err }
 
-// Line is a line of a scenario, with the output below it.
+// Line is a line of a scenario and its expected output.
 type Line struct {
 	Number int    // from 1
-	Text   string // as it stands, without what does not belong on a terminal
-	Form   *Form  // nil where there is no command
+	Text   string // sanitized for a terminal
+	Form   *Form  // nil if the line has no command
 	Args   []Arg
-	head   bool   // it stands before the cluster
-	want   []Line // its output
+	head   bool   // before the cluster
+	want   []Line // expected output
 	column int    // of the first word
 }
 
-// String is a command as it is written without a comment and needless quotes.
+// String returns the command without a comment and needless quotes.
 func (l *Line) String() string { return strings.Join(l.Words(), " ") }
 
-// Words is that word by word.
+// Words returns the words of String.
 func (l *Line) Words() []string {
 	words := []string{l.Form.Verb()}
 	for i := range l.Args {
@@ -93,17 +92,17 @@ func (l *Line) Words() []string {
 	return words
 }
 
-// File is a scenario that is well formed.
+// File is a parsed scenario.
 type File struct {
 	Name      string
 	Mode      Mode
-	Algorithm string // empty where it is not said
+	Algorithm string // may be empty
 	Options   []algo.Setting
 	Lines     []Line
-	expects   bool // it has output
+	expects   bool // the file has output lines
 }
 
-// Error is err, at a line. The argument a is what it is about, or nil.
+// Error returns err with the place of a line, or of its argument a unless a is nil.
 func (f *File) Error(l *Line, a *Arg, err error) *Error {
 	column := l.column
 	if a != nil {
@@ -116,21 +115,21 @@ func (f *File) Error(l *Line, a *Arg, err error) *Error {
 	return &Error{f.Name, l.Number, column, text, err}
 }
 
-// Commands calls do for each command of the head, or for all others, and joins its errors
-// at their lines. The argument that do returns is what its error is about, or nil.
+// Commands calls do for each command of the head, or for all others, and joins its errors with their places.
+// The argument that do returns is the place of its error; nil means the line.
 func (f *File) Commands(head bool, do func(l *Line) (*Arg, error)) error {
-	var mistakes []error
+	var errs []error
 	for i := range f.Lines {
 		if l := &f.Lines[i]; l.Form != nil && l.head == head {
 			if a, err := do(l); err != nil {
-				mistakes = append(mistakes, f.Error(l, a, err))
+				errs = append(errs, f.Error(l, a, err))
 			}
 		}
 	}
-	return errors.Join(mistakes...)
+	return errors.Join(errs...)
 }
 
-// Head writes the lines that all modes have before the cluster.
+// Head formats the lines before the cluster that all modes have.
 func Head(spec *algo.Spec) string {
 	text := "algorithm " + Quote(spec.Name) + "\n"
 	for _, o := range spec.Settings {
@@ -139,33 +138,33 @@ func Head(spec *algo.Spec) string {
 	return text
 }
 
-// Cluster is the verb of the command that makes the nodes.
+// Cluster is the verb of the command that creates the nodes.
 const Cluster = "cluster"
 
-// MaxText is how long a scenario may be, in bytes.
+// MaxText is the maximum size of a scenario in bytes.
 const MaxText = 64 << 20
 
 const (
-	maxLine     = 16 << 10 // bytes
-	maxMistakes = 20       // that are said
+	maxLine   = 16 << 10 // bytes
+	maxErrors = 20       // reported
 )
 
-// Wanted is a syntax error that says what should stand there.
+// Wanted returns a syntax error that says what is wanted instead.
 func Wanted(format string, args ...any) error {
 	return fmt.Errorf("%w, want %s", ErrSyntax, fmt.Sprintf(format, args...))
 }
 
-// reader reads a scenario line by line.
+// reader parses a scenario line by line.
 type reader struct {
-	file     *File
-	began    int            // the line of the cluster; 0 before it
-	heads    map[string]int // by what they set: their lines
-	length   time.Duration  // of all that passes
-	mistakes []error
-	more     int // mistakes that are not said
+	file    *File
+	cluster int            // line number of the cluster; 0 before it
+	heads   map[string]int // line numbers of the settings, by name
+	total   time.Duration  // sum of all times
+	errs    []error
+	omitted int // errors beyond maxErrors
 }
 
-// Parse reads a scenario. It says every mistake at once, each an [Error].
+// Parse parses a scenario. It reports all syntax errors, each as an [Error].
 func Parse(name, text string) (*File, error) {
 	r := reader{file: &File{Name: untrusted.Printable(name), Mode: Time}, heads: make(map[string]int)}
 	if len(text) > MaxText {
@@ -176,39 +175,39 @@ func Parse(name, text string) (*File, error) {
 		number++
 		r.line(number, strings.TrimSpace(raw))
 	}
-	if r.began == 0 && len(r.mistakes) == 0 {
-		r.mistakes = append(r.mistakes, &Error{Scenario: r.file.Name, Err: Wanted("a cluster")})
+	if r.cluster == 0 && len(r.errs) == 0 {
+		r.errs = append(r.errs, &Error{Scenario: r.file.Name, Err: Wanted("a cluster")})
 	}
-	if r.more > 0 {
-		r.mistakes = append(r.mistakes, fmt.Errorf("scenario %s: and %d more mistakes", r.file.Name, r.more))
+	if r.omitted > 0 {
+		r.errs = append(r.errs, fmt.Errorf("scenario %s: and %d more errors", r.file.Name, r.omitted))
 	}
-	if err := errors.Join(r.mistakes...); err != nil {
+	if err := errors.Join(r.errs...); err != nil {
 		return nil, err
 	}
 	return r.file, nil
 }
 
-func (r *reader) mistake(l *Line, column int, err error) {
-	if len(r.mistakes) == maxMistakes {
-		r.more++
+func (r *reader) report(l *Line, column int, err error) {
+	if len(r.errs) == maxErrors {
+		r.omitted++
 		return
 	}
-	r.mistakes = append(r.mistakes, r.file.Error(l, &Arg{word: word{column: column}}, err))
+	r.errs = append(r.errs, r.file.Error(l, &Arg{word: word{column: column}}, err))
 }
 
 func (r *reader) line(number int, raw string) {
 	if len(raw) > maxLine {
-		r.mistake(&Line{Number: number}, 0, Wanted("at most %d bytes in a line, it has %d", maxLine, len(raw)))
+		r.report(&Line{Number: number}, 0, Wanted("at most %d bytes in a line, it has %d", maxLine, len(raw)))
 		return
 	}
 	l := Line{Number: number, Text: untrusted.Printable(strings.ReplaceAll(raw, "\t", " "))}
 	lines := r.file.Lines
-	if said, ok := strings.CutPrefix(l.Text, ">"); ok {
+	if output, ok := strings.CutPrefix(l.Text, ">"); ok {
 		if len(lines) == 0 || lines[len(lines)-1].Form == nil {
-			r.mistake(&l, 1, Wanted("a command above its output"))
+			r.report(&l, 1, Wanted("a command above its output"))
 			return
 		}
-		l.Text, l.column = strings.TrimSpace(said), 1
+		l.Text, l.column = strings.TrimSpace(output), 1
 		r.file.expects = true
 		above := &lines[len(lines)-1]
 		above.want = append(above.want, l)
@@ -216,33 +215,33 @@ func (r *reader) line(number int, raw string) {
 	}
 	words, column, err := split(raw)
 	if err != nil {
-		r.mistake(&l, column, err)
+		r.report(&l, column, err)
 	} else if len(words) > 0 {
 		if column, err = l.read(r.file.Mode, words); err == nil {
 			column, err = l.column, r.place(&l)
 		}
 		if err != nil {
-			r.mistake(&l, column, err)
+			r.report(&l, column, err)
 		}
 	}
 	r.file.Lines = append(r.file.Lines, l)
 }
 
-// place checks that a command may stand where it does.
+// place checks that the command is allowed at its place.
 func (r *reader) place(l *Line) error {
 	verb := l.Form.Verb()
 	switch {
-	case verb == Cluster && r.began > 0:
-		return Wanted("one cluster; line %d has it", r.began)
+	case verb == Cluster && r.cluster > 0:
+		return Wanted("one cluster; line %d has it", r.cluster)
 	case verb == Cluster:
-		r.began = l.Number
+		r.cluster = l.Number
 		return nil
-	case r.began > 0 && !l.Form.Body:
-		return Wanted("it before the cluster, which is in line %d", r.began)
-	case r.began > 0:
+	case r.cluster > 0 && !l.Form.Body:
+		return Wanted("it before the cluster, which is in line %d", r.cluster)
+	case r.cluster > 0:
 		for _, a := range l.Args {
-			if r.length += a.Time; r.length > longest {
-				r.length -= a.Time
+			if r.total += a.Time; r.total > maxTime {
+				r.total -= a.Time
 				return Wanted("times that are at most 500000h together")
 			}
 		}
@@ -273,16 +272,16 @@ func (r *reader) place(l *Line) error {
 	return nil
 }
 
-// word is a part of a line, with the place where it begins, in characters from 1.
+// word is a word of a line and its column, in characters from 1.
 type word struct {
 	text   string
 	column int
 }
 
-// split returns the words of a line up to its comment. They are divided by spaces and
-// tabs; what is within quotes is no division.
+// split returns the words of a line before its comment. Words are separated by spaces and tabs outside of
+// quotes.
 func split(line string) (words []word, column int, err error) {
-	begin, quote, escaped := -1, 0, false // where the word began; the column of a quote that is open
+	begin, quote, escaped := -1, 0, false // offset of the current word; column of the open quote
 	for at, r := range line {
 		column++
 		switch {
@@ -315,7 +314,7 @@ func split(line string) (words []word, column int, err error) {
 	return words, 0, nil
 }
 
-// Quote returns a text as one word.
+// Quote formats a text as one word.
 func Quote(text string) string {
 	special := func(r rune) bool { return strings.ContainsRune(`"#,=[]{}\>`, r) || r == ' ' || !unicode.IsPrint(r) }
 	if text == "" || !utf8.ValidString(text) || strings.ContainsFunc(text, special) {

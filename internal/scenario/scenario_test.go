@@ -11,7 +11,7 @@ import (
 	"github.com/elect-go/elect/internal/scenario"
 )
 
-func TestMistakesAreSaidWithTheirPlaces(t *testing.T) {
+func TestSyntaxErrorHasLineAndColumn(t *testing.T) {
 	for _, test := range []struct {
 		text         string
 		line, column int
@@ -21,7 +21,7 @@ func TestMistakesAreSaidWithTheirPlaces(t *testing.T) {
 		{"# nothing\n", 0, 0, "want a cluster"},
 		{"cluster 5\nrnu 1s", 2, 1, "rnu 1s: not understood, want run, perhaps"},
 		{"cluster 5\nledaer n1", 2, 1, "want leader, perhaps"},
-		{"cluster 5\njump n1", 2, 1, "want one of algorithm, at, await, broken, campaign, clock, cluster,"},
+		{"cluster 5\njump n1", 2, 1, "want one of algorithm, at, await, campaign, cancel-crashes, cancel-remove,"},
 		{"mode choice\ncluster 5\nexpires n1 x", 3, 1, "want expire, perhaps"},
 		{"run 1s\ncluster 5", 1, 1, "want a cluster first"},
 		{"cluster", 1, 1, "want a whole number that is not negative (cluster COUNT [PRIORITY…])"},
@@ -59,7 +59,7 @@ func TestMistakesAreSaidWithTheirPlaces(t *testing.T) {
 		{"mode choice\ncluster 5\nrun 1s", 3, 1, "want it in mode time only"},
 		{"> 1s\ncluster 5", 1, 1, "want a command above its output"},
 		{"cluster 5\n\n> 1s", 3, 1, "want a command above its output"},
-		// What looks like a space is none, and what cannot be seen is no text.
+		// Only U+0020 and tabs separate words, and text must be printable.
 		{"cluster 5\nrun\u00a01s", 2, 4, "want what can be printed, and spaces U+0020: this is U+00A0"},
 		{"cluster 5\nleader n1\x00", 2, 10, "this is U+0000"},
 		{"cluster\u200b 5", 1, 8, "this is U+200B"},
@@ -80,9 +80,9 @@ func TestMistakesAreSaidWithTheirPlaces(t *testing.T) {
 	}
 }
 
-func TestMistakesAreSaidAtOnceAndNotWithoutEnd(t *testing.T) {
+func TestSyntaxErrorsAreReportedTogetherUpToLimit(t *testing.T) {
 	_, err := scenario.Parse("test", "cluster 5\n"+strings.Repeat("jump\n", 1000))
-	if err == nil || strings.Count(err.Error(), "\n") != 20 || !strings.HasSuffix(err.Error(), "and 980 more mistakes") {
+	if err == nil || strings.Count(err.Error(), "\n") != 20 || !strings.HasSuffix(err.Error(), "and 980 more errors") {
 		t.Errorf("%v", err)
 	}
 	if _, err = scenario.Parse("test", strings.Repeat("\n", scenario.MaxText+1)); err == nil || !strings.Contains(err.Error(), "want at most 64 MiB") {
@@ -90,7 +90,7 @@ func TestMistakesAreSaidAtOnceAndNotWithoutEnd(t *testing.T) {
 	}
 }
 
-func TestALineIsRead(t *testing.T) {
+func TestParseReadsArguments(t *testing.T) {
 	f, err := scenario.Parse("test", "option a=\"b # c\" # d\ntiming timeout=5s\nloss 5%\r\ncluster 3 -1 0 2\npartition n1,n2 n3\nlink n1 n2 1ms~2s\n# end\n")
 	if err != nil {
 		t.Fatal(err)
@@ -120,26 +120,25 @@ func TestALineIsRead(t *testing.T) {
 	}
 }
 
-// TestTheDocumentationHasEveryCommand as the help has it.
-func TestTheDocumentationHasEveryCommand(t *testing.T) {
+func TestDocumentationContainsReference(t *testing.T) {
 	text, err := os.ReadFile("../../docs/scenarios.md")
 	if err != nil {
 		t.Fatal(err)
 	}
 	if reference := scenario.Reference(); !strings.Contains(string(text), reference) {
-		t.Errorf("docs/scenarios.md is without this:\n%s", reference)
+		t.Errorf("docs/scenarios.md does not contain:\n%s", reference)
 	}
 	for _, f := range scenario.Language {
-		if f.Means == "" || f.Modes == 0 || !f.Head && !f.Body {
-			t.Errorf("the reference does not say all of %+v", f)
+		if f.Help == "" || f.Modes == 0 || !f.Head && !f.Body {
+			t.Errorf("incomplete form in the reference: %+v", f)
 		}
 	}
-	if got := strings.Count(scenario.Reference(), "\n  "); got != len(scenario.Language)+4 { // four stand in two places
+	if got := strings.Count(scenario.Reference(), "\n  "); got != len(scenario.Language)+4 { // four forms are listed twice
 		t.Errorf("%d forms of a reference with %d", len(scenario.Language), got)
 	}
 }
 
-// FuzzParse: whatever a file holds is read or refused, with its place.
+// FuzzParse checks that any text is parsed or rejected with a place.
 func FuzzParse(f *testing.F) {
 	for _, pattern := range []string{"../../sim/testdata/*.txt", "../../explore/testdata/*.txt"} {
 		files, err := filepath.Glob(pattern)
@@ -169,7 +168,7 @@ func FuzzParse(f *testing.F) {
 			}
 			return
 		}
-		// What was read is read again as it is.
+		// The text of the parsed lines must parse again.
 		var again strings.Builder
 		for _, l := range file.Lines {
 			again.WriteString(l.Text + "\n")
