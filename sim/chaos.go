@@ -15,62 +15,66 @@ import (
 	"github.com/elect-go/elect/trace"
 )
 
-// ChaosOptions are those of Chaos.
+// ChaosOptions are the options of [Chaos].
 type ChaosOptions struct {
 	Spec   algo.Spec
 	Timing algo.Timing // LAN if zero
-	// Nodes of the cluster; 5 if zero.
+	// Nodes is the size of the cluster; 5 if zero.
 	Nodes int
-	// Period is for how long it is disturbed; 10 s if zero.
+	// Period is the duration of the faults; 10 s if zero.
 	Period time.Duration
-	// Within is how long it may take to heal; if zero, Timing.Bound, and for each node beyond
-	// five 9/4 of RoundTrip, which a ring waits longer that has lost its token.
+	// Within is the time allowed for recovery. If zero, it is Timing.Bound, plus 9/4 of RoundTrip for each node
+	// beyond five: a larger ring waits longer before it replaces a lost token.
 	Within time.Duration
 	Seed   uint64
-	// Trace, when set, sees everything.
+	// Trace, if set, receives all events.
 	Trace func(trace.Event)
 }
 
-// Report is what a Chaos left behind.
+// Report is the result of a chaos run.
 type Report struct {
 	Seed       uint64
 	Healed     time.Duration // after the last fault
 	Frames     uint64        // sent, heartbeats included
 	Crashes    int
-	Lost       int // who was dead for good when all healed
-	Changes    int // members that joined, left or were removed, as far as it got done
+	Lost       int // nodes that never restarted
+	Changes    int // members that joined, left or were removed
 	Violations []Violation
-	Known      []Violation // of what is known to be wrong: see World.Known
-	// Scenario is a text that does the same again: see World.Scenario. It is there
-	// when there are violations.
+	Known      []Violation // of known faults: see World.Known
+	// Scenario replays the run: see World.Scenario. It is empty without violations.
 	Scenario string
 }
 
-// Err is nil for a storm without violations. Else it says all of them, the seed, and
-// the scenario that replays them.
+// Err returns nil for a chaos run without violations. Otherwise the error contains the seed, all violations
+// and the scenario that replays them.
 func (r *Report) Err() error {
 	if len(r.Violations) == 0 {
 		return nil
 	}
 	var text strings.Builder
-	fmt.Fprintf(&text, "sim: storm of seed %d:\n", r.Seed)
+	fmt.Fprintf(&text, "sim: chaos run of seed %d:\n", r.Seed)
 	for _, v := range r.Violations {
 		fmt.Fprintf(&text, "  %v: %s: %s\n", v.At, v.Property, v.Text)
 	}
-	fmt.Fprintf(&text, "this scenario does it again:\n%s", r.Scenario)
+	fmt.Fprintf(&text, "this scenario replays it:\n%s", r.Scenario)
 	return errors.New(text.String())
 }
 
-// Chaos disturbs a cluster at random: processes crash, also between a save and what
-// should follow it, or say goodbye, and start again; they pause, and go on; their clocks run
-// at other speeds; their disks are slow; members resign, also one leader after the other, and change their priority;
-// others join, and may die as soon as they have, leave and are removed, all but the first three; one
-// loses what it kept, maybe before there ever was a leader;
-// all get new addresses at once; frames are late, lost, doubled and out of order, and some links are slow;
-// the network is parted, in one direction, in two groups, or with a bridge between them; and some of
-// that within milliseconds. Without a quorum, an operator changes all lists when a node joins or is removed. Then it heals, and all processes run, or in half of the storms all but a
-// minority that is dead for good. All who run and are members must agree on one leader and on one
-// membership. Everything follows from the seed. Its error is that of ctx.
+// Chaos injects random faults into a cluster for a while, ends them, and checks that the cluster recovers:
+//
+//   - Processes crash, also between a save and its next effect, stop gracefully, restart and pause.
+//   - Clocks run at other speeds, and disks are slow. At most one node loses its data, maybe before the first
+//     election.
+//   - Members resign, also several leaders in a row, and change their priority. Nodes join, and may crash
+//     immediately. All but the first three members leave or are removed. Without a quorum, an operator then
+//     changes all lists.
+//   - All nodes get new addresses at once.
+//   - Frames are late, lost, duplicated and reordered. Some links are slow. The network is cut in one direction,
+//     split in two groups, or split with a bridge.
+//
+// Some faults follow each other within milliseconds. In the end all processes run; in half of the chaos runs a
+// minority stays down. All running members must agree on one leader and one config. The seed determines the
+// whole run. The error is the error of ctx.
 func Chaos(ctx context.Context, o ChaosOptions) (Report, error) {
 	o.Timing = cmp.Or(o.Timing, algo.LAN())
 	o.Nodes = cmp.Or(o.Nodes, 5)
@@ -79,8 +83,8 @@ func Chaos(ctx context.Context, o ChaosOptions) (Report, error) {
 		Spec: o.Spec, Timing: o.Timing, Seed: o.Seed, Trace: o.Trace, Budget: o.budget(),
 		Delay: Uniform(o.Timing.RoundTrip/100, o.Timing.RoundTrip/10),
 	})
-	s := storm{w: w, o: &o, random: newRandom(o.Seed), r: Report{Seed: o.Seed}}
-	err := w.within(ctx, s.blow)
+	s := chaosRun{w: w, o: &o, random: newRandom(o.Seed), r: Report{Seed: o.Seed}}
+	err := w.within(ctx, s.run)
 	r := s.r
 	r.Frames = w.sent
 	r.Known = w.Known()
@@ -97,78 +101,77 @@ func (o *ChaosOptions) within(nodes int) time.Duration {
 	return o.Timing.Bound() + time.Duration(max(0, nodes-5))*o.Timing.RoundTrip*9/4
 }
 
-// budget is how many messages may be sent, heartbeats included: 100 for each second and each
-// pair of nodes, of which there are at least 50. It is a few times what an election after the
-// other takes.
+// budget limits the messages, heartbeats included: 100 per second and pair of nodes, for at least 50 pairs.
+// Continuous elections need a fraction of it.
 func (o *ChaosOptions) budget() uint64 {
 	seconds := (o.Period + 2*o.within(2*o.Nodes)) / time.Second
 	return 100 * uint64(seconds+1) * uint64(max(50, o.Nodes*o.Nodes))
 }
 
-// blow disturbs the world, and lets it heal.
-func (s *storm) blow() error {
+// run injects faults and then checks the recovery.
+func (s *chaosRun) run() error {
 	w, r := s.w, &s.r
-	defer w.caught()
+	defer w.recoverPanic()
 	if err := w.Cluster(s.o.Nodes); err != nil {
 		return err
 	}
 	if s.random.IntN(16) == 0 {
-		w.Run(s.period(8 * time.Millisecond)) // there is no leader yet
-		s.empty()
+		w.Run(s.randomTime(8 * time.Millisecond)) // before the first leader
+		s.wipe()
 	}
 	for w.now < s.o.Period && !w.stopped() {
-		s.gust()
+		s.burst()
 	}
 	if s.o.Nodes == 1 {
-		s.guest()
+		s.joinAndCrash()
 	}
-	s.lost()
-	s.calm()
+	s.pickDead()
+	s.endFaults()
 	r.Healed = w.Await(s.o.within(len(w.nodes)))
 	for _, n := range w.nodes {
 		hasJoined := n.number() > s.o.Nodes && (n.record != nil || !s.w.config.Spec.Claims.NeedsQuorum)
-		if hasJoined || w.removed(n) || n.isUnlisted {
+		if hasJoined || w.wasRemoved(n) || n.isUnlisted {
 			r.Changes++
 		}
 	}
 	return nil
 }
 
-type storm struct {
+type chaosRun struct {
 	w      *World
 	o      *ChaosOptions
 	random *rand.Rand
 	r      Report
 
-	emptied bool // once
+	wiped bool // a node has lost its data
 }
 
-func (s *storm) one() int { return 1 + s.random.IntN(len(s.w.nodes)) }
+func (s *chaosRun) randomNode() int { return 1 + s.random.IntN(len(s.w.nodes)) }
 
-func (s *storm) period(most time.Duration) time.Duration {
+func (s *chaosRun) randomTime(most time.Duration) time.Duration {
 	return time.Duration(s.random.Int64N(int64(most))).Round(time.Millisecond)
 }
 
-// gust passes time and disturbs once, or a few times within milliseconds.
-func (s *storm) gust() {
-	s.w.Run(time.Millisecond + s.period(s.o.Period/20))
+// burst runs for a while and then injects one fault, or several within milliseconds.
+func (s *chaosRun) burst() {
+	s.w.Run(time.Millisecond + s.randomTime(s.o.Period/20))
 	s.disturb()
 	if s.random.IntN(4) == 0 {
 		for range 1 + s.random.IntN(5) {
-			s.w.Run(s.period(6 * time.Millisecond))
+			s.w.Run(s.randomTime(6 * time.Millisecond))
 			s.disturb()
 		}
 	}
 }
 
-// disturb does one thing to one node, or to the network. What cannot be done, as to
-// crash a node that is down, is not done.
-func (s *storm) disturb() {
+// disturb injects one fault into a node or the network. It skips a command that is not possible, such as the
+// crash of a node that is down.
+func (s *chaosRun) disturb() {
 	if s.random.IntN(6) == 0 {
-		s.change()
+		s.changeMembership()
 		return
 	}
-	w, n := s.w, s.one()
+	w, n := s.w, s.randomNode()
 	switch s.random.IntN(17) {
 	case 0, 1:
 		if w.Do("restart n%d", n) != nil {
@@ -195,104 +198,104 @@ func (s *storm) disturb() {
 	case 7:
 		_ = w.Do("clock n%d %d", n, 500_000+s.random.Int64N(1_500_000))
 	case 8:
-		_ = w.Do("resign n%d %v", n, s.period(s.o.Period/4))
+		_ = w.Do("resign n%d %v", n, s.randomTime(s.o.Period/4))
 	case 9:
 		for _, fault := range w.network.faults.settings() {
 			_ = w.Do("%s %v", fault.name, s.random.Float64()/4)
 		}
 	case 10:
-		s.part()
+		s.partition()
 	case 11:
 		_ = w.Do("heal")
-	case 12: // one link is slow, in one direction: now and then by more than a round trip
+	case 12: // one direction of a link is slow, sometimes by more than a round trip
 		t := s.o.Timing.RoundTrip
-		_ = w.Do("link n%d n%d %v", s.one(), s.one(), HeavyTailed(t/10, 4*t))
-	case 13: // who leads resigns, and then who leads next
+		_ = w.Do("link n%d n%d %v", s.randomNode(), s.randomNode(), HeavyTailed(t/10, 4*t))
+	case 13: // the leader resigns, and then its successor
 		for range 2 {
 			for _, leader := range w.nodes {
 				if leader.leader.ID == leader.id {
-					_ = w.Do("resign %s %v", leader.name, s.period(s.o.Period/4))
+					_ = w.Do("resign %s %v", leader.name, s.randomTime(s.o.Period/4))
 				}
 			}
-			w.Run(s.period(4 * s.o.Timing.RoundTrip))
+			w.Run(s.randomTime(4 * s.o.Timing.RoundTrip))
 		}
 	case 14:
-		s.guest()
+		s.joinAndCrash()
 	case 15:
-		s.strike()
+		s.rareFault()
 	case 16:
-		_ = w.Do("disk n%d %v", n, s.period(3*s.o.Timing.RoundTrip))
+		_ = w.Do("disk n%d %v", n, s.randomTime(3*s.o.Timing.RoundTrip))
 	}
 }
 
-// strike does what is rare, and takes long to get over.
-func (s *storm) strike() {
+// rareFault injects a fault that takes long to recover from.
+func (s *chaosRun) rareFault() {
 	w := s.w
-	if s.random.IntN(2) == 0 { // all move at once
-		for _, does := range []string{"crash", "readdress", "restart"} {
+	if s.random.IntN(2) == 0 { // all nodes change their address at once
+		for _, command := range []string{"crash", "readdress", "restart"} {
 			for _, i := range s.random.Perm(len(w.nodes)) {
-				if !s.emptied {
-					_ = w.Do("%s n%d", does, i+1)
+				if !s.wiped {
+					_ = w.Do("%s n%d", command, i+1)
 				}
 			}
 		}
 		return
 	}
-	s.empty()
+	s.wipe()
 }
 
-// empty has one lose what it kept, if it stays where it was: so who it was makes room for it.
-func (s *storm) empty() {
-	if n := s.one(); n > core && s.r.Lost == 0 && s.w.nodes[0].moves == 0 && s.spare() > 0 {
+// wipe makes a node lose its data. The node keeps its address, so it takes the place of its previous identity.
+func (s *chaosRun) wipe() {
+	if n := s.randomNode(); n > permanentMembers && s.r.Lost == 0 && s.w.nodes[0].moves == 0 && s.expendable() > 0 {
 		_ = s.w.Do("crash n%d", n)
 		_ = s.w.Do("wipe n%d", n)
 		_ = s.w.Do("restart n%d", len(s.w.nodes))
-		s.r.Lost, s.emptied = 1, true
+		s.r.Lost, s.wiped = 1, true
 	}
 }
 
-// guest has somebody join and die within milliseconds, maybe for good; that of a lone founder only
-// at the end, for the founder must not die in the same moment.
-func (s *storm) guest() {
+// joinAndCrash makes a node join and crash within milliseconds, maybe for ever. In a cluster of one, the node
+// stays down only at the end: until the join is committed, the only member must not crash too.
+func (s *chaosRun) joinAndCrash() {
 	if !s.join() {
 		return
 	}
-	s.w.Run(s.period(10 * time.Millisecond))
-	guest := s.w.nodes[len(s.w.nodes)-1]
-	_ = s.w.Do("crash %s", guest.name)
+	s.w.Run(s.randomTime(10 * time.Millisecond))
+	joiner := s.w.nodes[len(s.w.nodes)-1]
+	_ = s.w.Do("crash %s", joiner.name)
 	if s.r.Lost == 0 && s.random.IntN(2) == 0 && (s.o.Nodes > 1 || s.w.now >= s.o.Period) {
-		guest.gone, s.r.Lost = true, 1
+		joiner.gone, s.r.Lost = true, 1
 	}
 }
 
-// core is how many members stay: somebody must be left.
-const core = 3
+// permanentMembers is the number of members that are never removed.
+const permanentMembers = 3
 
-// change has somebody come, go, or stand otherwise as a candidate.
-func (s *storm) change() {
-	w, n := s.w, s.one()
+// changeMembership adds or removes a member, or changes a priority.
+func (s *chaosRun) changeMembership() {
+	w, n := s.w, s.randomNode()
 	switch s.random.IntN(4) {
 	case 0:
 		s.join()
 	case 1, 2:
-		if n > core {
-			_ = w.Do("remove n%d n%d", s.one(), n)
+		if n > permanentMembers {
+			_ = w.Do("remove n%d n%d", s.randomNode(), n)
 		}
 	case 3:
 		_ = w.Do("priority n%d %d", n, s.random.IntN(3))
 	}
 }
 
-// join has somebody join through one of those who stay, if there are not too many already.
-func (s *storm) join() bool {
-	return len(s.w.nodes) < max(core, 2*s.o.Nodes) && s.w.Do("join n%d", 1+s.random.IntN(min(core, s.o.Nodes))) == nil
+// join adds a node through a permanent member, up to twice the initial size.
+func (s *chaosRun) join() bool {
+	return len(s.w.nodes) < max(permanentMembers, 2*s.o.Nodes) && s.w.Do("join n%d", 1+s.random.IntN(min(permanentMembers, s.o.Nodes))) == nil
 }
 
-// part cuts the network somewhere.
-func (s *storm) part() {
+// partition cuts a link or partitions the network.
+func (s *chaosRun) partition() {
 	w := s.w
 	if s.random.IntN(3) == 0 {
-		_ = w.Do("cut n%d n%d", s.one(), s.one())
+		_ = w.Do("cut n%d n%d", s.randomNode(), s.randomNode())
 		return
 	}
 	var left, right []string
@@ -308,43 +311,43 @@ func (s *storm) part() {
 	_ = w.Do("partition %s %s", strings.Join(left, ","), strings.Join(right, ","))
 }
 
-// spare is how many may yet die for good, so that a majority is left as any node knows. A node that an uncommitted
-// config adds may be missing in the next one.
-func (s *storm) spare() int {
+// expendable returns the number of nodes that may still go down for ever: a quorum of the config of each node
+// remains. It does not count a node that an uncommitted config adds, because the next config may not list it.
+func (s *chaosRun) expendable() int {
 	if !s.w.config.Spec.Claims.NeedsQuorum {
 		live := slices.DeleteFunc(slices.Clone(s.w.nodes), func(n *node) bool { return n.gone })
 		return max(0, (len(live)-1)/2-s.r.Lost)
 	}
-	spare := len(s.w.nodes)
+	count := len(s.w.nodes)
 	for _, n := range s.w.nodes {
 		h := membersIn(n.record)
 		if len(n.list) > 0 && len(h.ids) == 0 && !n.gone {
-			return 0 // a list founds its cluster while all of it is alive
+			return 0 // static members bootstrap the cluster only if all of them run
 		}
 		voters := len(h.ids)
-		if h.stamp.Epoch > 0 && !h.committed {
+		if h.configID.Epoch > 0 && !h.committed {
 			voters--
 		}
-		if !n.gone && slices.Contains(n.members(), n.id) {
-			spare = min(spare, voters-voters/2-1)
+		if !n.gone && slices.Contains(n.memberIDs(), n.id) {
+			count = min(count, voters-voters/2-1)
 		}
 	}
-	return max(0, spare-s.r.Lost)
+	return max(0, count-s.r.Lost)
 }
 
-// lost draws who is dead for good: in half of the storms nobody, and else some of those whom
-// all take for members, fewer than half of them as anybody knows. Those that are down already
-// come first: what they alone know the others must do without.
-func (s *storm) lost() {
+// pickDead picks the nodes that never restart: none in half of the chaos runs, otherwise a minority of the
+// members that all configs list. It prefers nodes that are down, so that the others recover without the
+// state that only these nodes have.
+func (s *chaosRun) pickDead() {
 	if s.random.IntN(2) == 0 {
 		return
 	}
 	needed, known, parties := make(map[*node]bool), make(map[algo.NodeID]int), 0
 	for _, n := range s.w.nodes {
-		members := n.members()
+		members := n.memberIDs()
 		member := slices.Contains(members, n.id)
 		if !n.gone && len(n.seeds) == 1 && (!member || n.seeds[0].moves > 0) {
-			needed[n.seeds[0]] = true // it lets this one in, or is all that this one can find
+			needed[n.seeds[0]] = true // n joins through this seed, or knows no other address
 		}
 		if !n.gone && member {
 			parties++
@@ -355,10 +358,10 @@ func (s *storm) lost() {
 	}
 	candidates := slices.DeleteFunc(slices.Clone(s.w.nodes), func(n *node) bool { return n.gone || known[n.id] < parties || needed[n] }) // without a quorum: all
 	s.random.Shuffle(len(candidates), func(i, j int) { candidates[i], candidates[j] = candidates[j], candidates[i] })
-	rank := map[bool]int{true: 1} // of who runs
+	rank := map[bool]int{true: 1} // running nodes come last
 	slices.SortStableFunc(candidates, func(a, b *node) int { return rank[a.up] - rank[b.up] })
-	most := s.spare()
-	for _, n := range candidates[:min(len(candidates), 1+s.random.IntN(max(1, most)), most)] {
+	limit := s.expendable()
+	for _, n := range candidates[:min(len(candidates), 1+s.random.IntN(max(1, limit)), limit)] {
 		if s.w.Do("crash %s", n.name) == nil {
 			s.r.Crashes++
 		}
@@ -367,9 +370,9 @@ func (s *storm) lost() {
 	}
 }
 
-// calm ends all faults: everybody but the dead runs, by a right clock, hears everybody, and
-// may lead.
-func (s *storm) calm() {
+// endFaults ends all faults: all nodes but those picked by pickDead run with correct clocks, hear each other and
+// are eligible.
+func (s *chaosRun) endFaults() {
 	w := s.w
 	_ = w.Do("heal")
 	_ = w.Do("cancel-crashes")
@@ -384,20 +387,20 @@ func (s *storm) calm() {
 		}
 	}
 	for slices.ContainsFunc(w.nodes, func(n *node) bool { return n.unsaved != nil }) {
-		w.Run(time.Millisecond) // a node that saves takes no orders
+		w.Run(time.Millisecond) // a node that saves rejects commands
 	}
 	for _, n := range w.nodes {
 		if n.clock.ppm != perfect {
 			_ = w.Do("clock %s %d", n.name, perfect)
 		}
-		for _, does := range []string{"resume", "cancel-remove", "restart"} { // what can be done of it
-			_ = w.Do("%s %s", does, n.name)
+		for _, command := range []string{"resume", "cancel-remove", "restart"} { // those that are possible
+			_ = w.Do("%s %s", command, n.name)
 		}
-		if n.isUnlisted { // an operator stops it: several could form a cluster of their own
+		if n.isUnlisted { // an operator stops it: several such nodes could form another cluster
 			_ = w.Do("stop %s", n.name)
 		}
 	}
-	// Nobody waits until these end by themselves: the clock of the bound runs from here.
+	// End all resignations now: the recovery bound is measured from here.
 	for _, n := range w.nodes {
 		if n.resigned() {
 			_ = w.Do("resign %s 0s", n.name)
@@ -405,6 +408,6 @@ func (s *storm) calm() {
 	}
 }
 
-// newRandom is what a storm is drawn from: not from what the world draws from, so that
-// a scenario without the storm's draws is the same run.
+// newRandom returns the random source of a chaos run. The world has another one, so a scenario without a chaos
+// run draws the same numbers.
 func newRandom(seed uint64) *rand.Rand { return rand.New(rand.NewPCG(seed, 2)) }

@@ -141,7 +141,7 @@ func storms(t *testing.T, spec algo.Spec, timing algo.Timing) {
 // TestTheBoundIsCountedFromTheHeal: who resigned is not waited for first.
 func TestTheBoundIsCountedFromTheHeal(t *testing.T) {
 	w := New(Config{Spec: lan(t, "bully"), Delay: Fixed(time.Millisecond)})
-	s := storm{w: w, o: &ChaosOptions{Period: 10 * time.Second}}
+	s := chaosRun{w: w, o: &ChaosOptions{Period: 10 * time.Second}}
 	if err := w.Cluster(3); err != nil {
 		t.Fatal(err)
 	}
@@ -154,7 +154,7 @@ func TestTheBoundIsCountedFromTheHeal(t *testing.T) {
 		t.Fatalf("%s, want n2 to lead", w.Opinions())
 	}
 	began := w.Now()
-	s.calm()
+	s.endFaults()
 	if now := w.Now(); now != began {
 		t.Errorf("%v pass before the clock runs", now-began)
 	}
@@ -239,8 +239,8 @@ func TestWhoIsLostIsAMinorityWithoutTheNewcomer(t *testing.T) {
 		if !all() {
 			t.Fatalf("seed %d: not all hold an uncommitted config of seven", seed)
 		}
-		s := storm{w: w, o: &ChaosOptions{Nodes: 6}, random: newRandom(seed)}
-		if s.lost(); s.r.Lost > 0 {
+		s := chaosRun{w: w, o: &ChaosOptions{Nodes: 6}, random: newRandom(seed)}
+		if s.pickDead(); s.r.Lost > 0 {
 			seen++
 		}
 		most = max(most, s.r.Lost)
@@ -260,13 +260,13 @@ func TestNobodyIsLostBeforeTheFounding(t *testing.T) {
 	if err := w.Cluster(5); err != nil {
 		t.Fatal(err)
 	}
-	s := storm{w: w, o: &ChaosOptions{Spec: spec, Nodes: 5}, random: newRandom(1)}
+	s := chaosRun{w: w, o: &ChaosOptions{Spec: spec, Nodes: 5}, random: newRandom(1)}
 	w.Run(2 * time.Millisecond)
-	if spare := s.spare(); spare != 0 {
+	if spare := s.expendable(); spare != 0 {
 		t.Errorf("before the founding %d may be lost, want none", spare)
 	}
 	w.Run(algo.LAN().Bound())
-	if spare := s.spare(); spare != 2 {
+	if spare := s.expendable(); spare != 2 {
 		t.Errorf("of five members %d may be lost, want 2", spare)
 	}
 }
@@ -276,16 +276,16 @@ func TestAScenarioReplaysAStorm(t *testing.T) {
 	for seed := range few(20) {
 		var first, second bytes.Buffer
 		w := New(Config{Spec: lan(t, "bully"), Seed: seed, Delay: HeavyTailed(time.Millisecond, 100*time.Millisecond), Trace: trace.NewJSON(&first).Event})
-		s := storm{w: w, o: &ChaosOptions{Period: 5 * time.Second, Nodes: 5, Timing: algo.LAN()}, random: newRandom(seed)}
+		s := chaosRun{w: w, o: &ChaosOptions{Period: 5 * time.Second, Nodes: 5, Timing: algo.LAN()}, random: newRandom(seed)}
 		if err := w.Cluster(5); err != nil {
 			t.Fatal(err)
 		}
 		for w.now < s.o.Period {
-			w.Run(time.Millisecond + s.period(s.o.Period/20))
+			w.Run(time.Millisecond + s.randomTime(s.o.Period/20))
 			s.disturb()
 		}
-		s.lost()
-		s.calm()
+		s.pickDead()
+		s.endFaults()
 		w.Run(time.Second)
 		text := w.Scenario()
 		replay, err := ParseScenario("replay", text)
@@ -421,15 +421,15 @@ func TestWhatIsSentEnds(t *testing.T) {
 				open[route{e.Peer, e.Node, e.Message}]--
 			}
 		}})
-		s := storm{w: w, o: &ChaosOptions{Period: 5 * time.Second, Nodes: 5, Timing: algo.LAN()}, random: newRandom(seed)}
+		s := chaosRun{w: w, o: &ChaosOptions{Period: 5 * time.Second, Nodes: 5, Timing: algo.LAN()}, random: newRandom(seed)}
 		must(t, w.Cluster(5))
 		for w.now < s.o.Period {
-			w.Run(time.Millisecond + s.period(s.o.Period/20))
+			w.Run(time.Millisecond + s.randomTime(s.o.Period/20))
 			s.disturb()
 			w.network.faults.Duplicate = 0
 		}
-		s.lost()
-		s.calm()
+		s.pickDead()
+		s.endFaults()
 		w.Run(5 * time.Second)
 		for _, n := range w.nodes {
 			if n.up { // not removed meanwhile

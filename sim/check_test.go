@@ -20,19 +20,19 @@ func TestViolationsAreSeen(t *testing.T) {
 	}{
 		{"a sound leadership", "", func(w *World, n1, n2 *node) {
 			n1.kept.Epoch, n2.kept.Epoch = 7, 7
-			w.claims(n1, algo.Leader{Epoch: 7, ID: n1.id})
-			w.announced(n1, algo.Leader{Epoch: 7, ID: n1.id})
-			w.announced(n2, algo.Leader{Epoch: 7, ID: n1.id})
-			w.announced(n2, algo.Leader{Epoch: 7})
+			w.checkClaim(n1, algo.Leader{Epoch: 7, ID: n1.id})
+			w.checkAnnouncement(n1, algo.Leader{Epoch: 7, ID: n1.id})
+			w.checkAnnouncement(n2, algo.Leader{Epoch: 7, ID: n1.id})
+			w.checkAnnouncement(n2, algo.Leader{Epoch: 7})
 		}},
 		{"announced before it was saved", algo.Durable, func(w *World, n1, _ *node) {
 			n1.kept.Epoch = 6
-			w.announced(n1, algo.Leader{Epoch: 7})
+			w.checkAnnouncement(n1, algo.Leader{Epoch: 7})
 		}},
 		{"announced, and then an older one", algo.MonotonicEpochs, func(w *World, n1, _ *node) {
 			n1.kept.Epoch = 7
-			w.announced(n1, algo.Leader{Epoch: 7})
-			w.announced(n1, algo.Leader{Epoch: 6})
+			w.checkAnnouncement(n1, algo.Leader{Epoch: 7})
+			w.checkAnnouncement(n1, algo.Leader{Epoch: 6})
 		}},
 		{"saved over a newer one", algo.MonotonicEpochs, func(_ *World, n1, _ *node) {
 			n1.save([]algo.Message{engine.SavedState{Epoch: 7}})
@@ -40,18 +40,18 @@ func TestViolationsAreSeen(t *testing.T) {
 		}},
 		{"followed, and never led", algo.NoPhantom, func(w *World, n1, n2 *node) {
 			n1.kept.Epoch = 7
-			w.claims(n2, algo.Leader{Epoch: 6, ID: n2.id})
-			w.announced(n1, algo.Leader{Epoch: 7, ID: n2.id})
+			w.checkClaim(n2, algo.Leader{Epoch: 6, ID: n2.id})
+			w.checkAnnouncement(n1, algo.Leader{Epoch: 7, ID: n2.id})
 		}},
 		{"two lead in one epoch", algo.OneLeaderPerEpoch, func(w *World, n1, n2 *node) {
-			w.claims(n1, algo.Leader{Epoch: 7, ID: n1.id})
-			w.claims(n1, algo.Leader{Epoch: 7, ID: n1.id})
-			w.claims(n2, algo.Leader{Epoch: 7, ID: n2.id})
+			w.checkClaim(n1, algo.Leader{Epoch: 7, ID: n1.id})
+			w.checkClaim(n1, algo.Leader{Epoch: 7, ID: n1.id})
+			w.checkClaim(n2, algo.Leader{Epoch: 7, ID: n2.id})
 		}},
 		{"the lowest leads", algo.Agreement, func(w *World, n1, n2 *node) {
 			n1.leader = algo.Leader{Epoch: 7, ID: n1.id}
 			n2.leader = n1.leader
-			w.stuck = true
+			w.halted = true
 			w.Await(time.Second)
 		}},
 		{"they know different members", OneConfig, func(w *World, n1, n2 *node) {
@@ -60,15 +60,15 @@ func TestViolationsAreSeen(t *testing.T) {
 			config := w.everyone().(membership.Shared).Config
 			config.ID = membership.ConfigID{Term: 1, Version: 2}
 			n2.engine.Receive(w.now, n1.id, membership.Update{Config: config})
-			w.stuck = true
+			w.halted = true
 			w.Await(time.Second)
 		}},
 		{"two rosters of one stamp", OneConfigPerID, func(w *World, n1, n2 *node) {
 			config := membership.Config{ID: membership.ConfigID{Term: 3, Version: 5}, Members: []membership.Member{{ID: n1.id}}}
-			w.recorded(n1, membership.Record{Config: config})
-			w.recorded(n2, membership.Record{Config: config})
+			w.checkRecord(n1, membership.Record{Config: config})
+			w.checkRecord(n2, membership.Record{Config: config})
 			config.Members = []membership.Member{{ID: n2.id}}
-			w.recorded(n2, membership.Record{Config: config})
+			w.checkRecord(n2, membership.Record{Config: config})
 		}},
 		{"who was struck is a member again", RemovedStays, func(w *World, n1, n2 *node) {
 			n2.record = membership.Record{WasMember: true}
@@ -86,24 +86,24 @@ func TestViolationsAreSeen(t *testing.T) {
 		}},
 		{"who starts again leads at once, with another there to ask", RemovedStays, func(w *World, n1, n2 *node) {
 			w.network.connected = true
-			w.claims(n1, algo.Leader{Epoch: 7, ID: n1.id})
+			w.checkClaim(n1, algo.Leader{Epoch: 7, ID: n1.id})
 		}},
 		{"who starts again leads at once, and the other is at another address", "", func(w *World, n1, n2 *node) {
 			w.network.connected = true
 			n2.member.Addr = "n2:7401"
-			w.claims(n1, algo.Leader{Epoch: 7, ID: n1.id})
+			w.checkClaim(n1, algo.Leader{Epoch: 7, ID: n1.id})
 		}},
 		{"it stops as if it was removed", RemovedStays, func(w *World, n1, n2 *node) {
 			n1.perform(&engine.Output{End: membership.ErrRemoved})
 		}},
 		{"it stops because it was removed", "", func(w *World, n1, n2 *node) {
-			n2.struck = append(n2.struck, n1.id)
+			n2.knownRemoved = append(n2.knownRemoved, n1.id)
 			n1.perform(&engine.Output{End: membership.ErrRemoved})
 		}},
 		{"they differ", algo.Agreement, func(w *World, n1, n2 *node) {
 			n1.leader = algo.Leader{Epoch: 7, ID: n1.id}
 			n2.leader = algo.Leader{Epoch: 7, ID: n2.id}
-			w.stuck = true
+			w.halted = true
 			w.Await(time.Second)
 		}},
 	} {
@@ -114,7 +114,7 @@ func TestViolationsAreSeen(t *testing.T) {
 			if err := w.Cluster(2); err != nil {
 				t.Fatal(err)
 			}
-			w.judge = New(w.config).judge
+			w.checker = New(w.config).checker
 			for _, n := range w.nodes {
 				n.kept, n.highest = engine.SavedState{}, 0
 			}
@@ -179,7 +179,7 @@ func TestAWorldThatStandsStillPerformsNothing(t *testing.T) {
 		want string // said of the budget
 	}{
 		{"budget", func(w *World) { w.config.Budget = budget }, "1001 messages were sent"},
-		{"room", func(w *World) { w.room = budget }, "1000 messages are on their way at once"},
+		{"room", func(w *World) { w.room = budget }, "1000 messages are in flight at once"},
 		{"nobody waits", func(w *World) {
 			stop := make(chan struct{})
 			close(stop)
@@ -233,6 +233,6 @@ func records(w *World, n *node, committed bool, members ...*node) {
 	for _, m := range members {
 		r.Config.Members = append(r.Config.Members, membership.Member{ID: m.id})
 	}
-	w.recorded(n, r)
+	w.checkRecord(n, r)
 	n.record = r
 }

@@ -2,15 +2,15 @@ package sim
 
 import "time"
 
-// perfect is the speed of a clock that is right, in parts per million.
+// perfect is the speed of an exact clock in parts per million.
 const perfect = 1_000_000
 
-// clock is the clock of one node, which may be slow or fast. It never goes back.
-// All of it is in whole numbers: a run is the same on every machine.
+// clock is the clock of one node. It may be slow or fast, and never goes back. It uses integers, so a run is the same
+// on all machines.
 type clock struct {
-	ppm   int64         // its speed
-	since time.Duration // the time of the world when it got that speed
-	shown time.Duration // what it showed then
+	ppm   int64         // speed
+	since time.Duration // virtual time of the last change of speed
+	shown time.Duration // clock time at since
 }
 
 // scale returns d·by/of, rounded down.
@@ -19,7 +19,7 @@ func scale(d time.Duration, by, of int64) time.Duration {
 	return time.Duration(whole*by + rest*by/of)
 }
 
-// at is what the clock shows at a time of the world.
+// at returns the clock time at a virtual time.
 func (c *clock) at(now time.Duration) time.Duration {
 	if c.ppm == perfect {
 		return c.shown + now - c.since
@@ -27,7 +27,7 @@ func (c *clock) at(now time.Duration) time.Duration {
 	return c.shown + scale(now-c.since, c.ppm, perfect)
 }
 
-// when is the time of the world at which the clock first shows that much.
+// when returns the first virtual time at which the clock shows at least shown.
 func (c *clock) when(shown time.Duration) time.Duration {
 	if shown == never {
 		return never

@@ -12,9 +12,9 @@ import (
 	"github.com/elect-go/elect/trace"
 )
 
-// Do does what a line of a scenario says, such as "crash n3" or "partition n1,n2 n3": see
-// docs/scenarios.md. The line is made as by fmt.Sprintf, and [World.Scenario] has it. The
-// error says what is wrong with the line, or why that cannot be done now.
+// Do performs one command of a scenario, such as "crash n3" or "partition n1,n2 n3": see docs/scenarios.md. It
+// formats the command as fmt.Sprintf does, and [World.Scenario] contains it. The error reports a syntax error, or
+// why the command is not possible now.
 func (w *World) Do(format string, args ...any) error {
 	text := fmt.Sprintf(format, args...)
 	line, err := scenario.Command(scenario.Time, text)
@@ -38,27 +38,26 @@ func (w *World) do(l *scenario.Line) error {
 	return commands[l.Form.Usage](w, l)
 }
 
-// did writes down what was done, as a line of a scenario.
-func (w *World) did(line string) { w.dids, w.ran = append(w.dids, line), 0 }
+// record adds a line to the scenario of this world.
+func (w *World) record(line string) { w.history, w.ran = append(w.history, line), 0 }
 
-// didRun writes down that time passed. Runs that follow each other are one.
-func (w *World) didRun(period time.Duration) {
+// recordRun adds a run command. It merges consecutive runs.
+func (w *World) recordRun(period time.Duration) {
 	ran := w.ran + period
 	if w.ran > 0 {
-		w.dids = w.dids[:len(w.dids)-1]
+		w.history = w.history[:len(w.history)-1]
 	}
-	if w.did(fmt.Sprint("run ", ran)); ran > 0 {
+	if w.record(fmt.Sprint("run ", ran)); ran > 0 {
 		w.ran = ran
 	}
 }
 
-// command does what a line says whose nodes are there. It writes the line down once it is
-// clear that this can be done.
+// command performs a line whose nodes exist. It records the line once it knows that the command is possible.
 type command func(w *World, l *scenario.Line) error
 
 type args = []scenario.Arg
 
-// commands are all there are, by usage.
+// commands are all commands, by usage.
 var commands = map[string]command{
 	"cluster COUNT [PRIORITY…]": func(w *World, l *scenario.Line) error {
 		var priorities []int
@@ -77,75 +76,75 @@ var commands = map[string]command{
 	},
 	"await TIME": func(w *World, l *scenario.Line) error { w.Await(l.Args[0].Time); return nil },
 
-	"crash NODE":             to(alive, func(n *node, _ args) { n.w.crash(n) }),
-	"crash NODE after save":  to(alive, func(n *node, _ args) { n.trap = trap{set: true, save: true, after: 1} }),
-	"crash NODE after COUNT": to(alive, func(n *node, a args) { n.trap = trap{set: true, after: int(min(a[2].Count, 1<<30))} }),
-	"cancel-crashes":         all(disarm),
-	"restart NODE":           to(down, func(n *node, _ args) { n.emit(trace.Restart); n.start() }),
-	"stop NODE":              to(awake, stop),
-	"pause NODE":             to(awake, func(n *node, _ args) { n.emit(trace.Pause); n.paused = true; n.w.due.set(n, never) }),
-	"resume NODE":            to(held, func(n *node, _ args) { n.resume() }),
-	"disk NODE TIME":         to(anyway, func(n *node, a args) { n.slow = a[1].Time }),
-	"clock NODE COUNT":       to(runnable, func(n *node, a args) { n.clock.setSpeed(n.w.now, int64(a[1].Count)); n.rest() }),
+	"crash NODE":             nodeCommand(requireUp, func(n *node, _ args) { n.w.crash(n) }),
+	"crash NODE after save":  nodeCommand(requireUp, func(n *node, _ args) { n.crashPoint = crashPoint{set: true, save: true, after: 1} }),
+	"crash NODE after COUNT": nodeCommand(requireUp, func(n *node, a args) { n.crashPoint = crashPoint{set: true, after: int(min(a[2].Count, 1<<30))} }),
+	"cancel-crashes":         worldCommand(cancelCrashes),
+	"restart NODE":           nodeCommand(requireDown, func(n *node, _ args) { n.emit(trace.Restart); n.start() }),
+	"stop NODE":              nodeCommand(requireAwake, stop),
+	"pause NODE":             nodeCommand(requireAwake, func(n *node, _ args) { n.emit(trace.Pause); n.paused = true; n.w.due.set(n, never) }),
+	"resume NODE":            nodeCommand(requirePaused, func(n *node, _ args) { n.resume() }),
+	"disk NODE TIME":         nodeCommand(requireNothing, func(n *node, a args) { n.slow = a[1].Time }),
+	"clock NODE COUNT":       nodeCommand(requireClockSpeed, func(n *node, a args) { n.clock.setSpeed(n.w.now, int64(a[1].Count)); n.updateDeadline() }),
 
-	"campaign NODE":        to(awake, func(n *node, _ args) { n.w.campaign(n) }),
-	"resign NODE TIME":     to(linked, func(n *node, a args) { n.perform(n.engine.Resign(n.now(), a[1].Time)) }),
-	"priority NODE NUMBER": to(linked, func(n *node, a args) { n.perform(n.engine.SetPriority(n.now(), a[1].Number)) }),
-	"cancel-remove NODE":   to(awake, func(n *node, _ args) { n.perform(n.engine.CancelRemove(n.now(), algo.NodeID{})) }),
-	"join NODE":            to(connected, join),
-	"readdress NODE":       to(down, move),
-	"wipe NODE":            to(down, empty),
+	"campaign NODE":        nodeCommand(requireAwake, func(n *node, _ args) { n.w.campaign(n) }),
+	"resign NODE TIME":     nodeCommand(requireConnected, func(n *node, a args) { n.perform(n.engine.Resign(n.now(), a[1].Time)) }),
+	"priority NODE NUMBER": nodeCommand(requireConnected, func(n *node, a args) { n.perform(n.engine.SetPriority(n.now(), a[1].Number)) }),
+	"cancel-remove NODE":   nodeCommand(requireAwake, func(n *node, _ args) { n.perform(n.engine.CancelRemove(n.now(), algo.NodeID{})) }),
+	"join NODE":            nodeCommand(requireConnections, join),
+	"readdress NODE":       nodeCommand(requireDown, readdress),
+	"wipe NODE":            nodeCommand(requireDown, wipe),
 	"leave NODE":           remove,
 	"remove NODE PEER":     remove,
 
-	"suspect NODE PEER":        told((*script).Suspect),
-	"suspect-on-use NODE PEER": told((*script).Learn),
-	"trust NODE PEER":          told((*script).Trust),
+	"suspect NODE PEER":        detectorCommand((*scriptedDetector).Suspect),
+	"suspect-on-use NODE PEER": detectorCommand((*scriptedDetector).SuspectOnUse),
+	"trust NODE PEER":          detectorCommand((*scriptedDetector).Trust),
 
-	"cut FROM TO":           to(others, func(n *node, a args) { n.w.network.cuts[pair{n.index, n.peer(a).index}] = true; n.w.active = n.w.now }),
-	"partition [GROUP…]":    all(part),
-	"heal":                  all(heal),
-	"loss PROBABILITY":      all(func(w *World, a args) { w.network.faults.Loss = a[0].Share }),
-	"duplicate PROBABILITY": all(func(w *World, a args) { w.network.faults.Duplicate = a[0].Share }),
-	"reorder PROBABILITY":   all(func(w *World, a args) { w.network.faults.Reorder = a[0].Share }),
+	"cut FROM TO":           nodeCommand(requireOther, func(n *node, a args) { n.w.network.cuts[pair{n.index, n.peer(a).index}] = true; n.w.active = n.w.now }),
+	"partition [GROUP…]":    worldCommand(partition),
+	"heal":                  worldCommand(heal),
+	"loss PROBABILITY":      worldCommand(func(w *World, a args) { w.network.faults.Loss = a[0].Share }),
+	"duplicate PROBABILITY": worldCommand(func(w *World, a args) { w.network.faults.Duplicate = a[0].Share }),
+	"reorder PROBABILITY":   worldCommand(func(w *World, a args) { w.network.faults.Reorder = a[0].Share }),
 	"delay DELAY":           setDelay,
 	"link FROM TO DELAY":    setDelay,
 }
 
-// all is a command that can always be done.
-func all(do func(*World, args)) command {
+// worldCommand returns a command that is always possible.
+func worldCommand(do func(*World, args)) command {
 	return func(w *World, l *scenario.Line) error {
-		w.did(l.String())
+		w.record(l.String())
 		do(w, l.Args)
 		return nil
 	}
 }
 
-// to is a command to the node that a line names first, if that is ready for it.
-func to(ready func(*node, args) error, do func(*node, args)) command {
+// nodeCommand returns a command for the first node of the line, after the check ready.
+func nodeCommand(ready func(*node, args) error, do func(*node, args)) command {
 	return func(w *World, l *scenario.Line) error {
 		n := w.nodes[l.Args[0].Node-1]
 		if err := ready(n, l.Args); err != nil {
 			return err
 		}
-		w.did(l.String())
+		w.record(l.String())
 		do(n, l.Args)
 		return nil
 	}
 }
 
-// told has the scripted detector of a node told something about a peer.
-func told(do func(s *script, now time.Duration, peer algo.NodeID, why string)) command {
-	return to(scripted, func(n *node, a args) {
+// detectorCommand returns a command for the scripted detector of a node.
+func detectorCommand(do func(s *scriptedDetector, now time.Duration, peer algo.NodeID, why string)) command {
+	return nodeCommand(requireScript, func(n *node, a args) {
 		do(n.script, n.now(), n.peer(a).id, "it was told so")
 		n.perform(n.engine.Wake(n.now()))
 	})
 }
 
-// peer is the node that a line names second.
+// peer returns the second node of a line.
 func (n *node) peer(a args) *node { return n.w.nodes[a[1].Node-1] }
 
-// needs is an error that says what is not as it must be.
+// needs returns nil if ok, and otherwise an error with the reason.
 func needs(ok bool, why string) error {
 	if ok {
 		return nil
@@ -153,39 +152,41 @@ func needs(ok bool, why string) error {
 	return errors.New(why)
 }
 
-func alive(n *node, _ args) error { return needs(n.up, "it is down") }
-func down(n *node, _ args) error {
+func requireUp(n *node, _ args) error { return needs(n.up, "it is down") }
+func requireDown(n *node, _ args) error {
 	return cmp.Or(needs(!n.up, "it runs"), needs(!n.gone, "it never runs again"))
 }
 
-func awake(n *node, a args) error {
-	return cmp.Or(alive(n, a), needs(n.unsaved == nil, "it saves"), needs(!n.paused, "it is paused"))
+func requireAwake(n *node, a args) error {
+	return cmp.Or(requireUp(n, a), needs(n.unsaved == nil, "it saves"), needs(!n.paused, "it is paused"))
 }
-func held(n *node, a args) error {
-	return cmp.Or(alive(n, a), needs(n.paused, "it is not paused"), needs(n.unsaved == nil, "it saves"))
-}
-
-// anyway is for what can always be done.
-func anyway(*node, args) error { return nil }
-
-func others(n *node, a args) error { return needs(n != n.peer(a), "want two nodes") }
-
-func connected(n *node, _ args) error {
-	return needs(n.w.network.connected, "want the detector heartbeats, for it takes connections")
+func requirePaused(n *node, a args) error {
+	return cmp.Or(requireUp(n, a), needs(n.paused, "it is not paused"), needs(n.unsaved == nil, "it saves"))
 }
 
-// linked is for what a node tells its peers on connections.
-func linked(n *node, a args) error { return cmp.Or(awake(n, a), connected(n, a)) }
+// requireNothing accepts any state.
+func requireNothing(*node, args) error { return nil }
 
-func runnable(_ *node, a args) error {
+func requireOther(n *node, a args) error { return needs(n != n.peer(a), "want two nodes") }
+
+func requireConnections(n *node, _ args) error {
+	return needs(n.w.network.connected, "want the detector heartbeats, which uses connections")
+}
+
+// requireConnected accepts a node that can send to its peers over connections.
+func requireConnected(n *node, a args) error {
+	return cmp.Or(requireAwake(n, a), requireConnections(n, a))
+}
+
+func requireClockSpeed(_ *node, a args) error {
 	return needs(a[1].Count >= 1000 && a[1].Count <= 1000*perfect, "want 1000 to 1000000000 parts per million")
 }
 
-func scripted(n *node, a args) error {
-	return cmp.Or(awake(n, a), others(n, a), needs(n.script != nil, "want a detector that is perfect or scripted"))
+func requireScript(n *node, a args) error {
+	return cmp.Or(requireAwake(n, a), requireOther(n, a), needs(n.script != nil, "want a detector that is perfect or scripted"))
 }
 
-// crash ends a process as a kill does: its kernel hangs up, what was saved remains.
+// crash kills a process: its kernel closes all connections, and its saved state remains.
 func (w *World) crash(n *node) {
 	w.end(n, false)
 	n.emit(trace.Crash)
@@ -194,32 +195,32 @@ func (w *World) crash(n *node) {
 	}
 }
 
-// report has the perfect detectors of all others learn what happened to n: of a crash
-// after the last that n sent has arrived, of a restart before the first.
+// report informs the perfect detectors of all peers about n: about a crash after the last message of n has
+// arrived, about a restart before its first message arrives.
 func (w *World) report(n *node, what action, after time.Duration) {
 	for _, o := range w.nodes {
 		if o != n && o.up {
-			w.queue.Add(w.now+after, event{action: what, node: o.index, peer: n.index, life: o.life})
+			w.queue.Add(w.now+after, event{action: what, node: o.index, peer: n.index, incarnation: o.incarnation})
 		}
 	}
 }
 
-// acquaint has the perfect detector of a new process learn who is dead, and all others
-// learn that it runs.
-func (w *World) acquaint(n *node) {
+// introduce informs the perfect detector of a new process about all crashed nodes, and the detectors of its peers
+// about the new process.
+func (w *World) introduce(n *node) {
 	for _, o := range w.nodes {
-		if o.life > 0 && !o.up {
-			n.script.Learn(n.now(), o.id, "it crashed")
+		if o.incarnation > 0 && !o.up {
+			n.script.SuspectOnUse(n.now(), o.id, "it crashed")
 		}
 	}
-	if n.life > 1 {
+	if n.incarnation > 1 {
 		w.report(n, learnRestart, w.network.delay.Least)
 	}
 }
 
 // end ends a process.
 func (w *World) end(n *node, politely bool) {
-	n.missed(n.waiting)
+	n.dropWaiting(n.waiting)
 	if n.unsaved != nil {
 		for _, e := range n.unsaved.Send {
 			if peer := w.find(e.To); peer != nil {
@@ -232,7 +233,7 @@ func (w *World) end(n *node, politely bool) {
 			n.discard(peer, "its sender crashed before it was connected")
 		}
 	}
-	n.up, n.paused, n.waiting, n.unsaved, n.trap = false, false, nil, nil, trap{}
+	n.up, n.paused, n.waiting, n.unsaved, n.crashPoint = false, false, nil, nil, crashPoint{}
 	w.due.set(n, never)
 	w.changed, w.active = w.now, w.now
 	if w.network.connected {
@@ -240,13 +241,13 @@ func (w *World) end(n *node, politely bool) {
 	}
 }
 
-func disarm(w *World, _ args) {
+func cancelCrashes(w *World, _ args) {
 	for _, n := range w.nodes {
-		n.trap = trap{}
+		n.crashPoint = crashPoint{}
 	}
 }
 
-// stop ends a process of its own will: it says goodbye.
+// stop stops a process gracefully, with a goodbye.
 func stop(n *node, _ args) {
 	n.perform(n.engine.Stop(n.now()))
 	if n.up {
@@ -256,11 +257,11 @@ func stop(n *node, _ args) {
 }
 
 func (w *World) campaign(n *node) {
-	w.emit(trace.Event{Node: n.id, Kind: trace.Note, Format: "is called to campaign"})
+	w.emit(trace.Event{Node: n.id, Kind: trace.Note, Format: "starts a campaign"})
 	n.perform(n.engine.Campaign(n.now()))
 }
 
-// join adds a node, which asks the node through to let it in. Without a quorum all lists name it from now on.
+// join adds a node that joins through a member. Without a quorum, join adds the node to all lists.
 func join(through *node, _ args) {
 	w := through.w
 	n := w.add()
@@ -272,7 +273,7 @@ func join(through *node, _ args) {
 	n.start()
 }
 
-// setLists gives one list of members to all nodes that it names.
+// setLists replaces the list of all nodes on the new list.
 func (w *World) setLists(list []*node) {
 	w.list = list
 	for _, n := range list {
@@ -283,7 +284,7 @@ func (w *World) setLists(list []*node) {
 	}
 }
 
-// relist makes a node that runs use its list.
+// relist applies the list of a running node.
 func (n *node) relist() {
 	n.isRelisted = false
 	if out, err := n.engine.SetMembers(n.now(), addrs(n.list)); err == nil {
@@ -291,59 +292,59 @@ func (n *node) relist() {
 	}
 }
 
-// move gives a node another address, and names all there are in its configuration. They read their own
-// anew when they are started.
-func move(n *node, _ args) {
+// readdress gives a node another address and all nodes as seeds. Each node reads the addresses of its seeds when
+// it starts.
+func readdress(n *node, _ args) {
 	delete(n.w.network.listens, n.member.Addr)
 	n.moves++
 	n.member.Addr, n.seeds = fmt.Sprintf("%s:%d", n.name, 7400+n.moves), n.w.nodes
 	n.w.network.listens[n.member.Addr] = n.index
 }
 
-// empty has another node take the place of one that has lost what it kept, and never runs again.
-func empty(n *node, _ args) {
+// wipe replaces a node by a new one without data at the same address. The old node never runs again.
+func wipe(n *node, _ args) {
 	o := n.w.add()
 	o.member.Name, o.member.Addr, o.list, o.seeds = n.member.Name, n.member.Addr, n.list, n.seeds
 	n.w.network.listens[o.member.Addr] = o.index
-	o.life = n.life // incarnations grow at one address, also if the data folder is emptied
+	o.incarnation = n.incarnation // incarnations of one address increase, even if the data directory is lost
 	n.gone, n.record = true, nil
 	if i := slices.Index(n.w.list, n); i >= 0 {
-		n.w.list[i] = o // all nodes share it, and the address stays
+		n.w.list[i] = o // all nodes share w.list; the address is the same
 	}
 }
 
-// remove has an operator at one node remove another, or that one itself. Without a quorum, it is taken out of the
-// lists of all others, and never runs again once it has stopped.
+// remove performs a remove or leave request at a node. Without a quorum, it removes the node from all other lists,
+// and the node never runs again once it has stopped.
 func remove(w *World, l *scenario.Line) error {
-	n, struck := w.nodes[l.Args[0].Node-1], w.nodes[l.Args[len(l.Args)-1].Node-1]
-	if err := awake(n, l.Args); err != nil {
+	n, removed := w.nodes[l.Args[0].Node-1], w.nodes[l.Args[len(l.Args)-1].Node-1]
+	if err := requireAwake(n, l.Args); err != nil {
 		return err
 	}
 	if !w.config.Spec.Claims.NeedsQuorum {
-		return w.unlist(l, struck)
+		return w.unlist(l, removed)
 	}
-	out, err := n.engine.Remove(n.now(), struck.id)
+	out, err := n.engine.Remove(n.now(), removed.id)
 	if err != nil {
 		return err
 	}
-	w.did(l.String())
+	w.record(l.String())
 	n.perform(out)
 	return nil
 }
 
-func (w *World) unlist(l *scenario.Line, struck *node) error {
-	if !slices.Contains(w.list, struck) || len(w.list) == 1 {
+func (w *World) unlist(l *scenario.Line, removed *node) error {
+	if !slices.Contains(w.list, removed) || len(w.list) == 1 {
 		return errors.New("it is not listed, or the last one")
 	}
-	w.did(l.String())
-	struck.gone, struck.isUnlisted = true, true
-	w.setLists(slices.DeleteFunc(slices.Clone(w.list), func(n *node) bool { return n == struck }))
+	w.record(l.String())
+	removed.gone, removed.isUnlisted = true, true
+	w.setLists(slices.DeleteFunc(slices.Clone(w.list), func(n *node) bool { return n == removed }))
 	return nil
 }
 
-// part has two nodes hear each other only if they are in one of the groups. A node in two
-// groups is a bridge; one in none is alone. It replaces what was cut before.
-func part(w *World, groups args) {
+// partition replaces all cuts: two nodes hear each other only within a common group. A node in two groups is a
+// bridge; a node in no group is isolated.
+func partition(w *World, groups args) {
 	for _, a := range w.nodes {
 		for _, b := range w.nodes {
 			w.network.cuts[pair{a.index, b.index}] = a != b
@@ -359,20 +360,20 @@ func part(w *World, groups args) {
 	w.active = w.now
 }
 
-// heal ends all cuts and partitions, and all faults of the network. Delays stay.
+// heal ends all cuts, partitions and network faults. It does not change delays.
 func heal(w *World, _ args) {
 	clear(w.network.cuts)
 	w.network.faults = Faults{}
 	w.active = w.now
 }
 
-// setDelay replaces the delay of all links that have none of their own, or of one link.
+// setDelay replaces the default delay, or the delay of one link.
 func setDelay(w *World, l *scenario.Line) error {
 	d, err := ParseDelay(l.Args[len(l.Args)-1].Text)
 	if err != nil {
 		return err
 	}
-	w.did(l.String())
+	w.record(l.String())
 	if w.network.ordered = true; len(l.Args) == 1 {
 		w.network.delay = d
 	} else {

@@ -9,16 +9,16 @@ import (
 	"github.com/elect-go/elect/internal/engine"
 )
 
-// conn is a connection between two processes. Each side learns of its beginning and of
-// its end in its own time, and of the end maybe never.
+// conn is a connection between two processes. The sides learn of its start and end at different times, and may never
+// learn of its end.
 type conn struct {
-	id    uint32
-	nodes [2]*node
-	lives [2]uint32
-	ended [2]bool // that side knows that it is over, or died
+	id           uint32
+	nodes        [2]*node
+	incarnations [2]uint32
+	ended        [2]bool // the side knows of the end, or crashed
 }
 
-// side is the place of n in the arrays of c.
+// side returns the index of n in the arrays of c.
 func (c *conn) side(n *node) int {
 	if c.nodes[0] == n {
 		return 0
@@ -26,23 +26,22 @@ func (c *conn) side(n *node) int {
 	return 1
 }
 
-// stands reports whether neither side has ended it. The other side may be about to
-// learn of it.
+// stands reports whether neither side has ended the connection.
 func (c *conn) stands() bool {
 	return c != nil && !c.ended[0] && !c.ended[1]
 }
 
-// between is the key of the connections of two nodes.
+// between returns the key of the connection of two nodes.
 func between(a, b *node) pair { return pair{min(a.index, b.index), max(a.index, b.index)} }
 
-// link is the connection to a peer that n knows to stand, or nil.
+// link returns the connection to a peer that n considers open, or nil.
 func (n *node) link(peer *node) *conn { return n.links[peer.index] }
 
-// maxQueued is how many messages wait for one dial, as in the live cluster.
+// maxQueued is the maximum number of messages that wait for one dial, as in package cluster.
 const maxQueued = 1024
 
-// wait keeps a message until there is a connection, and dials if nobody does.
-func (w *World) wait(n, peer *node, m algo.Message) {
+// queueMessage keeps a message until there is a connection, and dials.
+func (w *World) queueMessage(n, peer *node, m algo.Message) {
 	known, ok := n.engine.View().Member(peer.id)
 	if !ok {
 		w.drop(n, peer, m, "it is no member")
@@ -59,7 +58,7 @@ func (w *World) wait(n, peer *node, m algo.Message) {
 	w.dial(n, engine.Target{ID: peer.id, Addr: known.Addr})
 }
 
-// dial makes one attempt, unless there is a connection or another attempt.
+// dial dials target unless n is connected to it or already dials it.
 func (w *World) dial(n *node, target engine.Target) {
 	if !w.network.connected || slices.Contains(n.dialing, target) {
 		return
@@ -70,65 +69,64 @@ func (w *World) dial(n *node, target engine.Target) {
 	n.dialing = append(n.dialing, target)
 	at, known := w.network.listens[target.Addr]
 	if !known {
-		w.fails(n, target, fd.DialTimeout, w.now+algo.DialTimeout)
+		w.failDial(n, target, fd.DialTimeout, w.now+algo.DialTimeout)
 		return
 	}
 	b := w.nodes[at]
 	w.queue.Add(w.travel(n, b, false), event{
-		action: knock, node: b.index, peer: n.index, life: n.life, body: dial{target: target},
+		action: knock, node: b.index, peer: n.index, incarnation: n.incarnation, body: dial{target: target},
 	})
 }
 
-func (w *World) fails(n *node, target engine.Target, fact fd.DialResult, at time.Duration) {
-	w.queue.Add(at, event{action: fail, node: n.index, peer: n.index, life: n.life, body: dial{target, fact}})
+func (w *World) failDial(n *node, target engine.Target, fact fd.DialResult, at time.Duration) {
+	w.queue.Add(at, event{action: fail, node: n.index, peer: n.index, incarnation: n.incarnation, body: dial{target, fact}})
 }
 
-// knocked is a dial that arrives at b.
-func (w *World) knocked(b *node, e event) {
+// handleDial handles a dial that arrives at b.
+func (w *World) handleDial(b *node, e event) {
 	a, target := w.nodes[e.peer], e.body.(dial).target
-	if !a.up || a.life != e.life {
-		return // nobody waits for the answer
+	if !a.up || a.incarnation != e.incarnation {
+		return // the dialer has crashed
 	}
 	timeout := w.now + algo.DialTimeout
 	switch {
 	case w.isCut(a, b) || w.isCut(b, a):
-		w.fails(a, target, fd.DialTimeout, timeout)
+		w.failDial(a, target, fd.DialTimeout, timeout)
 	case !b.up:
-		w.fails(a, target, fd.DialRefused, w.travel(b, a, false))
+		w.failDial(a, target, fd.DialRefused, w.travel(b, a, false))
 	case a == b:
-		w.fails(a, target, 0, w.now)
+		w.failDial(a, target, 0, w.now)
 	case b.unsaved != nil:
 		b.waiting = append(b.waiting, e)
 	case b.paused:
-		w.fails(a, target, fd.DialTimeout, timeout) // its kernel accepts, and that is all
+		w.failDial(a, target, fd.DialTimeout, timeout) // its kernel accepts, and the process does not answer
 	case !target.ID.IsZero() && target.ID != b.id:
-		w.fails(a, target, fd.DialTimeout, w.travel(b, a, false))
+		w.failDial(a, target, fd.DialTimeout, w.travel(b, a, false))
 	case w.network.conns[between(a, b)].stands():
-		if target.ID.IsZero() { // who is there is news all the same
-			w.queue.Add(w.travel(b, a, false), event{action: fail, node: a.index, peer: b.index, life: a.life, body: dial{target: target}})
+		if target.ID.IsZero() { // a seed is connected already: the dialer still learns its ID
+			w.queue.Add(w.travel(b, a, false), event{action: fail, node: a.index, peer: b.index, incarnation: a.incarnation, body: dial{target: target}})
 			return
 		}
-		// They dialled each other at once: one connection is enough.
+		// Both dialed at the same time: one connection is enough.
 		a.dialing = slices.DeleteFunc(a.dialing, func(t engine.Target) bool { return t == target })
 	default:
 		w.connect(a, b, target)
 	}
 }
 
-// connect makes the connection that a dialled. b learns of it now, a when the answer is
-// there.
+// connect creates the connection that a dialed. b learns of it now, a when the answer arrives.
 func (w *World) connect(a, b *node, target engine.Target) {
 	w.network.made++
-	c := &conn{id: w.network.made, nodes: [2]*node{a, b}, lives: [2]uint32{a.life, b.life}}
+	c := &conn{id: w.network.made, nodes: [2]*node{a, b}, incarnations: [2]uint32{a.incarnation, b.incarnation}}
 	w.network.conns[between(a, b)] = c
 	w.queue.Add(w.travel(b, a, false), event{
-		action: answer, node: a.index, peer: b.index, life: a.life, link: c.id, body: dial{target: target},
+		action: answer, node: a.index, peer: b.index, incarnation: a.incarnation, link: c.id, body: dial{target: target},
 	})
-	w.happensTo(b, event{action: greet, node: b.index, peer: a.index, life: b.life, link: c.id, body: dial{}})
+	w.happensTo(b, event{action: greet, node: b.index, peer: a.index, incarnation: b.incarnation, link: c.id, body: dial{}})
 }
 
-// answered is the answer to a dial of a.
-func (w *World) answered(a, b *node, e event) {
+// handleDialAnswer handles the answer to a dial of a.
+func (w *World) handleDialAnswer(a, b *node, e event) {
 	target := e.body.(dial).target
 	c := w.network.conns[between(a, b)]
 	switch {
@@ -136,29 +134,29 @@ func (w *World) answered(a, b *node, e event) {
 		a.dialFailed(dial{target, fd.DialReset}, b)
 	case w.isCut(b, a):
 		c.ended[c.side(a)] = true
-		w.fails(a, target, fd.DialTimeout, w.now+algo.DialTimeout)
-	default: // also if b has ended it since: what b has sent before comes first, as on a TCP connection
+		w.failDial(a, target, fd.DialTimeout, w.now+algo.DialTimeout)
+	default: // even if b has ended it: as with TCP, the earlier frames of b come first
 		a.dialing = slices.DeleteFunc(a.dialing, func(t engine.Target) bool { return t == target })
 		e.action = greet
-		w.hello(a, b, e)
+		w.handleConnect(a, b, e)
 	}
 }
 
-// hello tells n that it is connected to peer, at the address that it dialled, if it did. A connection that n still believed in is
-// replaced, which shows only if it was to another process.
-func (w *World) hello(n, peer *node, e event) {
+// handleConnect informs n about its connection to peer. The connection replaces an older one, which ends visibly only if it
+// was to another incarnation.
+func (w *World) handleConnect(n, peer *node, e event) {
 	c := w.network.conns[between(n, peer)]
 	if c == nil || c.id != e.link {
 		return
 	}
-	now, life := n.now(), n.life
+	now, incarnation := n.now(), n.incarnation
 	old := n.link(peer)
-	again := old != nil && old.lives[old.side(peer)] == c.lives[c.side(peer)]
-	if old != nil && !again {
+	sameIncarnation := old != nil && old.incarnations[old.side(peer)] == c.incarnations[c.side(peer)]
+	if old != nil && !sameIncarnation {
 		delete(n.links, peer.index)
 		n.perform(n.engine.Down(now, peer.id, false))
 		switch {
-		case !n.up || n.life != life:
+		case !n.up || n.incarnation != incarnation:
 			return
 		case n.paused:
 			n.waiting = append(n.waiting, e)
@@ -171,15 +169,15 @@ func (w *World) hello(n, peer *node, e event) {
 	for _, m := range waiting {
 		w.transmit(n, peer, m, w.counted(m), c.id)
 	}
-	if !again {
+	if !sameIncarnation {
 		n.perform(n.engine.Up(now, engine.Peer{
-			ID: peer.id, Name: peer.member.Name, Incarnation: uint64(c.lives[c.side(peer)]), Digest: peer.engine.Digest(), Addr: peer.member.Addr, Dialed: e.body.(dial).target.Addr,
+			ID: peer.id, Name: peer.member.Name, Incarnation: uint64(c.incarnations[c.side(peer)]), Digest: peer.engine.Digest(), Addr: peer.member.Addr, Dialed: e.body.(dial).target.Addr,
 		}))
 	}
 }
 
-// hungUp is the end of a connection, as n learns it.
-func (w *World) hungUp(n, peer *node, e event) {
+// handleHangUp handles the end of a connection at n.
+func (w *World) handleHangUp(n, peer *node, e event) {
 	if !e.own && w.isCut(peer, n) {
 		return
 	}
@@ -195,25 +193,25 @@ func (w *World) hungUp(n, peer *node, e event) {
 	n.perform(n.engine.Down(n.now(), peer.id, e.polite))
 }
 
-// refuse ends a connection that n does not want.
-func (w *World) refuse(n *node, id algo.NodeID) {
+// rejectPeer closes a connection that n rejects.
+func (w *World) rejectPeer(n *node, id algo.NodeID) {
 	peer := w.find(id)
 	if peer == nil || n.link(peer) == nil {
 		return
 	}
 	link := n.link(peer).id
-	w.queue.Add(w.now, event{action: hangUp, own: true, node: n.index, peer: peer.index, life: n.life, link: link})
+	w.queue.Add(w.now, event{action: hangUp, own: true, node: n.index, peer: peer.index, incarnation: n.incarnation, link: link})
 	w.reset(n, peer, link)
 }
 
-// reset has a peer learn that a connection is over, as n or its kernel says.
+// reset informs a peer that n, or its kernel, closed a connection.
 func (w *World) reset(n, peer *node, link uint32) {
 	if peer.up && !w.isCut(n, peer) {
-		w.queue.Add(w.travel(n, peer, false), event{action: hangUp, node: peer.index, peer: n.index, life: peer.life, link: link})
+		w.queue.Add(w.travel(n, peer, false), event{action: hangUp, node: peer.index, peer: n.index, incarnation: peer.incarnation, link: link})
 	}
 }
 
-// hangUp is what the kernel of n does when the process ends.
+// hangUp closes all connections of n, as its kernel does when the process ends.
 func (w *World) hangUp(n *node, politely bool) {
 	for _, peer := range w.nodes {
 		c := w.network.conns[between(n, peer)]
@@ -222,7 +220,7 @@ func (w *World) hangUp(n *node, politely bool) {
 		}
 		c.ended[c.side(n)] = true
 		if !c.ended[c.side(peer)] {
-			w.queue.Add(w.travel(n, peer, false), event{action: hangUp, polite: politely, node: peer.index, peer: n.index, life: c.lives[c.side(peer)], link: c.id})
+			w.queue.Add(w.travel(n, peer, false), event{action: hangUp, polite: politely, node: peer.index, peer: n.index, incarnation: c.incarnations[c.side(peer)], link: c.id})
 		}
 	}
 }

@@ -9,16 +9,16 @@ import (
 
 const never = time.Duration(math.MaxInt64)
 
-// deadlines are when nodes want to be woken. What a node has replaced by another stays among
-// them, and counts no more: most of what happens to a node leaves its deadline as it was.
+// deadlines are the next deadlines of the nodes. A replaced deadline stays in the queue and is ignored: most events
+// do not change the deadline of a node.
 type deadlines struct{ algosim.Queue[deadline] }
 
 type deadline struct {
 	node *node
-	made uint64 // the how many-th of the node
+	made uint64 // sequence number at the node
 }
 
-// set gives a node its new deadline, never for none.
+// set replaces the deadline of a node; never means none.
 func (d *deadlines) set(n *node, at time.Duration) {
 	if n.wakeAt == at {
 		return
@@ -30,7 +30,7 @@ func (d *deadlines) set(n *node, at time.Duration) {
 	}
 }
 
-// take removes the first, and returns whom to wake: nobody if it was replaced.
+// take removes the first deadline. It returns the node to wake, or nil if the deadline was replaced.
 func (d *deadlines) take() *node {
 	first := d.Pop()
 	if first.made != first.node.wakeMade {

@@ -10,31 +10,28 @@ import (
 	"github.com/elect-go/elect/algo"
 )
 
-// Delay is how long messages are under way, one way. The zero value is no time at
-// all.
+// Delay is the one-way delay of messages. The zero value is no delay.
 type Delay struct {
-	// Least and Most bound the delay. When they are equal every message takes exactly
-	// that long.
+	// Least and Most are the bounds of the delay. If they are equal, the delay is fixed.
 	Least, Most time.Duration
-	// Heavy says that most messages take about Least and a few take very long: the
-	// delay is drawn from a Pareto distribution, with index 1.5, that is cut off at
-	// Most. Else all delays between Least and Most are equally likely.
+	// Heavy selects a Pareto distribution with index 1.5, limited to Most: most messages take about Least, and a few
+	// take very long. Otherwise the distribution is uniform.
 	Heavy bool
 }
 
-// Fixed is a delay that is always the same.
+// Fixed returns a constant delay.
 func Fixed(d time.Duration) Delay { return Delay{Least: d, Most: d} }
 
-// Uniform is a delay between least and most, all equally likely.
+// Uniform returns a uniform distribution between least and most.
 func Uniform(least, most time.Duration) Delay { return Delay{Least: least, Most: most} }
 
-// HeavyTailed is a delay that mostly is about least, and now and then up to most: one
-// message in a thousand takes a hundred times least, where most allows it.
+// HeavyTailed returns a heavy-tailed distribution. One message in a thousand takes a hundred times least, if most
+// allows it.
 func HeavyTailed(least, most time.Duration) Delay {
 	return Delay{Least: least, Most: most, Heavy: true}
 }
 
-// String is what ParseDelay reads: 1ms, 1ms..5ms or 1ms~200ms.
+// String formats d for ParseDelay: 1ms, 1ms..5ms or 1ms~200ms.
 func (d Delay) String() string {
 	switch {
 	case d.Least == d.Most:
@@ -45,16 +42,16 @@ func (d Delay) String() string {
 	return d.Least.String() + ".." + d.Most.String()
 }
 
-// Algo is what the factory of an algorithm wants to know where messages take d: a round
-// trip is twice the T of the literature, and heartbeats are far apart.
+// Algo returns a timing for messages with the delay d. The round trip is twice the T of the literature, and
+// heartbeats are rare.
 func (d Delay) Algo() algo.Timing {
 	return algo.Timing{RoundTrip: 2 * d.Most, Heartbeat: 12 * d.Most}
 }
 
-// ErrDelay says that a text is not a delay.
+// ErrDelay reports a text that is not a delay.
 var ErrDelay = errors.New("sim: a delay is 1ms (fixed), 1ms..5ms (uniform) or 1ms~200ms (heavy tailed)")
 
-// ParseDelay reads what String wrote. Its error wraps ErrDelay.
+// ParseDelay parses the format of String. Its error wraps ErrDelay.
 func ParseDelay(text string) (Delay, error) {
 	least, most, ranged := strings.Cut(text, "..")
 	var heavy bool
@@ -85,12 +82,12 @@ func (d Delay) wrong() string {
 	case d.Most > maxDelay:
 		return "above " + maxDelay.String()
 	case d.Heavy && d.Least == 0:
-		return "heavy tailed and begins at 0"
+		return "heavy tailed and starts at 0"
 	}
 	return ""
 }
 
-// maxDelay keeps sums of times from overflowing.
+// maxDelay prevents an overflow of sums of times.
 const maxDelay = 30 * time.Minute
 
 func (d Delay) draw(random *rand.Rand) time.Duration {
@@ -103,8 +100,8 @@ func (d Delay) draw(random *rand.Rand) time.Duration {
 	return d.Least + time.Duration(random.Int64N(int64(d.Most-d.Least)+1))
 }
 
-// heavy returns least / u^(2/3) for a u in (0, 1], by whole numbers: a machine may
-// round floating point in its own way, and a seed must give the same run on all.
+// heavy returns least / u^(2/3) for a u in (0, 1]. It uses integers, so a seed gives the same run on machines that
+// round floating-point numbers differently.
 func heavy(least time.Duration, u uint32) time.Duration {
 	// u^(2/3) = x² for the x whose cube is u. With 32 bits of u, x has 11.
 	var x uint64

@@ -8,19 +8,17 @@ import (
 	"github.com/elect-go/elect/fd"
 )
 
-// DetectorKind is who finds out that a node is dead.
+// DetectorKind selects the failure detector of the nodes.
 type DetectorKind uint8
 
 const (
-	// Heartbeats is the detector of the live cluster, with its connections and dials.
+	// Heartbeats is the detector of package fd, with connections and dials.
 	Heartbeats DetectorKind = iota
-	// Perfect knows of every crash after one message time, the longest, and of every restart
-	// after the shortest: it takes nobody for dead whose messages still arrive, or arrive
-	// again. There are no heartbeats and no connections: what is sent arrives, and
-	// the counts are those of the algorithm alone.
+	// Perfect learns of each crash after the longest message delay and of each restart after the shortest. So it
+	// never suspects a node whose messages still arrive. There are no heartbeats and no connections: all messages
+	// arrive, and only the algorithm sends messages.
 	Perfect
-	// Scripted knows only what it is told: suspect, learn and trust in World.Do. Else it
-	// is like Perfect.
+	// Scripted obeys the commands suspect, suspect-on-use and trust of World.Do. Otherwise it is like Perfect.
 	Scripted
 )
 
@@ -28,10 +26,10 @@ var detections = [...]string{"heartbeats", "perfect", "scripted"}
 
 func (d DetectorKind) String() string { return detections[d] }
 
-// script is a failure detector that is told what to say.
-type script struct {
+// script is a failure detector that obeys commands.
+type scriptedDetector struct {
 	monitored []algo.NodeID
-	dead      []suspicion // in the order of being told
+	dead      []suspicion // oldest first
 	out       fd.Output
 }
 
@@ -39,38 +37,39 @@ type suspicion struct {
 	id       algo.NodeID
 	why      string
 	since    time.Duration
-	reported bool // and not taken back, nor forgotten
+	reported bool // and neither withdrawn nor forgotten
 }
 
-// Suspect takes a peer for dead from now on: reported at once if the peer is
-// monitored, and else when it is.
-func (s *script) Suspect(now time.Duration, peer algo.NodeID, why string) {
-	s.Learn(now, peer, why)
-	if d := s.find(peer); !d.reported && s.watches(peer) {
+// Suspect suspects a peer. The detector reports the suspicion as soon as the peer is monitored.
+func (s *scriptedDetector) Suspect(now time.Duration, peer algo.NodeID, why string) {
+	s.SuspectOnUse(now, peer, why)
+	if d := s.find(peer); !d.reported && s.isMonitored(peer) {
 		s.report(d)
 	}
 }
 
-// Learn is Suspect for when it matters: it is reported when the algorithm next says whom
-// it monitors, if the peer is among them, or sends to a peer that it monitors.
-func (s *script) Learn(now time.Duration, peer algo.NodeID, why string) {
+// SuspectOnUse suspects a peer without a report. The detector reports the suspicion when the algorithm next
+// sets its monitored peers, or sends to the peer, and monitors it.
+func (s *scriptedDetector) SuspectOnUse(now time.Duration, peer algo.NodeID, why string) {
 	if s.find(peer) == nil {
 		s.dead = append(s.dead, suspicion{id: peer, why: why, since: now})
 	}
 }
 
-// Trust takes a Suspect or Learn back.
-func (s *script) Trust(_ time.Duration, peer algo.NodeID, why string) {
+// Trust withdraws a suspicion.
+func (s *scriptedDetector) Trust(_ time.Duration, peer algo.NodeID, why string) {
 	if d := s.find(peer); d != nil && d.reported {
 		s.out.Changes = append(s.out.Changes, fd.Change{Peer: peer, Explanation: why})
 	}
 	s.Forget(peer)
 }
 
-func (s *script) watches(peer algo.NodeID) bool { return slices.Contains(s.monitored, peer) }
+func (s *scriptedDetector) isMonitored(peer algo.NodeID) bool {
+	return slices.Contains(s.monitored, peer)
+}
 
-// find is what was said of a peer, or nil.
-func (s *script) find(peer algo.NodeID) *suspicion {
+// find returns the suspicion of a peer, or nil.
+func (s *scriptedDetector) find(peer algo.NodeID) *suspicion {
 	for i := range s.dead {
 		if s.dead[i].id == peer {
 			return &s.dead[i]
@@ -79,76 +78,77 @@ func (s *script) find(peer algo.NodeID) *suspicion {
 	return nil
 }
 
-func (s *script) report(d *suspicion) {
+func (s *scriptedDetector) report(d *suspicion) {
 	d.reported = true
 	s.out.Changes = append(s.out.Changes, fd.Change{Peer: d.id, Suspected: true, Explanation: d.why})
 }
 
-// Monitor replaces the set of peers that are watched.
-func (s *script) Monitor(_ time.Duration, peers []algo.NodeID) {
+// Monitor replaces the set of monitored peers.
+func (s *scriptedDetector) Monitor(_ time.Duration, peers []algo.NodeID) {
 	s.monitored = append(s.monitored[:0], peers...)
 	for i := range s.dead {
 		d := &s.dead[i]
-		switch watched := slices.Contains(peers, d.id); {
-		case watched && !d.reported:
+		switch monitored := slices.Contains(peers, d.id); {
+		case monitored && !d.reported:
 			s.report(d)
-		case !watched && d.reported:
-			d.reported = false // who is watched no more is forgotten
+		case !monitored && d.reported:
+			d.reported = false // no report about a peer that is no longer monitored
 			s.out.Changes = slices.DeleteFunc(s.out.Changes, func(c fd.Change) bool { return c.Peer == d.id })
 		}
 	}
 }
 
-// Sent has a peer that is dead suspected by who still talks to it.
-func (s *script) RecordSend(_ time.Duration, peer algo.NodeID) {
-	if d := s.find(peer); d != nil && !d.reported && s.watches(peer) {
+// RecordSend reports the suspicion of a peer when the node sends to it.
+func (s *scriptedDetector) RecordSend(_ time.Duration, peer algo.NodeID) {
+	if d := s.find(peer); d != nil && !d.reported && s.isMonitored(peer) {
 		s.report(d)
 	}
 }
 
-// Take returns the news since the last Take.
-func (s *script) TakeOutput() fd.Output {
+// TakeOutput returns the changes since the previous call.
+func (s *scriptedDetector) TakeOutput() fd.Output {
 	out := s.out
 	s.out.Changes = s.out.Changes[:0]
 	return out
 }
 
-// Goodbye is believed: it is no mistake.
-func (s *script) HandleGoodbye(now time.Duration, peer algo.NodeID) {
+// HandleGoodbye suspects the peer.
+func (s *scriptedDetector) HandleGoodbye(now time.Duration, peer algo.NodeID) {
 	s.Suspect(now, peer, "it said goodbye")
 }
 
-// Forget drops what is known of a peer.
-func (s *script) Forget(peer algo.NodeID) {
+// Forget deletes the suspicion of a peer.
+func (s *scriptedDetector) Forget(peer algo.NodeID) {
 	s.dead = slices.DeleteFunc(s.dead, func(d suspicion) bool { return d.id == peer })
 }
 
-// State is Suspected for those it was told to suspect, Alive for others that are
-// monitored, and else Unknown.
-func (s *script) State(peer algo.NodeID) (state fd.State, since, timeout time.Duration) {
+// State returns Suspected for a suspected peer, Alive for another monitored peer, and otherwise Unknown.
+func (s *scriptedDetector) State(peer algo.NodeID) (state fd.State, since, timeout time.Duration) {
 	if d := s.find(peer); d != nil {
 		return fd.Suspected, d.since, 0
 	}
-	if s.watches(peer) {
+	if s.isMonitored(peer) {
 		return fd.Alive, 0, 0
 	}
 	return fd.Unknown, 0, 0
 }
 
-// Deadline is never: nothing is due by itself.
-func (s *script) Deadline() time.Duration { return never }
+// Deadline returns never: the detector has no timers.
+func (s *scriptedDetector) Deadline() time.Duration { return never }
 
-func (s *script) Subscribers() []algo.NodeID { return nil }
+func (s *scriptedDetector) Subscribers() []algo.NodeID { return nil }
 
-// Nothing else is news.
+// The detector ignores all other events.
 
-func (s *script) HandleFrame(time.Duration, algo.NodeID)                      {}
-func (s *script) Up(time.Duration, algo.NodeID, uint64)                       {}
-func (s *script) Down(time.Duration, algo.NodeID, bool)                       {}
-func (s *script) HandleDialFailure(time.Duration, algo.NodeID, fd.DialResult) {}
-func (s *script) SetDigest(uint64)                                            {}
-func (s *script) Wake(time.Duration)                                          {}
-func (s *script) SetLeader(time.Duration, algo.NodeID)                        {}
+func (s *scriptedDetector) HandleFrame(time.Duration, algo.NodeID)                      {}
+func (s *scriptedDetector) Up(time.Duration, algo.NodeID, uint64)                       {}
+func (s *scriptedDetector) Down(time.Duration, algo.NodeID, bool)                       {}
+func (s *scriptedDetector) HandleDialFailure(time.Duration, algo.NodeID, fd.DialResult) {}
+func (s *scriptedDetector) SetDigest(uint64)                                            {}
+func (s *scriptedDetector) Wake(time.Duration)                                          {}
+func (s *scriptedDetector) SetLeader(time.Duration, algo.NodeID)                        {}
 
-// Receive is not called: nobody says what it would take.
-func (s *script) Receive(time.Duration, algo.NodeID, algo.Message) (uint64, error) { return 0, nil }
+// Receive is never called: no peer sends detector messages.
+func (s *scriptedDetector) Receive(time.Duration, algo.NodeID, algo.Message) (uint64, error) {
+	return 0, nil
+}

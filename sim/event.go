@@ -2,32 +2,31 @@ package sim
 
 import "github.com/elect-go/elect/algo"
 
-// action says what an event is.
+// action is the kind of an event.
 type action uint8
 
 const (
-	deliver      action = iota + 1 // message arrives at node, from peer, on link
-	knock                          // a dial of peer arrives where it went; message is the dial
-	greet                          // link stands, and node does not know yet that peer is at its other end; message is the dial, if it was its own
-	answer                         // the dial of node to peer was answered: link stands
-	fail                           // the dial of node failed; message is the dial
-	hangUp                         // link to peer ended, as node sees it
-	learnCrash                     // the scripted detector of node takes peer for dead
-	learnRestart                   // and takes that back
-	beat                           // node has saved for another heartbeat interval
-	saved                          // the save of node has ended
+	deliver      action = iota + 1 // message from peer arrives at node, on link
+	knock                          // dial of peer arrives; body is the dial
+	greet                          // node learns of its connection to peer; body is the dial, if node dialed
+	answer                         // answer to the dial of node to peer arrives
+	fail                           // dial of node failed; body is the dial
+	hangUp                         // node learns that link to peer ended
+	learnCrash                     // scripted detector of node suspects peer
+	learnRestart                   // scripted detector of node trusts peer
+	beat                           // heartbeat is due while node saves
+	saved                          // save of node ends
 )
 
-// event is what will happen to node. Where it is about a process, and not about the
-// place in the network, it counts only for the life it was meant for.
+// event is a future event at node. An event for a process is ignored by later incarnations.
 type event struct {
-	action  action
-	counted bool // it delivers a message that counts
-	own     bool // it is a hang-up of the node itself
-	polite  bool // it is a hang-up with a goodbye
-	node    int32
-	peer    int32
-	link    uint32
-	life    uint32
-	body    algo.Message
+	action      action
+	counted     bool // delivers a counted message
+	own         bool // hang-up by the node itself
+	polite      bool // hang-up with a goodbye
+	node        int32
+	peer        int32
+	link        uint32
+	incarnation uint32
+	body        algo.Message
 }

@@ -7,22 +7,22 @@ import (
 	"github.com/elect-go/elect/internal/membership"
 )
 
-// knownMembers is what a node has saved of the membership.
+// knownMembers is the config that a node has saved.
 type knownMembers struct {
-	stamp     algo.Stamp
+	configID  algo.Stamp
 	committed bool
 	ids       []algo.NodeID
-	text      string // all of it
+	text      string // complete content
 }
 
-// membersIn reads a record of the membership. Without a quorum there is none.
+// membersIn converts a membership record. Without a quorum there is none.
 func membersIn(record algo.Message) (h knownMembers) {
 	r, isRecord := record.(membership.Record)
 	if !isRecord {
 		return h
 	}
 	h = knownMembers{
-		stamp:     algo.Stamp{Epoch: r.Config.ID.Term, Number: r.Config.ID.Version},
+		configID:  algo.Stamp{Epoch: r.Config.ID.Term, Number: r.Config.ID.Version},
 		committed: r.Committed,
 		text:      fmt.Sprint(r.Config.Members, r.Config.Expired),
 	}

@@ -64,7 +64,7 @@ func (o *omniscient) see(e trace.Event) {
 	}
 	if e.Kind == trace.Announce && e.Leader.ID == e.Node {
 		if e.Leader.Epoch <= o.token {
-			o.w.violated("token", "%s leads with the token %d after there was %d", Name(e.Node), e.Leader.Epoch, o.token)
+			o.w.violate("token", "%s leads with the token %d after there was %d", Name(e.Node), e.Leader.Epoch, o.token)
 		}
 		o.token = max(o.token, e.Leader.Epoch)
 	}
@@ -78,7 +78,7 @@ func (o *omniscient) see(e trace.Event) {
 		}
 	}
 	if len(works) > 1 {
-		o.w.violated("one-at-a-time", "%v", works)
+		o.w.violate("one-at-a-time", "%v", works)
 	}
 }
 
@@ -104,25 +104,25 @@ func leaseStorm(t *testing.T, spec algo.Spec, timing algo.Timing, options lease.
 		Spec: spec, Timing: timing, Seed: seed, Trace: see.see, Budget: o.budget(), Delay: Uniform(timing.RoundTrip/100, timing.RoundTrip/10),
 	})
 	see.w = w
-	s := storm{w: w, o: &o, random: newRandom(seed), r: Report{Seed: seed}}
+	s := chaosRun{w: w, o: &o, random: newRandom(seed), r: Report{Seed: seed}}
 	func() {
-		defer w.caught()
+		defer w.recoverPanic()
 		if err := w.Cluster(nodes); err != nil {
 			t.Fatal(err)
 		}
 		for w.now < o.Period && !w.stopped() {
-			w.Run(time.Millisecond + s.period(o.Period/20))
+			w.Run(time.Millisecond + s.randomTime(o.Period/20))
 			see.settle()
 			s.disturb()
 			see.settle()
 			for range max(0, s.random.IntN(20)-14) {
-				w.Run(s.period(6 * time.Millisecond))
+				w.Run(s.randomTime(6 * time.Millisecond))
 				s.disturb()
 				see.settle()
 			}
 		}
-		s.lost()
-		s.calm()
+		s.pickDead()
+		s.endFaults()
 		for _, n := range w.nodes {
 			if k := see.who[n]; n.up && k != nil && k.owed && n.leader.ID != n.id {
 				k.on, k.owed = false, false

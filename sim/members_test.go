@@ -31,7 +31,7 @@ func TestMembershipsConverge(t *testing.T) {
 					interfere(t, w)
 					w.Run(rapid.SampledFrom([]time.Duration{0, time.Millisecond, 30 * time.Millisecond, 400 * time.Millisecond, 3 * time.Second}).Draw(t, "wait"))
 				}
-				(&storm{w: w, o: &ChaosOptions{Nodes: size, Period: 5 * time.Second, Timing: algo.LAN()}}).calm()
+				(&chaosRun{w: w, o: &ChaosOptions{Nodes: size, Period: 5 * time.Second, Timing: algo.LAN()}}).endFaults()
 				w.Await(2 * algo.LAN().Bound())
 				for _, v := range w.Violations() {
 					t.Errorf("%v", v)

@@ -7,21 +7,21 @@ import (
 	"github.com/elect-go/elect/trace"
 )
 
-// pair is two nodes, in one direction: from and to.
+// pair is a pair of node indexes with a direction.
 type pair struct{ from, to int32 }
 
-// network is what is between the nodes.
+// network is the network between the nodes.
 type network struct {
 	delay  Delay
-	links  map[pair]Delay // those that have a delay of their own
+	links  map[pair]Delay // links with their own delay
 	faults Faults
-	cuts   map[pair]bool // nothing passes
+	cuts   map[pair]bool // all frames are dropped
 
-	// ordered links keep the order of frames: of each, when its last one arrives.
+	// ordered links keep the order of frames; last is the arrival of the last frame of a link.
 	ordered bool
 	last    map[pair]time.Duration
 
-	connected bool // there are connections
+	connected bool // nodes use connections
 	conns     map[pair]*conn
 	made      uint32
 	listens   map[string]int32 // nodes by address
@@ -39,8 +39,8 @@ func (w *World) isCut(from, to *node) bool {
 	return len(w.network.cuts) > 0 && w.network.cuts[pair{from.index, to.index}]
 }
 
-// travel is when something arrives that leaves now. What is late may overtake nothing
-// but what overtakes, too.
+// travel returns the arrival time of a frame that is sent now. If overtakes is false, the frame does not overtake
+// other such frames.
 func (w *World) travel(from, to *node, overtakes bool) time.Duration {
 	net := &w.network
 	delay := net.delay
@@ -64,24 +64,24 @@ func (w *World) travel(from, to *node, overtakes bool) time.Duration {
 
 func (w *World) chance(p float64) bool { return p > 0 && w.random.Float64() < p }
 
-// send takes a message from a node. In a world that stands still nothing is on its way: a
-// single moment may ask for more messages than there is memory.
+// send sends a message of a node. A halted world drops it: a single event may produce more messages than fit in
+// memory.
 func (w *World) send(n *node, to algo.NodeID, m algo.Message) {
-	if w.stuck {
+	if w.halted {
 		return
 	}
 	w.sent++
 	switch {
 	case w.sent > w.config.Budget:
-		w.stuck = true
-		w.violated(Budget, "%d messages were sent", w.sent)
+		w.halted = true
+		w.violate(Budget, "%d messages were sent", w.sent)
 		return
 	case w.queue.Len() >= w.room:
-		w.stuck = true
-		w.violated(Budget, "%d messages are on their way at once", w.queue.Len())
+		w.halted = true
+		w.violate(Budget, "%d messages are in flight at once", w.queue.Len())
 		return
 	case w.sent%4096 == 0 && w.stopped():
-		w.stuck = true
+		w.halted = true
 		return
 	}
 	counted := w.counted(m)
@@ -101,10 +101,10 @@ func (w *World) send(n *node, to algo.NodeID, m algo.Message) {
 		w.transmit(n, peer, m, counted, c.id)
 		return
 	}
-	w.wait(n, peer, m)
+	w.queueMessage(n, peer, m)
 }
 
-// transmit puts a message on its way.
+// transmit schedules the arrival of a message.
 func (w *World) transmit(from, to *node, m algo.Message, counted bool, link uint32) {
 	faults := &w.network.faults
 	switch {
@@ -128,7 +128,7 @@ func (w *World) transmit(from, to *node, m algo.Message, counted bool, link uint
 	}
 }
 
-// arrive takes a message off the network.
+// arrive handles the arrival of a message.
 func (w *World) arrive(n *node, e event) {
 	if e.counted {
 		w.underWay--
@@ -139,19 +139,19 @@ func (w *World) arrive(n *node, e event) {
 		w.drop(from, n, e.body, "cut off")
 		return
 	case w.network.connected && (!n.up || n.link(from) == nil || n.link(from).id != e.link):
-		w.drop(from, n, e.body, "nobody is connected there")
+		w.drop(from, n, e.body, "no connection")
 		if c := w.network.conns[between(n, from)]; c == nil || c.id != e.link || c.ended[c.side(n)] {
 			w.reset(n, from, e.link)
-		} // else it came before the answer to the dial
+		} // otherwise the answer to the dial has not arrived yet
 		return
 	case !n.up:
-		w.drop(from, n, e.body, "nobody is there")
+		w.drop(from, n, e.body, "not running")
 		return
 	}
 	w.happensTo(n, e)
 }
 
-// drop says that a message does not arrive.
+// drop traces a message that does not arrive.
 func (w *World) drop(from, to *node, m algo.Message, why string) {
 	if w.config.Trace != nil {
 		w.emit(trace.Event{Node: to.id, Kind: trace.Drop, Peer: from.id, Message: m, Format: why})

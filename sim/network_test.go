@@ -281,7 +281,7 @@ func TestAPerfectDetectorKnowsOfCrashAndRestart(t *testing.T) {
 
 // TestAScriptForgetsWhoIsWatchedNoMore: and says it again when it is asked again.
 func TestAScriptForgetsWhoIsWatchedNoMore(t *testing.T) {
-	var s script
+	var s scriptedDetector
 	changes := func() []fd.Change { return append([]fd.Change{}, s.TakeOutput().Changes...) }
 	peer := ID(1)
 	s.Suspect(0, peer, "because")

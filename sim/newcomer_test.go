@@ -58,7 +58,7 @@ func TestThreeOfSevenMayDieAfterAJoin(t *testing.T) {
 			do("heal")
 			w.Await(algo.LAN().Bound())
 			require.Empty(t, w.Violations())
-			require.Contains(t, w.nodes[5].members(), w.nodes[6].id)
+			require.Contains(t, w.nodes[5].memberIDs(), w.nodes[6].id)
 		})
 	}
 }
@@ -78,5 +78,5 @@ func TestWhoMissedTwoChangesIsToldOfThem(t *testing.T) {
 	do("restart n3")
 	w.Await(algo.LAN().Bound())
 	require.Empty(t, w.Violations())
-	require.Len(t, w.nodes[2].members(), 5)
+	require.Len(t, w.nodes[2].memberIDs(), 5)
 }

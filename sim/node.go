@@ -12,83 +12,82 @@ import (
 	"github.com/elect-go/elect/trace"
 )
 
-// node is one process, or what a crash leaves of it: its disk, and what this world
-// knows of its past.
+// node is a node with its disk, and what the world remembers of it.
 type node struct {
 	w          *World
 	index      int32
 	id         algo.NodeID
 	name       string
 	member     algo.Member // as configured
-	list       []*node     // the members that its settings list
-	isRelisted bool        // it does not use its list yet
-	isUnlisted bool        // the lists of the others do not name it any more
+	list       []*node     // its static members
+	isRelisted bool        // list changed and is not applied yet
+	isUnlisted bool        // removed from the lists of all others
 	seeds      []*node
 	clock      clock
 	moves      int
 
-	up      bool
-	started time.Duration
-	gone    bool // it never runs again
-	paused  bool
-	life    uint32 // counts the starts; stands for the incarnation
-	engine  *engine.Engine
-	script  *script // the detector, unless it is the one of heartbeats
-	leader  algo.Leader
-	knew    time.Duration // when it announced leader
-	waiting []event       // while it is paused
-	trap    trap
-	unsaved *engine.Output // of a save that takes time; the process is paused until it ends
+	up          bool
+	started     time.Duration
+	gone        bool // it never runs again
+	paused      bool
+	incarnation uint32 // number of starts
+	engine      *engine.Engine
+	script      *scriptedDetector // nil with the detector Heartbeats
+	leader      algo.Leader
+	knew        time.Duration // time of the announcement of leader
+	waiting     []event       // events that arrived during a pause
+	crashPoint  crashPoint
+	unsaved     *engine.Output // of an unfinished save; the process is paused until it ends
 
 	// The disk.
-	slow   time.Duration // how long a save takes
+	slow   time.Duration // duration of a save
 	kept   engine.SavedState
-	record algo.Message // what it has saved of the membership: see membersIn
+	record algo.Message // saved membership record: see membersIn
 
-	highest algo.Epoch    // that it ever announced
-	struck  []algo.NodeID // whom it ever knew to be removed
+	highest      algo.Epoch    // highest announced epoch
+	knownRemoved []algo.NodeID // nodes that it ever knew to be removed
 
-	links   map[int32]*conn // by the index of the peer: the connections that it knows to stand
+	links   map[int32]*conn // open connections as this node knows them, by index of the peer
 	dialing []engine.Target
-	queued  map[int32][]algo.Message // until a dial succeeds
+	queued  map[int32][]algo.Message // messages that wait for a connection
 
 	wakeAt   time.Duration
-	wakeMade uint64 // how many deadlines it had
+	wakeMade uint64 // number of deadlines so far
 }
 
-// trap has a node crash in the middle of what an Output asks for.
-type trap struct {
+// crashPoint makes a node crash between two effects of an Output.
+type crashPoint struct {
 	set   bool
-	save  bool // of the next Output that saves something
-	after int  // so many effects: the save counts as one, and so does every dial and message
+	save  bool // only in an Output with a save
+	after int  // number of effects before the crash; the save, each dial and each message count as one
 }
 
 func (n *node) number() int { return int(n.index) + 1 }
 
-// now is what the clock of a node shows.
+// now returns the time on the clock of n.
 func (n *node) now() time.Duration { return n.clock.at(n.w.now) }
 
-// standing is the node as a candidate: whoever resigned is below the others.
-func (n *node) standing() algo.Member {
+// standing returns n as its view lists it: ineligible after it resigned.
+func (n *node) asCandidate() algo.Member {
 	if m, ok := n.engine.View().Member(n.id); ok {
 		return m
 	}
 	return n.member
 }
 
-// members is whom a node takes for members, or took before it died.
-func (n *node) members() (all []algo.NodeID) {
+// members returns the members in the saved config of n.
+func (n *node) memberIDs() (all []algo.NodeID) {
 	return membersIn(n.record).ids
 }
 
-// resigned reports whether a node keeps itself from leading.
-func (n *node) resigned() bool { return n.up && !n.standing().Eligible }
+// resigned reports whether n is ineligible because it resigned.
+func (n *node) resigned() bool { return n.up && !n.asCandidate().Eligible }
 
-// start begins a process with what the disk holds.
+// start starts a process with the state on the disk.
 func (n *node) start() {
 	w := n.w
 	w.changed, w.active = w.now, w.now
-	n.life++
+	n.incarnation++
 	n.up, n.started, n.paused, n.leader, n.waiting = true, w.now, false, algo.Leader{}, nil
 	n.dialing, n.queued = nil, nil
 	clear(n.links)
@@ -102,7 +101,7 @@ func (n *node) start() {
 	if w.config.Detector == Heartbeats {
 		config.Detector = fd.New(w.config.Timing)
 	} else {
-		n.script = new(script)
+		n.script = new(scriptedDetector)
 		config.Detector = n.script
 	}
 	if w.config.Trace != nil {
@@ -117,12 +116,12 @@ func (n *node) start() {
 	}
 	n.engine = engine.New(config, saved...)
 	if w.config.Detector == Perfect {
-		w.acquaint(n)
+		w.introduce(n)
 	}
 	n.perform(n.engine.Start(n.now()))
 }
 
-// addrs is where nodes are now.
+// addrs returns the current addresses of nodes.
 func addrs(nodes []*node) (all []string) {
 	for _, n := range nodes {
 		all = append(all, n.member.Addr)
@@ -130,25 +129,25 @@ func addrs(nodes []*node) (all []string) {
 	return all
 }
 
-// pick chooses the time of a timer.
+// pick draws the duration of a timer.
 func (w *World) pick(least, most time.Duration) time.Duration {
 	return least + time.Duration(w.random.Int64N(int64(most-least)+1))
 }
 
-// perform does what the engine asks for. If the disk is slow, it saves first, and the process does nothing else
-// until the save ends.
+// perform performs an output. If the disk is slow, the save takes time, and the process does nothing else until the
+// save ends.
 func (n *node) perform(out *engine.Output) {
 	if n.slow == 0 || len(out.Save) == 0 {
 		n.complete(out)
 		return
 	}
-	held := *out // the engine uses the slices again
+	held := *out // the engine reuses the slices
 	held.Save, held.Dial, held.Send = slices.Clone(out.Save), slices.Clone(out.Dial), slices.Clone(out.Send)
 	held.Rejections, held.Leaders = slices.Clone(out.Rejections), slices.Clone(out.Leaders)
 	n.unsaved, n.paused = &held, true
 	n.w.due.set(n, never)
 	after := func(t time.Duration, what action) {
-		n.w.queue.Add(n.w.now+t, event{action: what, node: n.index, peer: n.index, life: n.life})
+		n.w.queue.Add(n.w.now+t, event{action: what, node: n.index, peer: n.index, incarnation: n.incarnation})
 	}
 	after(n.slow, saved)
 	heartbeat, timeout := n.w.config.Timing.Heartbeat, n.w.config.Timing.MaxTimeout
@@ -157,38 +156,38 @@ func (n *node) perform(out *engine.Output) {
 	}
 }
 
-// saved ends a save that took time. What waited comes before what is due.
-func (n *node) saved() {
+// saved ends a save that took time. It handles waiting events before timers.
+func (n *node) finishSave() {
 	out := n.unsaved
 	n.unsaved, n.paused = nil, false
 	n.engine.HandleSaved(n.now())
 	if n.complete(out); n.up {
-		n.proceed()
+		n.handleWaiting()
 	}
 }
 
-// complete performs out in its order: save, dial, send, refuse, announce. A trap ends it in between.
+// complete performs out in this order: save, dial, send, reject, announce. A crash point ends it early.
 func (n *node) complete(out *engine.Output) {
-	left := n.springs(out)
+	left := n.effectsBeforeCrash(out)
 	n.effects(out, &left)
 	switch {
 	case left == 0:
 		n.w.crash(n)
 	case out.End != nil:
-		if errors.Is(out.End, membership.ErrRemoved) && !n.w.removed(n) {
-			n.w.violated(RemovedStays, "%s stops as if it was removed", n.name)
+		if errors.Is(out.End, membership.ErrRemoved) && !n.w.wasRemoved(n) {
+			n.w.violate(RemovedStays, "%s stops as removed, and no node has removed it", n.name)
 		}
 		n.w.end(n, true)
 	default:
-		n.rest()
+		n.updateDeadline()
 	}
 }
 
-// fuse is how many effects there are until the crash; below zero there is none.
-type fuse int
+// effectsLeft is the number of effects before the crash; negative without a crash.
+type effectsLeft int
 
-// burns takes one, and reports whether it is performed: the node lives.
-func (f *fuse) burns() bool {
+// take counts one effect and reports whether the node performs it.
+func (f *effectsLeft) take() bool {
 	lives := *f != 0
 	if *f > 0 {
 		*f--
@@ -196,37 +195,36 @@ func (f *fuse) burns() bool {
 	return lives
 }
 
-// springs reports how many effects of out are performed if it is the one that the node
-// does not survive.
-func (n *node) springs(out *engine.Output) fuse {
+// springs returns the number of effects of out before the crash, or -1 if the node does not crash.
+func (n *node) effectsBeforeCrash(out *engine.Output) effectsLeft {
 	asked := len(out.Dial) + len(out.Send) + len(out.Rejections) + len(out.Leaders) + min(len(out.Save), 1)
-	if !n.trap.set || n.trap.save && len(out.Save) == 0 || asked == 0 || n.trap.after > asked {
+	if !n.crashPoint.set || n.crashPoint.save && len(out.Save) == 0 || asked == 0 || n.crashPoint.after > asked {
 		return -1
 	}
-	return fuse(n.trap.after)
+	return effectsLeft(n.crashPoint.after)
 }
 
-// effects performs out as far as left goes.
-func (n *node) effects(out *engine.Output, left *fuse) {
+// effects performs the effects of out that left allows.
+func (n *node) effects(out *engine.Output, left *effectsLeft) {
 	w := n.w
-	if len(out.Save) > 0 && left.burns() {
+	if len(out.Save) > 0 && left.take() {
 		n.save(out.Save)
 	}
 	for _, l := range out.Leaders {
 		if *left != 0 {
-			w.claims(n, l)
+			w.checkClaim(n, l)
 		}
 	}
 	for _, target := range out.Dial {
-		if left.burns() {
+		if left.take() {
 			w.dial(n, target)
 		}
 	}
 	for i := range out.Send {
 		e := &out.Send[i]
-		if left.burns() {
+		if left.take() {
 			if u, shows := e.Message.(membership.Update); shows && u.Committed {
-				w.removes(n, membersIn(membership.Record{Config: u.Config, Committed: true})) // a later change may be saved already
+				w.noteRemovals(n, membersIn(membership.Record{Config: u.Config, Committed: true})) // a later change may already be saved
 			}
 			w.send(n, e.To, e.Message)
 		} else if peer := w.find(e.To); peer != nil {
@@ -234,13 +232,13 @@ func (n *node) effects(out *engine.Output, left *fuse) {
 		}
 	}
 	for _, r := range out.Rejections {
-		if left.burns() {
-			w.refuse(n, r.Peer)
+		if left.take() {
+			w.rejectPeer(n, r.Peer)
 		}
 	}
 	for _, l := range out.Leaders {
-		if left.burns() {
-			w.announced(n, l)
+		if left.take() {
+			w.checkAnnouncement(n, l)
 			n.leader, n.knew = l, w.now
 			w.changed, w.active = w.now, w.now
 		}
@@ -252,17 +250,17 @@ func (n *node) save(records []algo.Message) {
 	for _, record := range records {
 		switch record := record.(type) {
 		case engine.SavedState:
-			n.w.saved(n, record)
+			n.w.checkSave(n, record)
 			n.kept = record
 		case membership.Record:
-			n.w.recorded(n, record)
+			n.w.checkRecord(n, record)
 			n.record = record
 		}
 	}
 }
 
-// rest has the node woken when its engine wants to be.
-func (n *node) rest() {
+// rest schedules the next deadline of the engine.
+func (n *node) updateDeadline() {
 	at := never
 	if n.up && !n.paused {
 		if deadline, due := n.engine.Deadline(); due {
@@ -272,7 +270,7 @@ func (n *node) rest() {
 	n.w.due.set(n, at)
 }
 
-// receive takes a message.
+// receive passes a message to the engine.
 func (n *node) receive(from *node, e event) {
 	if e.counted {
 		n.w.counts.Delivered[e.body.Kind()]++
@@ -289,7 +287,7 @@ func (n *node) dialFailed(d dial, met *node) {
 	n.perform(n.engine.HandleDialFailure(n.now(), d.target, d.fact))
 }
 
-// dialed ends an attempt. What waited for it is dropped, unless it is connected now.
+// dialed ends a dial. Without a connection, it drops the messages that waited for it.
 func (n *node) dialed(target engine.Target) {
 	n.dialing = slices.DeleteFunc(n.dialing, func(t engine.Target) bool { return t == target })
 	if peer := n.w.find(target.ID); peer != nil && n.link(peer) == nil {
@@ -297,7 +295,7 @@ func (n *node) dialed(target engine.Target) {
 	}
 }
 
-// discard drops what waits for a connection to a peer.
+// discard drops the messages that wait for a connection to a peer.
 func (n *node) discard(peer *node, why string) {
 	for _, m := range n.queued[peer.index] {
 		n.w.drop(n, peer, m, why)
@@ -305,50 +303,50 @@ func (n *node) discard(peer *node, why string) {
 	delete(n.queued, peer.index)
 }
 
-// dial is an attempt to connect, as it travels.
+// dial is an attempt to connect, on its way through the network.
 type dial struct {
 	target engine.Target
-	fact   fd.DialResult // how it failed; zero when it came to the dialler itself, or to who is connected to it
+	fact   fd.DialResult // reason of the failure; zero if the target is the dialer or is already connected
 }
 
-// Kind is "dial": it travels like a message.
+// Kind returns "dial": events carry it as a message.
 func (dial) Kind() string { return "dial" }
 
-// missed says of messages that lay before a process when it died.
-func (n *node) missed(waiting []event) {
+// missed drops the events that waited for a process when it crashed.
+func (n *node) dropWaiting(waiting []event) {
 	for _, e := range waiting {
 		switch e.action {
 		case deliver:
 			n.w.drop(n.w.nodes[e.peer], n, e.body, "it crashed before it took it")
 		case knock:
-			n.w.fails(n.w.nodes[e.peer], e.body.(dial).target, fd.DialReset, n.w.now)
+			n.w.failDial(n.w.nodes[e.peer], e.body.(dial).target, fd.DialReset, n.w.now)
 		}
 	}
 }
 
-// resume ends a pause. What waited comes before what is due.
+// resume ends a pause. It handles waiting events before timers.
 func (n *node) resume() {
 	n.emit(trace.Resume)
 	n.paused = false
-	n.proceed()
+	n.handleWaiting()
 }
 
-// proceed takes what waited. The process may be paused again by a save.
-func (n *node) proceed() {
-	waiting, life := n.waiting, n.life
+// proceed handles the waiting events. A save may pause the process again.
+func (n *node) handleWaiting() {
+	waiting, incarnation := n.waiting, n.incarnation
 	n.waiting = nil
 	for i, e := range waiting {
-		if !n.up || n.life != life {
-			n.missed(waiting[i:])
+		if !n.up || n.incarnation != incarnation {
+			n.dropWaiting(waiting[i:])
 			return
 		}
 		n.w.happensTo(n, e)
 	}
-	if n.up && n.life == life && !n.paused && n.isRelisted {
+	if n.up && n.incarnation == incarnation && !n.paused && n.isRelisted {
 		n.relist()
 	}
-	if n.up && n.life == life {
-		n.rest()
+	if n.up && n.incarnation == incarnation {
+		n.updateDeadline()
 	}
 }
 

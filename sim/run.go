@@ -13,74 +13,70 @@ import (
 	"github.com/elect-go/elect/trace"
 )
 
-// Options are those of Run: one election, and what it costs.
+// Options are the options of [Run].
 type Options struct {
-	// Spec is the algorithm, with its options.
+	// Spec is the algorithm with its options.
 	Spec algo.Spec
-	// Timing is only for FirstContact and the like; LAN if zero.
+	// Timing is only used for values such as FirstContact; LAN if zero.
 	Timing algo.Timing
-	// Nodes is how many members there are, those that crash included.
+	// Nodes is the number of members, including those that crash.
 	Nodes int
-	// Crashed of them, the highest, crash before the election. Every detector knows it, and
-	// says so to the initiators at once, and to others when it matters to them: see
-	// script.Learn. The textbooks make nothing of it, but for the leader and in the ring.
+	// Crashed is the number of nodes that crash before the election, the highest first. All detectors know of the
+	// crashes. The initiators suspect the leader immediately, and each node suspects any other crashed node when it
+	// uses it, as with suspect-on-use. The textbook algorithms monitor only the leader, and in the ring the successor.
 	Crashed int
-	// Initiators start the election, by number; nil for all that live. Those who watch
-	// the leader that crashed suspect it; at the others, and where the leader lives, the
-	// application calls for the election.
+	// Initiators are the numbers of the nodes that start the election; nil for all live nodes. An initiator that
+	// monitors the crashed leader suspects it. At any other initiator the application requests the election.
 	Initiators []int
 	// Priorities of the nodes in the order of the ring; nil for 1 to Nodes.
 	Priorities []int
-	// Delay is how long messages take; its Most is T. 10 ms if zero.
+	// Delay is the delay of messages; its Most is T. 10 ms if zero.
 	Delay Delay
-	// Faults are those of the network during the election.
+	// Faults are the network faults during the election.
 	Faults Faults
 	Seed   uint64
-	// Budget is that of Config.
+	// Budget limits the messages: see [Config].
 	Budget uint64
-	// Limit is how long the election may take, in the time of the simulation; 0 for
-	// 2000 T and 20 T for each node.
+	// Limit is the maximum virtual duration of the election; 0 for 2000 T plus 20 T per node.
 	Limit time.Duration
-	// Trace, when set, sees the election, and what comes before it.
+	// Trace, if set, receives all events of the election and of the run before it.
 	Trace func(trace.Event)
 }
 
-// Result is what Run found. Messages are those of the algorithm: heartbeats, and
-// repeats of what was said before, are not counted.
+// Result is the result of [Run]. It counts the messages of the algorithm without heartbeats and periodic messages.
 type Result struct {
 	Algorithm string `json:"algorithm"`
 	Nodes     int    `json:"nodes"`
 	Crashed   int    `json:"crashed"`
 	Seed      uint64 `json:"seed"`
-	// Leader is the rank of the leader in the order of candidates, from 1 for the
-	// lowest; 0 when there is none that all live nodes follow.
+	// Leader is the rank of the leader in the order of candidates, from 1 for the lowest; 0 if the live nodes do
+	// not agree on a leader.
 	Leader int  `json:"leader"`
 	Agreed bool `json:"agreed"`
-	// Sent includes what went to crashed nodes.
+	// Sent includes messages to crashed nodes.
 	Sent      uint64            `json:"sent"`
 	Delivered uint64            `json:"delivered"`
 	Kinds     map[string]uint64 `json:"kinds"` // sent
-	// Turnaround is the time from the start of the election until the last live node knew
-	// the leader, and Decided until the leader knew, in T.
+	// Turnaround is the time from the start of the election until the last live node knows the leader, in T. Decided
+	// is the time until the leader itself knows.
 	Turnaround float64    `json:"turnaround"`
 	Decided    float64    `json:"decided"`
 	Epoch      algo.Epoch `json:"epoch"`
-	// Repeats are the heartbeats of the algorithm itself, sent meanwhile.
+	// Repeats is the number of periodic messages of the algorithm meanwhile.
 	Repeats    uint64      `json:"repeats"`
 	Violations []Violation `json:"violations"`
-	// Began is when the election began, in the time of a trace.
+	// Began is the start of the election in virtual time.
 	Began time.Duration `json:"-"`
 }
 
-// ErrOptions is what errors about Options wrap, and ErrNoAlgorithm the one that says that
-// they have no Spec.
+// Errors about Options wrap ErrOptions. ErrNoAlgorithm reports that there is no Spec.
 var (
 	ErrOptions     = errors.New("sim: options")
 	ErrNoAlgorithm = errors.New("there is no algorithm")
 )
 
-// Order is the numbers of the nodes in the order of candidates, the lowest first: by
-// priority, then by number. It is nil where Priorities do not fit Nodes.
+// Order returns the numbers of the nodes in the order of candidates, the lowest first: by priority, then by number.
+// It returns nil if Priorities do not fit Nodes.
 func (o *Options) Order() []int {
 	if o.Nodes < 1 || o.Nodes > maxNodes || len(o.Priorities) > 0 && len(o.Priorities) != o.Nodes {
 		return nil
@@ -95,16 +91,16 @@ func (o *Options) Order() []int {
 	return order
 }
 
-// Check says every mistake at once, each one that wraps ErrOptions.
+// Check reports all invalid options. Each error wraps ErrOptions.
 func (o *Options) Check() error {
-	var mistakes []error
+	var errs []error
 	needs := func(ok bool, format string, args ...any) {
 		if !ok {
-			mistakes = append(mistakes, fmt.Errorf("%w: "+format, append([]any{ErrOptions}, args...)...))
+			errs = append(errs, fmt.Errorf("%w: "+format, append([]any{ErrOptions}, args...)...))
 		}
 	}
 	if o.Spec.New == nil {
-		mistakes = append(mistakes, fmt.Errorf("%w: %w", ErrOptions, ErrNoAlgorithm))
+		errs = append(errs, fmt.Errorf("%w: %w", ErrOptions, ErrNoAlgorithm))
 	}
 	needs(o.Nodes >= 1 && o.Nodes <= maxNodes, "%d nodes, want 1 to %d", o.Nodes, maxNodes)
 	needs(o.Crashed >= 0 && o.Crashed < max(o.Nodes, 1), "%d of %d nodes crash, want one to live", o.Crashed, o.Nodes)
@@ -121,13 +117,12 @@ func (o *Options) Check() error {
 		needs(i >= 1 && i <= o.Nodes, "initiator %d, want 1 to %d", i, o.Nodes)
 		needs(!slices.Contains(dead, i) || o.Crashed >= o.Nodes, "initiator %d, and it crashes", i)
 	}
-	return errors.Join(mistakes...)
+	return errors.Join(errs...)
 }
 
-// Run lets a cluster elect a leader, has the highest of its nodes crash, and counts the
-// election that follows. Finding the crash takes no time. It ends when all is quiet, or
-// with ctx. An algorithm that goes wrong is no error: see Result.Violations. Errors
-// wrap ErrOptions, or are those of ctx.
+// Run lets a cluster elect a leader, crashes the highest nodes, and counts the messages and time of the election that
+// follows. Detection takes no time. Run returns when no message is in flight and all nodes agree, or when ctx is done. A
+// violation is not an error: see Result.Violations. Errors wrap ErrOptions, or are the error of ctx.
 func Run(ctx context.Context, o Options) (Result, error) {
 	if o.Delay == (Delay{}) {
 		o.Delay = Fixed(10 * time.Millisecond)
@@ -144,9 +139,9 @@ func Run(ctx context.Context, o Options) (Result, error) {
 	return r, err
 }
 
-// election is what Run does.
+// election performs the election of Run.
 func (w *World) election(o *Options, r *Result) error {
-	defer w.caught()
+	defer w.recoverPanic()
 	priorities := o.Priorities
 	if len(priorities) == 0 {
 		for i := range o.Nodes {
@@ -157,22 +152,22 @@ func (w *World) election(o *Options, r *Result) error {
 		return fmt.Errorf("%w: %w", ErrOptions, err)
 	}
 	limit := cmp.Or(o.Limit, time.Duration(2000+20*o.Nodes)*o.Delay.Most)
-	w.quiet(limit, o.Delay.Most)
+	w.runUntilQuiet(limit, o.Delay.Most)
 	before := w.sent
 	r.Began = w.now
 	w.ResetCounts()
 	w.network.faults = o.Faults
-	if !w.stuck && !w.stopped() { // else not all may have started
-		w.incite(o)
+	if !w.halted && !w.stopped() { // otherwise not all nodes may have started
+		w.startElection(o)
 	}
-	w.quiet(limit, o.Delay.Most)
+	w.runUntilQuiet(limit, o.Delay.Most)
 	w.result(o, r)
 	r.Repeats = w.sent - before - r.Sent
 	return nil
 }
 
-// incite has the highest crash, and the initiators begin.
-func (w *World) incite(o *Options) {
+// incite crashes the highest nodes and starts the election at the initiators.
+func (w *World) startElection(o *Options) {
 	leader, _, _ := w.Leader()
 	var dead []*node
 	for _, number := range o.Order()[o.Nodes-o.Crashed:] {
@@ -181,36 +176,36 @@ func (w *World) incite(o *Options) {
 	for _, n := range dead {
 		w.crash(n)
 	}
-	// Everybody knows before anybody acts on it.
+	// All detectors learn of all crashes before any node reacts.
 	for _, n := range w.nodes {
 		for _, d := range dead {
 			if n.up {
-				n.script.Learn(n.now(), d.id, "it crashed")
+				n.script.SuspectOnUse(n.now(), d.id, "it crashed")
 			}
 		}
 	}
 	initiators := o.Initiators
-	if initiators == nil { // those who live, by number
+	if initiators == nil { // all live nodes, by number
 		initiators = slices.Sorted(slices.Values(o.Order()[:o.Nodes-o.Crashed]))
 	}
 	crashed := leader > 0 && !w.nodes[leader-1].up
 	for _, i := range initiators {
-		if n := w.nodes[i-1]; crashed && n.script.watches(w.nodes[leader-1].id) {
+		if n := w.nodes[i-1]; crashed && n.script.isMonitored(w.nodes[leader-1].id) {
 			n.script.Suspect(n.now(), w.nodes[leader-1].id, "it was told so")
 			n.perform(n.engine.Wake(n.now()))
-		} else { // who does not watch the leader hears of its crash from the application
+		} else { // a node that does not monitor the leader learns of the crash from its application
 			w.campaign(n)
 		}
 	}
 }
 
-// quiet runs until no election message is under way and all agree, and until that has been so for a while.
-func (w *World) quiet(limit, t time.Duration) {
-	const while = 20 // of T
+// quiet runs until no counted message is in flight and all nodes agree, for at least 20 T.
+func (w *World) runUntilQuiet(limit, t time.Duration) {
+	const quietTime = 20 // of T
 	agreed := func() bool { _, _, agreed := w.Leader(); return agreed }
 	began, end := w.now, w.now+limit
-	for w.now < end && !w.stuck && !w.stopped() {
-		next := max(w.active, began) + while*t
+	for w.now < end && !w.halted && !w.stopped() {
+		next := max(w.active, began) + quietTime*t
 		if next <= w.now {
 			if w.underWay == 0 && agreed() {
 				return
@@ -220,11 +215,11 @@ func (w *World) quiet(limit, t time.Duration) {
 		w.pass(min(next, end))
 	}
 	if !w.stopped() && (!agreed() || w.underWay > 0) {
-		w.violated(algo.Agreement, "no leader is known to all after %v: %s", limit, w.Opinions())
+		w.violate(algo.Agreement, "no leader is known to all after %v: %s", limit, w.Opinions())
 	}
 }
 
-// result fills in what is known at the end.
+// result fills in the result at the end.
 func (w *World) result(o *Options, r *Result) {
 	counts := w.Counts()
 	r.Kinds, r.Sent, r.Delivered = counts.Sent, uint64(algosim.Total(counts.Sent)), uint64(algosim.Total(counts.Delivered))
@@ -240,6 +235,6 @@ func (w *World) result(o *Options, r *Result) {
 		}
 	}
 	if highest := w.highest(); agreed && w.config.Spec.Claims.HighestLeads && highest != leader {
-		w.violated(algo.Agreement, "n%d leads, and n%d is the highest", leader, highest)
+		w.violate(algo.Agreement, "n%d leads, and n%d is the highest", leader, highest)
 	}
 }

@@ -15,8 +15,8 @@ import (
 	"github.com/elect-go/elect/trace"
 )
 
-// Scenario is a transcript: what happens to a cluster, what must hold, and what comes of
-// it, one command a line. ParseScenario reads it.
+// Scenario is a transcript: the events of a cluster, the assertions, and the output of a run, one command per line.
+// See [ParseScenario].
 //
 //	# The leader is killed, and the next one takes over.
 //	algorithm bully
@@ -28,21 +28,20 @@ import (
 //	run 1s
 //	leader n2
 //
-// docs/scenarios.md has all commands, as 'elect help scenario' does. Those for packages sim
-// and explore are one language: this package runs the scenarios of mode time.
+// docs/scenarios.md and 'elect help scenario' describe all commands. Packages sim and explore share the language;
+// this package runs scenarios of mode time.
 //
-// What a scenario violates of what a [World] checks must be said, by "violates PROPERTY" below
-// the command that shows it. Lines that begin with > are what was said when it ran: where
-// there are any, it must say the same again.
+// A line "violates PROPERTY" must declare each violation, below the command that shows it. Lines that begin with >
+// are the expected output. Without such lines the output is not compared.
 type Scenario struct {
 	Name      string
-	Algorithm string // empty where the scenario leaves it to its host
+	Algorithm string // empty for the caller's default
 	Options   []algo.Setting
 	config    Config
 	file      *scenario.File
 }
 
-// ParseScenario reads the text of a scenario. It says every mistake at once.
+// ParseScenario parses a scenario of mode time. It reports all syntax errors.
 func ParseScenario(name, text string) (*Scenario, error) {
 	file, err := scenario.Parse(name, text)
 	if err != nil {
@@ -61,7 +60,7 @@ func ParseScenario(name, text string) (*Scenario, error) {
 	return s, nil
 }
 
-// set takes a command of the head.
+// set applies a command of the head.
 func (s *Scenario) set(l *scenario.Line) (*scenario.Arg, error) {
 	a := &l.Args[0]
 	switch c := &s.config; l.Form.Usage {
@@ -85,7 +84,7 @@ func (s *Scenario) set(l *scenario.Line) (*scenario.Arg, error) {
 	return nil, nil
 }
 
-// check reads the delays of a command.
+// check parses the delay of a command.
 func check(l *scenario.Line) (*scenario.Arg, error) {
 	if !strings.HasSuffix(l.Form.Usage, " DELAY") {
 		return nil, nil
@@ -95,82 +94,81 @@ func check(l *scenario.Line) (*scenario.Arg, error) {
 	return a, err
 }
 
-// Timing is what its nodes are configured with.
+// Timing returns the timing of the nodes.
 func (s *Scenario) Timing() algo.Timing { return s.config.Timing }
 
-// Seed is its own.
+// Seed returns the seed of the scenario.
 func (s *Scenario) Seed() uint64 { return s.config.Seed }
 
-// ScenarioOptions is what a scenario needs to run.
+// ScenarioOptions are the options of [Scenario.Run].
 type ScenarioOptions struct {
-	// Build returns the algorithm of that name, the default one if it is empty, with
-	// these options.
+	// Build returns an algorithm with options. An empty name selects the default algorithm.
 	Build func(algorithm string, t algo.Timing, options []algo.Setting) (algo.Spec, error)
-	// Output, when set, gets the transcript: the text of the scenario, with what is said now.
+	// Output, if set, receives the transcript: the scenario with the output of this run.
 	Output io.Writer
-	// Unchecked: it is run otherwise than it was written, and may say something else.
+	// Unchecked disables the comparison with the expected output.
 	Unchecked bool
-	// Trace, when set, sees everything.
+	// Trace, if set, receives all events.
 	Trace func(trace.Event)
-	// Seed, when set, replaces that of the scenario, which is then not checked.
+	// Seed, if set, replaces the seed of the scenario. Another seed disables the comparison.
 	Seed *uint64
 }
 
-// Run runs a scenario and returns the world as it is then. Its error is the first of the
-// scenario, or that of ctx, of Build or of Output.
-func (s *Scenario) Run(ctx context.Context, host ScenarioOptions) (*World, error) {
+// Run runs a scenario and returns the world at its end. The error is the first of the scenario, of Build or of Output, or
+// the error of ctx.
+func (s *Scenario) Run(ctx context.Context, o ScenarioOptions) (*World, error) {
 	config := s.config
-	if host.Seed != nil {
-		config.Seed = *host.Seed
+	if o.Seed != nil {
+		config.Seed = *o.Seed
 	}
 	var err error
-	if config.Spec, err = host.Build(s.Algorithm, config.Timing, s.Options); err != nil {
+	if config.Spec, err = o.Build(s.Algorithm, config.Timing, s.Options); err != nil {
 		return nil, &scenario.Error{Scenario: s.file.Name, Err: err}
 	}
-	transcript := s.file.Transcript(host.Output, !host.Unchecked && config.Seed == s.config.Seed)
-	config.Trace = host.Trace
+	transcript := s.file.Transcript(o.Output, !o.Unchecked && config.Seed == s.config.Seed)
+	config.Trace = o.Trace
 	if transcript.IsUsed() {
 		config.Trace = func(e trace.Event) {
-			if said := e.Describe(Name); said != "" {
-				transcript.Print("%10v  %s %s", e.At, Name(e.Node), said)
+			if text := e.Describe(Name); text != "" {
+				transcript.Print("%10v  %s %s", e.At, Name(e.Node), text)
 			}
-			if host.Trace != nil {
-				host.Trace(e)
+			if o.Trace != nil {
+				o.Trace(e)
 			}
 		}
 	}
 	w := New(config)
-	return w, w.within(ctx, func() error { return s.file.Run(hosted{w}, transcript) })
+	return w, w.within(ctx, func() error { return s.file.Run(executor{w}, transcript) })
 }
 
-// hosted is a world that does what a scenario says.
-type hosted struct{ *World }
+// hosted performs a scenario on a world.
+type executor struct{ *World }
 
 // Do performs a command.
-func (h hosted) Do(l *scenario.Line) error {
-	defer h.caught()
+func (e executor) Do(l *scenario.Line) error {
+	defer e.recoverPanic()
 	switch {
-	case h.stopped():
-		return context.Canceled // why is said by the context
-	case h.stuck:
+	case e.stopped():
+		return context.Canceled // the caller returns the cause of the context
+	case e.halted:
 		return nil
 	}
-	return h.do(l)
+	return e.do(l)
 }
 
-// Opinions are whom the nodes follow.
-func (h hosted) Opinions() []scenario.Opinion { return h.opinions() }
+// Opinions returns the leaders that the nodes follow.
+func (e executor) Opinions() []scenario.Opinion { return e.opinions() }
 
-// Violations is what was violated, as far as it is kept.
-func (h hosted) Violations() (all []scenario.Violation) {
-	for _, v := range h.judge.found {
+// Violations returns the recorded violations.
+func (e executor) Violations() (all []scenario.Violation) {
+	for _, v := range e.checker.all {
 		all = append(all, scenario.Violation{Property: string(v.Property), Text: v.Text})
 	}
 	return all
 }
 
-// Scenario returns a text that does again what was done to this world so far: with
-// the same algorithm, every message is the same.
+// Scenario returns a scenario that replays all commands so far. With the same algorithm, all messages are the
+// same.
 func (w *World) Scenario() string {
 	var b strings.Builder
 	line := func(format string, args ...any) { fmt.Fprintf(&b, format+"\n", args...) }
@@ -183,10 +181,10 @@ func (w *World) Scenario() string {
 		}
 	}
 	line("timing %s", preset)
-	usual := timings(&base)
-	for i, own := range timings(&c.Timing) {
-		if *own.is != *usual[i].is {
-			line("timing %s=%v", own.name, *own.is)
+	defaults := timings(&base)
+	for i, setting := range timings(&c.Timing) {
+		if *setting.is != *defaults[i].is {
+			line("timing %s=%v", setting.name, *setting.is)
 		}
 	}
 	line("detector %v", c.Detector)
@@ -197,13 +195,13 @@ func (w *World) Scenario() string {
 		}
 	}
 	line("seed %d", c.Seed)
-	for _, did := range w.dids {
-		line("%s", did)
+	for _, command := range w.history {
+		line("%s", command)
 	}
 	return b.String()
 }
 
-// setting is a part of what a world is made of, by its name in a scenario.
+// setting is a value of a Config with its name in a scenario.
 type setting[T any] struct {
 	name string
 	is   *T
@@ -220,7 +218,7 @@ func (f *Faults) settings() []setting[float64] {
 	return []setting[float64]{{"loss", &f.Loss}, {"duplicate", &f.Duplicate}, {"reorder", &f.Reorder}}
 }
 
-// set gives the setting of that name a value, and reports whether there is one.
+// set sets the setting with a name. It reports whether there is one.
 func set[T any](all []setting[T], name string, value T) bool {
 	i := slices.IndexFunc(all, func(s setting[T]) bool { return s.name == name })
 	if i >= 0 {

@@ -57,7 +57,7 @@ func TestWhatAScenarioSays(t *testing.T) {
 	const text = "seed 7\ncluster 2\nrun 1s\n> 5ms n2 leads in epoch 1\n"
 	for _, test := range []struct {
 		text string
-		host ScenarioOptions
+		o    ScenarioOptions
 		want string
 	}{
 		{text, ScenarioOptions{}, "line 4, column 1: 5ms n2 leads in epoch 1: says something else: it is now: 5ms  n2 leads in epoch 1"},
@@ -71,8 +71,8 @@ func TestWhatAScenarioSays(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		test.host.Build = build
-		_, err = s.Run(t.Context(), test.host)
+		test.o.Build = build
+		_, err = s.Run(t.Context(), test.o)
 		if test.want == "" && err != nil || test.want != "" && (!errors.Is(err, scenario.ErrOutput) || err.Error() != "scenario test, "+test.want) {
 			t.Errorf("error %v, want %q", err, test.want)
 		}

@@ -17,59 +17,56 @@ import (
 	"github.com/elect-go/elect/trace"
 )
 
-// Config is what a World is made of.
+// Config configures a World.
 type Config struct {
 	Spec   algo.Spec
 	Timing algo.Timing // LAN if zero
-	// Delay is that of every link that has none of its own.
+	// Delay is the default delay of all links.
 	Delay Delay
-	// Faults are what the network does to every frame.
+	// Faults are the network faults on all links.
 	Faults   Faults
 	Detector DetectorKind
-	// Seed is where everything random comes from.
+	// Seed determines all random choices.
 	Seed uint64
-	// Budget is how many messages may be sent, heartbeats included, before the world
-	// stands still with a Violation of Budget; 0 for 100 million. So it does where more than
-	// eight million are on their way at once.
+	// Budget is the maximum number of messages, heartbeats included; 0 for 100 million. If a run exceeds it, or
+	// has more than eight million messages in flight, the world halts with a Violation of Budget.
 	Budget uint64
-	// Trace, when set, sees everything. It must not call the world.
+	// Trace, if set, receives all events. It must not call the world.
 	Trace func(trace.Event)
 }
 
-// Faults are what the network does to frames at random. Each is a probability, from 0
-// to 1.
+// Faults are random network faults of frames. Each is a probability from 0 to 1.
 type Faults struct {
-	Loss      float64 // it does not arrive
-	Duplicate float64 // it arrives twice, each copy in its own time
-	Reorder   float64 // it may overtake, and takes up to four times as long
+	Loss      float64 // the frame does not arrive
+	Duplicate float64 // the frame arrives twice, each copy with its own delay
+	Reorder   float64 // the frame may overtake others, and takes up to four times as long
 }
 
-// World is some nodes and what is between them, in virtual time. It is not safe for
-// concurrent use.
+// World simulates nodes and their network in virtual time. It is not safe for concurrent use.
 //
 // Nodes are numbered from 1, in the order of their IDs, and named n1, n2, and so on.
-// Do and Cluster return an error where that cannot be done, and then do nothing.
+// If Do or Cluster is not possible, it returns an error and does nothing.
 type World struct {
 	config   Config
 	now      time.Duration
 	random   *rand.Rand
 	queue    algosim.Queue[event]
-	room     int // in the queue
+	room     int // maximum length of queue
 	due      deadlines
 	nodes    []*node
-	list     []*node         // the members that an operator has listed last
-	kinds    map[string]bool // of messages that are counted
+	list     []*node         // static members; an operator may change them
+	kinds    map[string]bool // kinds of messages that are counted
 	counts   Counts
 	sent     uint64
-	underWay int // election messages
+	underWay int // counted messages in flight
 	changed  time.Duration
 	active   time.Duration
-	stuck    bool            // the budget is used up, the algorithm broke the contract, or nobody waits any more
-	stop     <-chan struct{} // ends what passes time; nil for never
-	judge    judge
+	halted   bool            // the budget is exhausted, the algorithm broke the contract, or the context ended
+	stop     <-chan struct{} // stops the run when closed; may be nil
+	checker  checker
 	network  network
-	dids     []string
-	ran      time.Duration // as the last of dids says; 0 if that is something else
+	history  []string
+	ran      time.Duration // duration of the last line of history if it is a run, otherwise 0
 }
 
 // New returns a world without nodes, at time 0.
@@ -79,7 +76,7 @@ func New(config Config) *World {
 	w := &World{
 		config: config, random: rand.New(rand.NewPCG(config.Seed, 1)), room: maxUnderWay,
 		network: newNetwork(config), kinds: make(map[string]bool),
-		judge: judge{rosters: make(map[algo.Stamp]string), struck: make(map[algo.NodeID]algo.Stamp)},
+		checker: checker{configs: make(map[algo.Stamp]string), removedAt: make(map[algo.NodeID]algo.Stamp)},
 	}
 	for _, m := range config.Spec.Messages {
 		w.kinds[m.Kind()] = true
@@ -88,14 +85,14 @@ func New(config Config) *World {
 	return w
 }
 
-// maxUnderWay bounds the memory of a world, with what its nodes remember of those messages
-// to about 3 GiB. 4,096 nodes may each ask all that are above.
+// maxUnderWay limits the messages in flight, and so the memory of a world to about 3 GiB. It suffices if each of
+// 4,096 nodes asks all higher nodes.
 const maxUnderWay = 1 << 23
 
-// maxNodes is how many nodes a world can have.
+// maxNodes is the maximum number of nodes.
 const maxNodes = 1 << 20
 
-// find returns the node of an ID, or nil.
+// find returns the node with an ID, or nil.
 func (w *World) find(id algo.NodeID) *node {
 	if n := algosim.Number(id); n > 0 && n <= len(w.nodes) {
 		return w.nodes[n-1]
@@ -111,22 +108,22 @@ func (w *World) node(n int) (*node, error) {
 	return w.nodes[n-1], nil
 }
 
-// ID is the ID of node number n, whether or not there is such a node yet.
+// ID returns the ID of node number n. The node need not exist.
 func ID(n int) algo.NodeID { return algosim.ID(n) }
 
-// Number is the inverse of ID; 0 for the ID of something else.
+// Number is the inverse of ID. It returns 0 for any other ID.
 func Number(id algo.NodeID) int { return algosim.Number(id) }
 
-// Name is what a node is called: n1 for the first one.
+// Name returns the name of a node: n1 for the first one.
 func Name(id algo.NodeID) string { return algosim.Name(id) }
 
-// Now is the time of the world, since its beginning.
+// Now returns the virtual time since the start of the world.
 func (w *World) Now() time.Duration { return w.now }
 
-// Nodes is how many nodes there are, dead or alive.
+// Nodes returns the number of nodes, including those that do not run.
 func (w *World) Nodes() int { return len(w.nodes) }
 
-// View is the membership as node n knows it; empty while it does not run.
+// View returns the view of node n, or an empty view if n does not run.
 func (w *World) View(n int) algo.View {
 	if n, err := w.node(n); err == nil && n.up {
 		return n.engine.View()
@@ -134,7 +131,7 @@ func (w *World) View(n int) algo.View {
 	return algo.View{}
 }
 
-// Follows is whom node n announced last; false while it does not run.
+// Follows returns the leader that node n announced last. It returns false if n does not run.
 func (w *World) Follows(n int) (algo.Leader, bool) {
 	if n, err := w.node(n); err == nil && n.up {
 		return n.leader, true
@@ -142,7 +139,7 @@ func (w *World) Follows(n int) (algo.Leader, bool) {
 	return algo.Leader{}, false
 }
 
-// Opinions says in words whom each node follows.
+// Opinions describes the leader that each node follows.
 func (w *World) Opinions() string { return scenario.Opinions(w.opinions()) }
 
 func (w *World) opinions() []scenario.Opinion {
@@ -153,20 +150,18 @@ func (w *World) opinions() []scenario.Opinion {
 	return all
 }
 
-// Leader returns whom all nodes that run follow, by number, and its epoch. It is false
-// when they do not agree, when they follow nobody or somebody who does not run, and when
-// nobody runs.
+// Leader returns the number and epoch of the leader that all running nodes follow. It returns false if they do not
+// agree, follow no leader, or follow a node that does not run.
 func (w *World) Leader() (leader int, epoch algo.Epoch, agreed bool) {
 	common := scenario.Agreed(w.opinions())
 	return common.Leader, common.Epoch, common.Leader > 0
 }
 
-// highest is the number of the highest node that runs, in the order of candidates; 0
-// when nobody runs.
+// highest returns the number of the highest running node in the order of candidates, or 0.
 func (w *World) highest() int {
 	var best *node
 	for _, n := range w.nodes {
-		if n.up && !n.paused && (best == nil || n.standing().Compare(best.standing()) > 0) {
+		if n.up && !n.paused && (best == nil || n.asCandidate().Compare(best.asCandidate()) > 0) {
 			best = n
 		}
 	}
@@ -176,8 +171,8 @@ func (w *World) highest() int {
 	return best.number()
 }
 
-// Cluster makes so many nodes with one list of members, and starts them all. Priorities, if any,
-// are those of the nodes in their order; without, all have 0.
+// Cluster creates size nodes with the same static members and starts them. The priorities are those of n1, n2, and
+// so on; without priorities, all nodes have 0.
 func (w *World) Cluster(size int, priorities ...int) error {
 	switch {
 	case len(w.nodes) > 0:
@@ -187,7 +182,7 @@ func (w *World) Cluster(size int, priorities ...int) error {
 	case len(priorities) > 0 && len(priorities) != size:
 		return fmt.Errorf("sim: %d priorities for %d nodes", len(priorities), size)
 	}
-	w.did(strings.TrimSpace(fmt.Sprint("cluster ", size, " ", strings.Trim(fmt.Sprint(priorities), "[]"))))
+	w.record(strings.TrimSpace(fmt.Sprint("cluster ", size, " ", strings.Trim(fmt.Sprint(priorities), "[]"))))
 	for i := range size {
 		n := w.add()
 		if len(priorities) > 0 {
@@ -200,22 +195,22 @@ func (w *World) Cluster(size int, priorities ...int) error {
 		if w.network.connected {
 			n.list = w.list
 		} else {
-			n.record = known // from the beginning: what meeting costs is not counted
+			n.record = known // the nodes know each other; discovery is not counted
 		}
 	}
 	for _, n := range w.nodes {
-		if w.stuck || w.stopped() {
-			return nil // whoever waits for it sees why
+		if w.halted || w.stopped() {
+			return nil // a violation or the context gives the reason
 		}
 		n.start()
 	}
 	return nil
 }
 
-// clusterID is that of every cluster in a world.
+// clusterID is the cluster ID of all worlds.
 var clusterID = algo.NodeID{0: 0xc1, 6: 0x40, 8: 0x80, 15: 1}
 
-// add makes the next node, which does not run yet.
+// add creates the next node without starting it.
 func (w *World) add() *node {
 	id := ID(len(w.nodes) + 1)
 	name := Name(id)
@@ -228,7 +223,7 @@ func (w *World) add() *node {
 	return n
 }
 
-// everyone returns the record of a node that knows all nodes there are, of which the config is committed.
+// everyone returns a membership record with a committed config of all nodes.
 func (w *World) everyone() algo.Message {
 	config := membership.Config{Cluster: clusterID, ID: membership.ConfigID{Version: 1}, Author: ID(1), Members: make([]membership.Member, 0, len(w.nodes))}
 	for _, n := range w.nodes {
@@ -237,15 +232,15 @@ func (w *World) everyone() algo.Message {
 	return membership.Share(membership.Record{Config: config, Committed: true, WasMember: true})
 }
 
-// Run passes time.
+// Run runs the world for a period.
 func (w *World) Run(period time.Duration) {
-	w.didRun(period)
+	w.recordRun(period)
 	w.pass(w.now + period)
 }
 
 func (w *World) pass(end time.Duration) { w.until(end, func() bool { return false }) }
 
-// until passes time until it is enough, and reports that, or until end.
+// until runs the world until enough or end. It reports whether enough returned true.
 func (w *World) until(end time.Duration, enough func() bool) bool {
 	for steps := 1; w.step(end); steps++ {
 		switch {
@@ -255,11 +250,11 @@ func (w *World) until(end time.Duration, enough func() bool) bool {
 			return true
 		}
 	}
-	w.now = max(w.now, end) // nothing was left to happen
+	w.now = max(w.now, end) // no event is left before end
 	return false
 }
 
-// within has a world do something until ctx is done, whose error is then that of ctx.
+// within calls do, which stops when ctx is done. The error is then the cause of ctx.
 func (w *World) within(ctx context.Context, do func() error) error {
 	w.stop = ctx.Done()
 	err := do()
@@ -269,7 +264,7 @@ func (w *World) within(ctx context.Context, do func() error) error {
 	return err
 }
 
-// stopped reports whether nobody waits any more for what comes.
+// stopped reports whether the context of the run is done.
 func (w *World) stopped() bool {
 	select {
 	case <-w.stop:
@@ -279,10 +274,9 @@ func (w *World) stopped() bool {
 	}
 }
 
-// step does the next thing that happens before or at end; false when there is none.
-// Deliveries come before timers.
+// step handles the next event at or before end. It reports whether there was one. Deliveries come before timers.
 func (w *World) step(end time.Duration) bool {
-	if w.stuck {
+	if w.halted {
 		return false
 	}
 	at, queued := w.queue.NextTime()
@@ -295,7 +289,7 @@ func (w *World) step(end time.Duration) bool {
 		w.now = at
 		w.happen(w.queue.Pop())
 	case due && wake <= end:
-		if n := w.due.take(); n != nil { // else nothing happens, and it is no later
+		if n := w.due.take(); n != nil { // otherwise the deadline was replaced: the time stays
 			w.now = max(w.now, wake)
 			n.perform(n.engine.Wake(n.now()))
 		}
@@ -311,16 +305,15 @@ func (w *World) happen(e event) {
 	case deliver:
 		w.arrive(n, e)
 	case knock:
-		w.knocked(n, e)
+		w.handleDial(n, e)
 	default:
-		if n.up && n.life == e.life {
+		if n.up && n.incarnation == e.incarnation {
 			w.happensTo(n, e)
 		}
 	}
 }
 
-// happensTo has a process take what was meant for it. While it is paused its kernel
-// keeps that.
+// happensTo passes an event to a process. While the process is paused, its kernel keeps the event.
 func (w *World) happensTo(n *node, e event) {
 	if n.paused && e.action != saved && e.action != beat {
 		n.waiting = append(n.waiting, e)
@@ -331,25 +324,25 @@ func (w *World) happensTo(n *node, e event) {
 	case deliver:
 		n.receive(peer, e)
 	case knock:
-		w.knocked(n, e)
+		w.handleDial(n, e)
 	case greet:
-		w.hello(n, peer, e)
+		w.handleConnect(n, peer, e)
 	case answer:
-		w.answered(n, peer, e)
+		w.handleDialAnswer(n, peer, e)
 	case fail:
 		n.dialFailed(e.body.(dial), peer)
 	case hangUp:
-		w.hungUp(n, peer, e)
+		w.handleHangUp(n, peer, e)
 	case learnCrash:
-		if !peer.up { // else it is known already that it runs again
+		if !peer.up { // otherwise the detector already knows the restart
 			n.script.Suspect(n.now(), peer.id, "it crashed")
 			n.perform(n.engine.Wake(n.now()))
 		}
 	case learnRestart:
-		n.script.Suspect(n.now(), peer.id, "it was restarted") // if that is news
+		n.script.Suspect(n.now(), peer.id, "it was restarted") // has no effect if already suspected
 		n.perform(n.engine.Wake(n.now()))
 		switch {
-		case !n.up || n.life != e.life:
+		case !n.up || n.incarnation != e.incarnation:
 		case n.paused:
 			n.waiting = append(n.waiting, e)
 		default:
@@ -361,23 +354,22 @@ func (w *World) happensTo(n *node, e event) {
 			w.send(n, b.To, b.Message)
 		}
 	case saved:
-		n.saved()
+		n.finishSave()
 	}
 }
 
-// counted reports whether a message is of the algorithm, and no repeat.
+// counted reports whether a message belongs to the algorithm and is not periodic.
 func (w *World) counted(m algo.Message) bool {
 	_, repeat := algo.Open(m)
 	return !repeat && w.kinds[m.Kind()]
 }
 
-// Counts are messages of the algorithm by kind. Repeats of what was said before are
-// not in them.
+// Counts are the messages of the algorithm by kind, without periodic messages.
 type Counts struct {
 	Sent, Delivered map[string]uint64
 }
 
-// Counts returns what was counted since the beginning, or since ResetCounts.
+// Counts returns the counts since the start of the world or ResetCounts.
 func (w *World) Counts() Counts {
 	return Counts{Sent: maps.Clone(w.counts.Sent), Delivered: maps.Clone(w.counts.Delivered)}
 }
@@ -387,8 +379,7 @@ func (w *World) ResetCounts() {
 	w.counts = Counts{Sent: make(map[string]uint64), Delivered: make(map[string]uint64)}
 }
 
-// Frames is how many messages of any kind were sent since the beginning, heartbeats
-// and those of the membership included.
+// Frames returns the number of all sent messages, including heartbeats and messages of the membership.
 func (w *World) Frames() uint64 { return w.sent }
 
 func (w *World) emit(e trace.Event) {

@@ -149,7 +149,7 @@ func TestDiagrams(t *testing.T) {
 	}
 }
 
-// TestADiagramFitsItsWidth, with storms that have everything in them.
+// TestADiagramFitsItsWidth uses chaos runs, which contain all kinds of events.
 func TestADiagramFitsItsWidth(t *testing.T) {
 	spec := spec(t, "bully", nil)
 	for _, nodes := range []int{1, 2, 5, 7} {
@@ -161,7 +161,7 @@ func TestADiagramFitsItsWidth(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		lanes := make(map[algo.NodeID]bool) // of those who join in the storm, too
+		lanes := make(map[algo.NodeID]bool) // also of joining nodes
 		for _, e := range all {
 			lanes[e.Node] = true
 		}

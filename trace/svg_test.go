@@ -47,10 +47,10 @@ func TestMermaidHasEachMessage(t *testing.T) {
     n1->>n2: election
     Note over n2: suspects n3: it crashed
     n1-xn3: election
-    Note over n3: nobody is there
+    Note over n3: not running
     n2->>n1: answer
     n2-xn3: election
-    Note over n3: nobody is there
+    Note over n3: not running
     Note over n2: timer answer ends, leads in epoch 4
     n2->>n1: coordinator e4
     Note over n1: follows n2 in epoch 4
