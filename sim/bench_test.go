@@ -76,7 +76,7 @@ func BenchmarkDelivered(b *testing.B) {
 			w.ResetCounts()
 			began := machine.CPUTime()
 			measure(b, func() {
-				must(b, w.Do("campaign n1")) // it asks all above, who ask all above them
+				must(b, w.Do("campaign n1")) // it asks all higher nodes, and each of them asks all higher nodes
 				w.Run(8 * T)
 			})
 			var delivered uint64
@@ -96,9 +96,9 @@ func BenchmarkDelivered(b *testing.B) {
 	})
 }
 
-// BenchmarkStorm is 10 s of five nodes that crash and start again, with faults, and
+// BenchmarkChaos is 10 s of five nodes that crash and start again, with faults, and
 // their healing.
-func BenchmarkStorm(b *testing.B) {
+func BenchmarkChaos(b *testing.B) {
 	for _, name := range slices.Sorted(maps.Keys(builtin.ForUse())) {
 		b.Run(name, func(b *testing.B) {
 			spec := lan(b, name)
@@ -118,7 +118,7 @@ func BenchmarkStorm(b *testing.B) {
 	}
 }
 
-// BenchmarkTraced is BenchmarkStorm with somebody who looks at everything.
+// BenchmarkTraced is BenchmarkChaos with a trace function.
 func BenchmarkTraced(b *testing.B) {
 	spec := lan(b, "bully")
 	var seed, events uint64

@@ -24,9 +24,9 @@ import (
 	"github.com/elect-go/elect/trace"
 )
 
-var stormSeed = flag.Uint64("stormseed", 701, "the first seed of TestStorms")
+var chaosSeed = flag.Uint64("chaosseed", 701, "first seed of TestClusterRecoversFromChaos")
 
-// build is a host's choice of the algorithm.
+// build creates an algorithm by name.
 func build(algorithm string, timing algo.Timing, options []algo.Setting) (algo.Spec, error) {
 	algorithm, leased := strings.CutSuffix(cmp.Or(algorithm, "bully"), lease.Suffix)
 	factory, known := builtin.Registry()[algorithm]
@@ -36,7 +36,7 @@ func build(algorithm string, timing algo.Timing, options []algo.Setting) (algo.S
 	spec, err := factory(timing, func(into any) error {
 		var text strings.Builder
 		for _, s := range options {
-			if !strings.HasPrefix(s.Name, "lease_") { // they are the defaults
+			if !strings.HasPrefix(s.Name, "lease_") { // equal to the defaults
 				fmt.Fprintf(&text, "%s: %s\n", s.Name, s.Value)
 			}
 		}
@@ -53,10 +53,10 @@ func build(algorithm string, timing algo.Timing, options []algo.Setting) (algo.S
 	return spec, err
 }
 
-// TestStorms disturbs five nodes for 10 s, in as many ways as there are seeds, with each
-// algorithm there is and for each network. Then all heals, and all must agree within the
-// bound. How often they meet what is known to be wrong is said, and no more: see TestWhatIsKnown.
-func TestStorms(t *testing.T) {
+// TestClusterRecoversFromChaos runs each algorithm with each timing preset under random faults for 10 s. After the
+// last fault all nodes must agree within the recovery bound. The test only logs known faults: see
+// TestScenarioShowsKnownFault.
+func TestClusterRecoversFromChaos(t *testing.T) {
 	for name, factory := range builtin.ForUse() {
 		for preset, timing := range algo.Presets() {
 			t.Run(name+"/"+preset, func(t *testing.T) {
@@ -65,15 +65,15 @@ func TestStorms(t *testing.T) {
 				if err != nil {
 					t.Fatal(err)
 				}
-				storms(t, spec, timing)
+				runChaos(t, spec, timing)
 			})
 		}
 	}
 }
 
-// TestWhatIsKnown: each known fault is shown by its scenario, and is found to be that one. Else it is
-// mended, and to be taken out.
-func TestWhatIsKnown(t *testing.T) {
+// TestScenarioShowsKnownFault: the scenario of each known fault shows it. Otherwise the fault is fixed and must be
+// removed from the list.
+func TestScenarioShowsKnownFault(t *testing.T) {
 	for _, name := range []string{KnownUsedEpoch, KnownDeadEpoch} {
 		text, err := os.ReadFile("testdata/" + strings.ReplaceAll(name, "-", "_") + ".txt")
 		if err != nil {
@@ -95,8 +95,8 @@ func TestWhatIsKnown(t *testing.T) {
 	}
 }
 
-// storms runs many.
-func storms(t *testing.T, spec algo.Spec, timing algo.Timing) {
+// runChaos runs many seeds.
+func runChaos(t *testing.T, spec algo.Spec, timing algo.Timing) {
 	began := time.Now()
 	var healed []time.Duration
 	var frames uint64
@@ -109,9 +109,9 @@ func storms(t *testing.T, spec algo.Spec, timing algo.Timing) {
 	for i := range runs {
 		size := [...]int{5, 5, 5, 4, 5, 3, 2, 1}[i%8]
 		if timing == algo.WAN() {
-			size = max(size, 2) // the first guest of a founder may be elected 30 s later: just when all is compared
+			size = max(size, 2) // the first node that joins a cluster of one may be elected 30 s later, during the final check
 		}
-		r, err := Chaos(t.Context(), ChaosOptions{Spec: spec, Timing: timing, Nodes: size, Seed: *stormSeed + uint64(i)})
+		r, err := Chaos(t.Context(), ChaosOptions{Spec: spec, Timing: timing, Nodes: size, Seed: *chaosSeed + uint64(i)})
 		if err := cmp.Or(err, r.Err()); err != nil {
 			t.Fatal(err)
 		}
@@ -132,14 +132,14 @@ func storms(t *testing.T, spec algo.Spec, timing algo.Timing) {
 	}
 	slices.Sort(healed)
 	if changes < runs/4 || lost < runs/3 {
-		t.Errorf("%d members came or went, and somebody was dead for good in %d of %d storms: that shows little", changes, lost, runs)
+		t.Errorf("%d members joined, left or were removed, and nodes stayed down in %d of %d chaos runs: too few", changes, lost, runs)
 	}
-	t.Logf("%d storms in %v: %d frames, %d crashes, %d members that came or went, %d storms with some dead for good; healed after %v (median), %v (at most); the bound is %v; known faults: %v",
+	t.Logf("%d chaos runs in %v: %d frames, %d crashes, %d changes of membership, %d runs with nodes that stay down; recovered after %v (median), %v (at most); the bound is %v; known faults: %v",
 		runs, time.Since(began).Round(time.Millisecond), frames, crashes, changes, lost, healed[len(healed)/2], healed[len(healed)-1], timing.Bound(), known)
 }
 
-// TestTheBoundIsCountedFromTheHeal: who resigned is not waited for first.
-func TestTheBoundIsCountedFromTheHeal(t *testing.T) {
+// TestRecoveryBoundStartsAtEndOfFaults: the end of the faults also ends resignations.
+func TestRecoveryBoundStartsAtEndOfFaults(t *testing.T) {
 	w := New(Config{Spec: lan(t, "bully"), Delay: Fixed(time.Millisecond)})
 	s := chaosRun{w: w, o: &ChaosOptions{Period: 10 * time.Second}}
 	if err := w.Cluster(3); err != nil {
@@ -167,7 +167,7 @@ func TestTheBoundIsCountedFromTheHeal(t *testing.T) {
 	}
 }
 
-// few is how many seeds a test runs.
+// few reduces the number of seeds under the race detector.
 func few(seeds uint64) uint64 {
 	if testkit.UnderRace {
 		return seeds / 5
@@ -175,7 +175,7 @@ func few(seeds uint64) uint64 {
 	return seeds
 }
 
-// record runs a storm and returns its trace.
+// record returns the trace of a chaos run.
 func record(t *testing.T, seed uint64) string {
 	var out bytes.Buffer
 	_, err := Chaos(t.Context(), ChaosOptions{Spec: lan(t, "bully"), Seed: seed, Period: 5 * time.Second, Trace: trace.NewJSON(&out).Event})
@@ -185,7 +185,7 @@ func record(t *testing.T, seed uint64) string {
 	return out.String()
 }
 
-func TestASeedGivesTheSameTrace(t *testing.T) {
+func TestSeedDeterminesTrace(t *testing.T) {
 	seen := make(map[string]uint64)
 	for seed := range few(10) {
 		first := record(t, seed)
@@ -199,7 +199,7 @@ func TestASeedGivesTheSameTrace(t *testing.T) {
 	}
 }
 
-// differ shows the first lines that do.
+// differ describes the first difference.
 func differ(a, b string) string {
 	left, right := strings.Split(a, "\n"), strings.Split(b, "\n")
 	for i := range min(len(left), len(right)) {
@@ -210,9 +210,9 @@ func differ(a, b string) string {
 	return fmt.Sprintf("in length: %d and %d lines", len(left), len(right))
 }
 
-// TestWhoIsLostIsAMinorityWithoutTheNewcomer: a node that an uncommitted config adds may be taken out again,
-// and those that are left must be a majority then.
-func TestWhoIsLostIsAMinorityWithoutTheNewcomer(t *testing.T) {
+// TestPickDeadLeavesQuorumWithoutUncommittedMember: the next config may not list a node that an uncommitted config
+// adds. The remaining nodes must then be a quorum.
+func TestPickDeadLeavesQuorumWithoutUncommittedMember(t *testing.T) {
 	spec, err := build("vote", algo.LAN(), nil)
 	if err != nil {
 		t.Fatal(err)
@@ -246,12 +246,12 @@ func TestWhoIsLostIsAMinorityWithoutTheNewcomer(t *testing.T) {
 		most = max(most, s.r.Lost)
 	}
 	if seen == 0 || most != 2 {
-		t.Errorf("in %d of 20 storms somebody is lost, and at most %d of the six, want 2", seen, most)
+		t.Errorf("nodes stay down in %d of 20 chaos runs, and at most %d of the six, want 2", seen, most)
 	}
 }
 
-// TestNobodyIsLostBeforeTheFounding: a list founds its cluster while all of its nodes are alive.
-func TestNobodyIsLostBeforeTheFounding(t *testing.T) {
+// TestNoNodeIsExpendableBeforeBootstrap: static members bootstrap a cluster only if all of them run.
+func TestNoNodeIsExpendableBeforeBootstrap(t *testing.T) {
 	spec, err := build("vote", algo.LAN(), nil)
 	if err != nil {
 		t.Fatal(err)
@@ -262,17 +262,17 @@ func TestNobodyIsLostBeforeTheFounding(t *testing.T) {
 	}
 	s := chaosRun{w: w, o: &ChaosOptions{Spec: spec, Nodes: 5}, random: newRandom(1)}
 	w.Run(2 * time.Millisecond)
-	if spare := s.expendable(); spare != 0 {
-		t.Errorf("before the founding %d may be lost, want none", spare)
+	if count := s.expendable(); count != 0 {
+		t.Errorf("before the bootstrap %d nodes are expendable, want none", count)
 	}
 	w.Run(algo.LAN().Bound())
-	if spare := s.expendable(); spare != 2 {
-		t.Errorf("of five members %d may be lost, want 2", spare)
+	if count := s.expendable(); count != 2 {
+		t.Errorf("of five members %d are expendable, want 2", count)
 	}
 }
 
-// TestAScenarioReplaysAStorm: what a failure prints does the same again.
-func TestAScenarioReplaysAStorm(t *testing.T) {
+// TestScenarioReplaysChaosRun: the scenario of a failure replays it.
+func TestScenarioReplaysChaosRun(t *testing.T) {
 	for seed := range few(20) {
 		var first, second bytes.Buffer
 		w := New(Config{Spec: lan(t, "bully"), Seed: seed, Delay: HeavyTailed(time.Millisecond, 100*time.Millisecond), Trace: trace.NewJSON(&first).Event})
@@ -300,12 +300,12 @@ func TestAScenarioReplaysAStorm(t *testing.T) {
 			t.Fatalf("seed %d: the replay differs %s\n%s", seed, differ(first.String(), second.String()), text)
 		}
 		if got := again.Scenario(); got != text {
-			t.Errorf("seed %d: the scenario of the replay is another, which differs %s", seed, differ(got, text))
+			t.Errorf("seed %d: the scenario of the replay differs %s", seed, differ(got, text))
 		}
 	}
 }
 
-// broken is bully with something taken out, or put in.
+// broken is bully with a fault.
 type broken struct {
 	algo.Algorithm
 	start   func(b *broken, env algo.Env, view algo.View, saved algo.Stable)
@@ -337,7 +337,7 @@ func (b *broken) Expire(env algo.Env, timer algo.Timer) {
 	b.Algorithm.Expire(env, timer)
 }
 
-// once is an Env that loses what is said again.
+// once is an Env that drops periodic messages.
 type once struct{ algo.Env }
 
 func (e once) Send(to algo.NodeID, m algo.Message) {
@@ -346,12 +346,11 @@ func (e once) Send(to algo.NodeID, m algo.Message) {
 	}
 }
 
-// TestStormsFindWhatIsBroken: storms are worth what they find.
-func TestStormsFindWhatIsBroken(t *testing.T) {
+func TestChaosFindsFaultyAlgorithm(t *testing.T) {
 	for _, test := range []struct {
-		name string
-		want algo.Property
-		mend broken
+		name  string
+		want  algo.Property
+		fault broken
 	}{
 		{"forgets its epoch in a crash", algo.MonotonicEpochs, broken{
 			start: func(b *broken, env algo.Env, view algo.View, _ algo.Stable) {
@@ -374,10 +373,10 @@ func TestStormsFindWhatIsBroken(t *testing.T) {
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			spec := lan(t, "bully")
-			sound := spec.New
+			correct := spec.New
 			spec.New = func(self algo.NodeID) algo.Algorithm {
-				b := test.mend
-				b.Algorithm = sound(self)
+				b := test.fault
+				b.Algorithm = correct(self)
 				return &b
 			}
 			spec.Claims.OneLeaderPerEpoch = test.want == algo.OneLeaderPerEpoch
@@ -394,14 +393,13 @@ func TestStormsFindWhatIsBroken(t *testing.T) {
 					return
 				}
 			}
-			t.Errorf("200 storms found no violation of %s", test.want)
+			t.Errorf("200 chaos runs found no violation of %s", test.want)
 		})
 	}
 }
 
-// TestWhatIsSentEnds: in a trace each message is delivered or dropped, whatever becomes of
-// its sender, its receiver and what is between them.
-func TestWhatIsSentEnds(t *testing.T) {
+// TestSentMessageIsDeliveredOrDropped: a trace shows the delivery or drop of each sent message, also after crashes.
+func TestSentMessageIsDeliveredOrDropped(t *testing.T) {
 	type route struct {
 		from, to algo.NodeID
 		message  algo.Message
@@ -414,7 +412,7 @@ func TestWhatIsSentEnds(t *testing.T) {
 		open := make(map[route]int)
 		w := New(Config{Spec: spec, Seed: seed, Delay: Uniform(time.Millisecond, 20*time.Millisecond), Trace: func(e trace.Event) {
 			switch {
-			case e.Message == nil || !elects(e.Message) || Number(e.Peer) > maxNodes: // a stranger's comes from nowhere
+			case e.Message == nil || !elects(e.Message) || Number(e.Peer) > maxNodes: // a message of a non-member has no sender
 			case e.Kind == trace.Send:
 				open[route{e.Node, e.Peer, e.Message}]++
 			case e.Kind == trace.Deliver, e.Kind == trace.Drop:
@@ -432,8 +430,8 @@ func TestWhatIsSentEnds(t *testing.T) {
 		s.endFaults()
 		w.Run(5 * time.Second)
 		for _, n := range w.nodes {
-			if n.up { // not removed meanwhile
-				must(t, w.Do("crash %s", n.name)) // and so all is over
+			if n.up { // not removed
+				must(t, w.Do("crash %s", n.name)) // ends all open sends
 			}
 		}
 		w.Run(5 * time.Second)

@@ -164,9 +164,9 @@ func (w *World) checkRecord(n *node, record algo.Message) {
 	}
 	w.checker.configs[h.configID] = h.text
 	for _, id := range h.ids {
-		since, struck := w.checker.removedAt[id]
+		since, removed := w.checker.removedAt[id]
 		switch {
-		case !struck || h.configID.Compare(since) <= 0:
+		case !removed || h.configID.Compare(since) <= 0:
 		case w.wasMember(id):
 			w.violate(RemovedStays, "the config of %s lists %s again", n.name, Name(id))
 		default:

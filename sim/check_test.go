@@ -11,39 +11,38 @@ import (
 	"github.com/elect-go/elect/internal/membership"
 )
 
-// TestViolationsAreSeen has the judge look at what must not be.
-func TestViolationsAreSeen(t *testing.T) {
+func TestCheckerFindsViolation(t *testing.T) {
 	for _, test := range []struct {
 		name string
-		want algo.Property // empty for nothing
+		want algo.Property // empty for none
 		do   func(w *World, n1, n2 *node)
 	}{
-		{"a sound leadership", "", func(w *World, n1, n2 *node) {
+		{"correct leadership", "", func(w *World, n1, n2 *node) {
 			n1.kept.Epoch, n2.kept.Epoch = 7, 7
 			w.checkClaim(n1, algo.Leader{Epoch: 7, ID: n1.id})
 			w.checkAnnouncement(n1, algo.Leader{Epoch: 7, ID: n1.id})
 			w.checkAnnouncement(n2, algo.Leader{Epoch: 7, ID: n1.id})
 			w.checkAnnouncement(n2, algo.Leader{Epoch: 7})
 		}},
-		{"announced before it was saved", algo.Durable, func(w *World, n1, _ *node) {
+		{"announced before saved", algo.Durable, func(w *World, n1, _ *node) {
 			n1.kept.Epoch = 6
 			w.checkAnnouncement(n1, algo.Leader{Epoch: 7})
 		}},
-		{"announced, and then an older one", algo.MonotonicEpochs, func(w *World, n1, _ *node) {
+		{"announces an older epoch", algo.MonotonicEpochs, func(w *World, n1, _ *node) {
 			n1.kept.Epoch = 7
 			w.checkAnnouncement(n1, algo.Leader{Epoch: 7})
 			w.checkAnnouncement(n1, algo.Leader{Epoch: 6})
 		}},
-		{"saved over a newer one", algo.MonotonicEpochs, func(_ *World, n1, _ *node) {
+		{"saves an older epoch", algo.MonotonicEpochs, func(_ *World, n1, _ *node) {
 			n1.save([]algo.Message{engine.SavedState{Epoch: 7}})
 			n1.save([]algo.Message{engine.SavedState{Epoch: 6}})
 		}},
-		{"followed, and never led", algo.NoPhantom, func(w *World, n1, n2 *node) {
+		{"followed and never led", algo.NoPhantom, func(w *World, n1, n2 *node) {
 			n1.kept.Epoch = 7
 			w.checkClaim(n2, algo.Leader{Epoch: 6, ID: n2.id})
 			w.checkAnnouncement(n1, algo.Leader{Epoch: 7, ID: n2.id})
 		}},
-		{"two lead in one epoch", algo.OneLeaderPerEpoch, func(w *World, n1, n2 *node) {
+		{"two leaders in one epoch", algo.OneLeaderPerEpoch, func(w *World, n1, n2 *node) {
 			w.checkClaim(n1, algo.Leader{Epoch: 7, ID: n1.id})
 			w.checkClaim(n1, algo.Leader{Epoch: 7, ID: n1.id})
 			w.checkClaim(n2, algo.Leader{Epoch: 7, ID: n2.id})
@@ -54,7 +53,7 @@ func TestViolationsAreSeen(t *testing.T) {
 			w.halted = true
 			w.Await(time.Second)
 		}},
-		{"they know different members", OneConfig, func(w *World, n1, n2 *node) {
+		{"different configs", OneConfig, func(w *World, n1, n2 *node) {
 			n1.leader = algo.Leader{Epoch: 7, ID: n2.id}
 			n2.leader = n1.leader
 			config := w.everyone().(membership.Shared).Config
@@ -63,20 +62,20 @@ func TestViolationsAreSeen(t *testing.T) {
 			w.halted = true
 			w.Await(time.Second)
 		}},
-		{"two rosters of one stamp", OneConfigPerID, func(w *World, n1, n2 *node) {
+		{"two configs with one ID", OneConfigPerID, func(w *World, n1, n2 *node) {
 			config := membership.Config{ID: membership.ConfigID{Term: 3, Version: 5}, Members: []membership.Member{{ID: n1.id}}}
 			w.checkRecord(n1, membership.Record{Config: config})
 			w.checkRecord(n2, membership.Record{Config: config})
 			config.Members = []membership.Member{{ID: n2.id}}
 			w.checkRecord(n2, membership.Record{Config: config})
 		}},
-		{"who was struck is a member again", RemovedStays, func(w *World, n1, n2 *node) {
+		{"a removed node is a member again", RemovedStays, func(w *World, n1, n2 *node) {
 			n2.record = membership.Record{WasMember: true}
 			records(w, n1, true, n1, n2)
 			records(w, n1, true, n1)
 			records(w, n1, false, n1, n2)
 		}},
-		{"who was removed before it knew that it was a member joins again", "", func(w *World, n1, n2 *node) {
+		{"a node removed before it knew its membership joins again", "", func(w *World, n1, n2 *node) {
 			records(w, n1, true, n1, n2)
 			records(w, n1, true, n1)
 			n2.record = membership.Record{}
@@ -84,23 +83,23 @@ func TestViolationsAreSeen(t *testing.T) {
 			n2.record = membership.Record{WasMember: true}
 			records(w, n1, true, n1, n2)
 		}},
-		{"who starts again leads at once, with another there to ask", RemovedStays, func(w *World, n1, n2 *node) {
+		{"a restarted node leads immediately, and a peer is reachable", RemovedStays, func(w *World, n1, n2 *node) {
 			w.network.connected = true
 			w.checkClaim(n1, algo.Leader{Epoch: 7, ID: n1.id})
 		}},
-		{"who starts again leads at once, and the other is at another address", "", func(w *World, n1, n2 *node) {
+		{"a restarted node leads immediately, and its peer has a new address", "", func(w *World, n1, n2 *node) {
 			w.network.connected = true
 			n2.member.Addr = "n2:7401"
 			w.checkClaim(n1, algo.Leader{Epoch: 7, ID: n1.id})
 		}},
-		{"it stops as if it was removed", RemovedStays, func(w *World, n1, n2 *node) {
+		{"a node stops as removed, and is not removed", RemovedStays, func(w *World, n1, n2 *node) {
 			n1.perform(&engine.Output{End: membership.ErrRemoved})
 		}},
-		{"it stops because it was removed", "", func(w *World, n1, n2 *node) {
+		{"a removed node stops", "", func(w *World, n1, n2 *node) {
 			n2.knownRemoved = append(n2.knownRemoved, n1.id)
 			n1.perform(&engine.Output{End: membership.ErrRemoved})
 		}},
-		{"they differ", algo.Agreement, func(w *World, n1, n2 *node) {
+		{"nodes follow different leaders", algo.Agreement, func(w *World, n1, n2 *node) {
 			n1.leader = algo.Leader{Epoch: 7, ID: n1.id}
 			n2.leader = algo.Leader{Epoch: 7, ID: n2.id}
 			w.halted = true
@@ -130,8 +129,8 @@ func TestViolationsAreSeen(t *testing.T) {
 	}
 }
 
-// TestALeaderThatChangesInTheCalmIsSeen: n2 may lead again when all are to be at rest.
-func TestALeaderThatChangesInTheCalmIsSeen(t *testing.T) {
+// TestAwaitDetectsLaterLeaderChange: n2 becomes eligible again during the final check.
+func TestAwaitDetectsLaterLeaderChange(t *testing.T) {
 	w := New(Config{Spec: spec(t)})
 	if err := w.Cluster(2); err != nil {
 		t.Fatal(err)
@@ -146,8 +145,8 @@ func TestALeaderThatChangesInTheCalmIsSeen(t *testing.T) {
 	}
 }
 
-// TestARunEndsAtItsBudget: what sends without end does not run without end.
-func TestARunEndsAtItsBudget(t *testing.T) {
+// TestRunEndsAtBudget: an algorithm that never stops sending does not run for ever.
+func TestRunEndsAtBudget(t *testing.T) {
 	r, err := Run(t.Context(), Options{Spec: known(t, "textbook-bully"), Nodes: 5, Crashed: 1, Initiators: []int{1}, Delay: Fixed(T), Budget: 30})
 	if err != nil {
 		t.Fatal(err)
@@ -161,26 +160,25 @@ func TestARunEndsAtItsBudget(t *testing.T) {
 	}
 }
 
-// TestARunEndsBeforeAllHaveStarted, where the budget is used up by those who have.
-func TestARunEndsBeforeAllHaveStarted(t *testing.T) {
+// TestRunEndsAtBudgetDuringStart: the first nodes to start exhaust the budget.
+func TestRunEndsAtBudgetDuringStart(t *testing.T) {
 	r, err := Run(t.Context(), Options{Spec: known(t, "textbook-bully"), Nodes: 500, Delay: Fixed(T), Budget: 1000})
 	if err != nil || r.Agreed || len(r.Violations) == 0 || r.Violations[0].Property != Budget {
 		t.Errorf("error %v, agreed %v and violations %v, want one of the budget", err, r.Agreed, r.Violations)
 	}
 }
 
-// TestAWorldThatStandsStillPerformsNothing: the moment that uses up the budget may ask for
-// more messages than there is memory.
-func TestAWorldThatStandsStillPerformsNothing(t *testing.T) {
+// TestHaltedWorldPerformsNothing: the event that exhausts the budget may produce more messages than fit in memory.
+func TestHaltedWorldPerformsNothing(t *testing.T) {
 	const budget = 1000
 	for _, test := range []struct {
 		name string
 		stop func(*World)
-		want string // said of the budget
+		want string // violation text
 	}{
 		{"budget", func(w *World) { w.config.Budget = budget }, "1001 messages were sent"},
 		{"room", func(w *World) { w.room = budget }, "1000 messages are in flight at once"},
-		{"nobody waits", func(w *World) {
+		{"context", func(w *World) {
 			stop := make(chan struct{})
 			close(stop)
 			w.stop = stop
@@ -189,25 +187,25 @@ func TestAWorldThatStandsStillPerformsNothing(t *testing.T) {
 		t.Run(test.name, func(t *testing.T) {
 			w := New(Config{Spec: known(t, "textbook-bully"), Detector: Scripted})
 			test.stop(w)
-			if err := w.Cluster(500); err != nil { // who each ask all that are above
+			if err := w.Cluster(500); err != nil { // each asks all higher nodes
 				t.Fatal(err)
 			}
 			if w.queue.Len() > budget || len(w.running()) > 4 {
-				t.Errorf("%d messages are on their way, %d nodes have started", w.queue.Len(), len(w.running()))
+				t.Errorf("%d messages are in flight, %d nodes have started", w.queue.Len(), len(w.running()))
 			}
-			var said string
+			var text string
 			for _, v := range w.Violations() {
-				said += v.Text
+				text += v.Text
 			}
-			if said != test.want {
+			if text != test.want {
 				t.Errorf("violations %v, want %q", w.Violations(), test.want)
 			}
 		})
 	}
 }
 
-// TestARunEndsWithItsContext: also within one moment.
-func TestARunEndsWithItsContext(t *testing.T) {
+// TestRunOfManyNodesEndsWithContext: a run also ends within one event.
+func TestRunOfManyNodesEndsWithContext(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
 	if _, err := Run(ctx, Options{Spec: known(t, "textbook-bully"), Nodes: 500}); !errors.Is(err, context.Canceled) {
@@ -215,7 +213,7 @@ func TestARunEndsWithItsContext(t *testing.T) {
 	}
 }
 
-// running returns the numbers of the nodes that run.
+// running returns the numbers of the running nodes.
 func (w *World) running() (all []int) {
 	for _, n := range w.nodes {
 		if n.up && !n.paused {
@@ -225,7 +223,7 @@ func (w *World) running() (all []int) {
 	return all
 }
 
-// records has a node save the next config.
+// records makes a node save the next config.
 func records(w *World, n *node, committed bool, members ...*node) {
 	r, _ := n.record.(membership.Record)
 	r.Config.ID = membership.ConfigID{Term: 3, Version: r.Config.ID.Version + 1}

@@ -9,9 +9,8 @@ import (
 	"time"
 )
 
-// TestDeadlinesKeepTheOrder: by time, and at one time in the order of setting. What was
-// replaced wakes nobody.
-func TestDeadlinesKeepTheOrder(t *testing.T) {
+// TestDeadlinesAreOrdered by time, and at the same time in the order of setting. A replaced deadline wakes no node.
+func TestDeadlinesAreOrdered(t *testing.T) {
 	type set struct{ at, turn int }
 	for seed := range uint64(50) {
 		random := rand.New(rand.NewPCG(seed, 0))
@@ -50,9 +49,9 @@ func TestDeadlinesKeepTheOrder(t *testing.T) {
 	}
 }
 
-// TestClockIsWokenInTime: at the time that when returns the clock shows that much, and
+// TestNodeWakesAtDeadlineOfItsClock: at the time that when returns the clock shows that much, and
 // not a moment before.
-func TestClockIsWokenInTime(t *testing.T) {
+func TestNodeWakesAtDeadlineOfItsClock(t *testing.T) {
 	random := rand.New(rand.NewPCG(1, 0))
 	for range 20_000 {
 		c := clock{ppm: perfect}

@@ -136,7 +136,7 @@ func nodeCommand(ready func(*node, args) error, do func(*node, args)) command {
 // detectorCommand returns a command for the scripted detector of a node.
 func detectorCommand(do func(s *scriptedDetector, now time.Duration, peer algo.NodeID, why string)) command {
 	return nodeCommand(requireScript, func(n *node, a args) {
-		do(n.script, n.now(), n.peer(a).id, "it was told so")
+		do(n.script, n.now(), n.peer(a).id, "scripted")
 		n.perform(n.engine.Wake(n.now()))
 	})
 }

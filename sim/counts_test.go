@@ -132,14 +132,14 @@ func TestCounts(t *testing.T) {
 			costs(t, Options{Spec: known(t, "textbook-bully"), Nodes: n, Crashed: 1}, want)
 			costs(t, Options{Spec: known(t, "bully", patient), Nodes: n, Crashed: 1}, want)
 		}},
-		{"bully, nobody crashed, the highest starts", func(t *testing.T, n int) {
+		{"bully, no crash, the highest starts", func(t *testing.T, n int) {
 			for _, spec := range []algo.Spec{known(t, "bully"), known(t, "bully", patient), known(t, "textbook-bully")} {
 				costs(t, Options{Spec: spec, Nodes: n, Initiators: []int{n}},
 					cost{kinds: kinds{"coordinator": uint64(n) - 1}, turnaround: 1})
 			}
 		}},
 		{"ring, one starts", func(t *testing.T, n int) {
-			for d := range n { // the highest is so many hops ahead: from 2N to 3N-1 messages
+			for d := range n { // distance to the highest in hops: from 2N to 3N-1 messages
 				for _, name := range []string{"ring", "textbook-ring"} {
 					costs(t, Options{Spec: known(t, name), Nodes: n, Initiators: []int{n - d}},
 						cost{kinds: kinds{"election": uint64(n + d), "elected": uint64(n)}, decided: float64(n + d), turnaround: float64(2*n + d - 1)})
@@ -182,7 +182,7 @@ func TestCounts(t *testing.T) {
 						o.Spec = known(t, "vote", patient)
 						want.decided, want.turnaround = 4, 5
 					}
-					if n == 3 && i < 3 && !early { // two votes decide: of who began, and of the leader
+					if n == 3 && i < 3 && !early { // two votes decide: that of the initiator and that of the leader
 						want.decided, want.turnaround = 3, 4
 					}
 					costs(t, o, want)
@@ -202,8 +202,8 @@ func TestCounts(t *testing.T) {
 	}
 }
 
-// TestTheMeanOfTheRing, when all start, over all orders of the ring: N·H(N)+N messages.
-func TestTheMeanOfTheRing(t *testing.T) {
+// TestRingMeanMessageCount, when all start, over all orders of the ring: N·H(N)+N messages.
+func TestRingMeanMessageCount(t *testing.T) {
 	spec := known(t, "ring")
 	most := 6
 	if testkit.UnderRace {

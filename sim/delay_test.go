@@ -10,7 +10,7 @@ import (
 
 const ms = time.Millisecond
 
-func TestDelayIsWrittenAndRead(t *testing.T) {
+func TestDelayRoundTrip(t *testing.T) {
 	for text, want := range map[string]Delay{
 		"1ms": Fixed(ms), "0s": {}, "1ms..5ms": Uniform(ms, 5*ms), "1ms~200ms": HeavyTailed(ms, 200*ms),
 	} {
@@ -26,8 +26,8 @@ func TestDelayIsWrittenAndRead(t *testing.T) {
 	}
 }
 
-// TestDelaysAreDrawn: how delays lie between the least and the most.
-func TestDelaysAreDrawn(t *testing.T) {
+// TestDelayDistribution: how delays lie between the least and the most.
+func TestDelayDistribution(t *testing.T) {
 	const draws = 100_000
 	for _, test := range []struct {
 		delay        Delay

@@ -14,8 +14,8 @@ import (
 	"github.com/elect-go/elect/sim"
 )
 
-// The worst case of bully as it is taught: the highest of five has crashed, the lowest finds out, and
-// nobody knows who else lives.
+// The worst case of textbook bully: the highest of five nodes has crashed, the lowest suspects it, and no node knows
+// which other nodes run.
 func ExampleRun() {
 	const T = 10 * time.Millisecond
 	spec, err := textbook.Factory(algo.Timing{RoundTrip: 2 * T, Heartbeat: 12 * T}, nil)
@@ -127,7 +127,7 @@ func ExampleViolation() {
 	}
 	known := map[string]bool{sim.KnownUsedEpoch: true, sim.KnownDeadEpoch: true}
 	for _, v := range []sim.Violation{
-		{Property: algo.Agreement, Text: "n1 follows n2, n3 follows nobody"},
+		{Property: algo.Agreement, Text: "n1 follows n2, n3 follows no leader"},
 		{Property: sim.NewestEpochLeads, Text: "n4 leads in epoch 2, and n3 did in epoch 3", Known: sim.KnownDeadEpoch},
 	} {
 		fmt.Println(about(v), "is broken; known:", known[v.Known])

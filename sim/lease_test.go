@@ -14,33 +14,33 @@ import (
 	"github.com/elect-go/elect/trace"
 )
 
-var leaseSeed = flag.Uint64("leaseseed", 1, "the first seed of TestLeaseStorms")
+var leaseSeed = flag.Uint64("leaseseed", 1, "first seed of TestAtMostOneLeaseHolderUnderChaos")
 
-// omniscient sees at each event of a world whether two work: each until its work has returned, and at the latest until
-// its lease ends by its own clock, over crashes too.
+// omniscient checks at each event that at most one leader works. A leader works until its Lead callback has returned,
+// and at most until its lease ends on its own clock, also after a crash.
 type omniscient struct {
 	w      *World
 	random *rand.Rand
-	drains bool // work takes a while to return
-	trusts bool // it ends with its process
+	drains bool // Lead callbacks take a while to return
+	trusts bool // work ends with its process
 	token  algo.Epoch
-	who    map[*node]*work
+	works  map[*node]*work
 
 	leaderships, ends int
 }
 
 type work struct {
-	on, owed bool // owed: its host has yet to say that it has returned
+	on, owed bool // owed: the driver has not reported the return yet
 	until    time.Duration
-	dead     time.Duration // until when that of a life before goes on
+	dead     time.Duration // end of the lease of an earlier incarnation
 }
 
 func (o *omniscient) see(e trace.Event) {
 	for _, n := range o.w.nodes {
-		k := o.who[n]
+		k := o.works[n]
 		if k == nil {
 			k = new(work)
-			o.who[n] = k
+			o.works[n] = k
 		}
 		leads := n.up && n.leader.ID == n.id
 		switch {
@@ -68,24 +68,24 @@ func (o *omniscient) see(e trace.Event) {
 		}
 		o.token = max(o.token, e.Leader.Epoch)
 	}
-	var works []string
+	var active []string
 	for _, n := range o.w.nodes {
-		if k := o.who[n]; k.on && n.now() < k.until {
-			works = append(works, fmt.Sprintf("%s until %v, it is %v", n.name, k.until, n.now()))
+		if k := o.works[n]; k.on && n.now() < k.until {
+			active = append(active, fmt.Sprintf("%s until %v, it is %v", n.name, k.until, n.now()))
 		}
-		if k := o.who[n]; n.now() < k.dead {
-			works = append(works, fmt.Sprintf("%s in an earlier life until %v, it is %v", n.name, k.dead, n.now()))
+		if k := o.works[n]; n.now() < k.dead {
+			active = append(active, fmt.Sprintf("%s in an earlier incarnation until %v, it is %v", n.name, k.dead, n.now()))
 		}
 	}
-	if len(works) > 1 {
-		o.w.violate("one-at-a-time", "%v", works)
+	if len(active) > 1 {
+		o.w.violate("one-at-a-time", "%v", active)
 	}
 }
 
-// settle has some work return, and clocks be within the drift that a lease allows for.
-func (o *omniscient) settle() {
+// advance ends some work, and limits the drift of clocks to the allowed clock drift.
+func (o *omniscient) advance() {
 	for _, n := range o.w.nodes {
-		if k := o.who[n]; k != nil && k.owed && n.up && !n.paused && n.leader.ID != n.id && o.random.IntN(2) == 0 {
+		if k := o.works[n]; k != nil && k.owed && n.up && !n.paused && n.leader.ID != n.id && o.random.IntN(2) == 0 {
 			k.on, k.owed = false, false
 			n.perform(n.engine.HandleWorkReturned(n.now()))
 		}
@@ -95,11 +95,11 @@ func (o *omniscient) settle() {
 	}
 }
 
-// leaseStorm is Chaos with a lease: what disturbs is the same, but that clocks are within the drift.
-func leaseStorm(t *testing.T, spec algo.Spec, timing algo.Timing, options lease.Options, nodes int, seed uint64) (*World, *omniscient) {
+// leaseChaos is Chaos for an algorithm with a lease: clocks stay within the allowed drift.
+func leaseChaos(t *testing.T, spec algo.Spec, timing algo.Timing, options lease.Options, nodes int, seed uint64) (*World, *omniscient) {
 	o := ChaosOptions{Spec: spec, Timing: timing, Nodes: nodes, Period: 10 * time.Second, Seed: seed}
 	o.Within = o.within(2*nodes) + 4*options.Duration
-	see := &omniscient{random: rand.New(rand.NewPCG(seed, 7)), drains: options.Drain > 0, trusts: options.TrustEvidence, who: make(map[*node]*work)}
+	see := &omniscient{random: rand.New(rand.NewPCG(seed, 7)), drains: options.Drain > 0, trusts: options.TrustEvidence, works: make(map[*node]*work)}
 	w := New(Config{
 		Spec: spec, Timing: timing, Seed: seed, Trace: see.see, Budget: o.budget(), Delay: Uniform(timing.RoundTrip/100, timing.RoundTrip/10),
 	})
@@ -112,31 +112,31 @@ func leaseStorm(t *testing.T, spec algo.Spec, timing algo.Timing, options lease.
 		}
 		for w.now < o.Period && !w.stopped() {
 			w.Run(time.Millisecond + s.randomTime(o.Period/20))
-			see.settle()
+			see.advance()
 			s.disturb()
-			see.settle()
+			see.advance()
 			for range max(0, s.random.IntN(20)-14) {
 				w.Run(s.randomTime(6 * time.Millisecond))
 				s.disturb()
-				see.settle()
+				see.advance()
 			}
 		}
 		s.pickDead()
 		s.endFaults()
 		for _, n := range w.nodes {
-			if k := see.who[n]; n.up && k != nil && k.owed && n.leader.ID != n.id {
+			if k := see.works[n]; n.up && k != nil && k.owed && n.leader.ID != n.id {
 				k.on, k.owed = false, false
 				n.perform(n.engine.HandleWorkReturned(n.now()))
 			}
 		}
-		see.drains = false // from now on a lease runs out instead
+		see.drains = false // from now on leases expire
 		w.Await(o.Within)
 	}()
 	return w, see
 }
 
-// TestLeaseStorms disturbs clusters with a lease around each algorithm, and never finds two that work.
-func TestLeaseStorms(t *testing.T) {
+// TestAtMostOneLeaseHolderUnderChaos runs each algorithm with a lease under random faults.
+func TestAtMostOneLeaseHolderUnderChaos(t *testing.T) {
 	for _, inner := range []string{"bully", "ring", "vote"} {
 		t.Run(inner, func(t *testing.T) {
 			t.Parallel()
@@ -161,18 +161,18 @@ func TestLeaseStorms(t *testing.T) {
 					t.Fatal(err)
 				}
 				seed := *leaseSeed + uint64(i)
-				w, see := leaseStorm(t, spec, timing, options, []int{5, 5, 4, 3, 2, 5, 4}[i%7], seed)
+				w, see := leaseChaos(t, spec, timing, options, []int{5, 5, 4, 3, 2, 5, 4}[i%7], seed)
 				if bad := w.Violations(); len(bad) > 0 {
 					t.Fatalf("seed %d: %v\n%s", seed, bad, w.Scenario())
 				}
 				sum.leaderships += see.leaderships
 			}
-			t.Logf("%d storms, %d leaderships", runs, sum.leaderships)
+			t.Logf("%d chaos runs, %d leaderships", runs, sum.leaderships)
 		})
 	}
 }
 
-// leased is a cluster of five with a lease around bully, which has a leader.
+// leased returns a cluster of five with bully and a lease, and a leader.
 func leased(t *testing.T, see func(trace.Event)) *World {
 	t.Helper()
 	spec, err := lease.Wrap(lan(t, "bully"), algo.LAN(), lease.Defaults(algo.LAN()))
@@ -190,8 +190,8 @@ func leased(t *testing.T, see func(trace.Event)) *World {
 	return w
 }
 
-// Renewals replace heartbeats. Of the frames there are at most those that go and come back once a heartbeat.
-func TestFramesAtRestWithALease(t *testing.T) {
+// TestIdleLeaseFrameCount: renewals replace heartbeats, at most one round trip per follower and interval.
+func TestIdleLeaseFrameCount(t *testing.T) {
 	for preset, timing := range map[string]algo.Timing{"lan": algo.LAN(), "local": algo.Local()} {
 		for _, nodes := range []int{3, 5, 20} {
 			inner, err := builtin.Registry()["bully"](timing, nil)
@@ -218,15 +218,15 @@ func TestFramesAtRestWithALease(t *testing.T) {
 	}
 }
 
-// A leader that did not run ends its leadership before it hears anything.
-func TestALeaseIsOverBeforeAnythingElse(t *testing.T) {
+// TestResumedLeaderEndsLeaseFirst: a stalled leader ends its leadership before it handles any message.
+func TestResumedLeaderEndsLeaseFirst(t *testing.T) {
 	var first string
 	woken := false
 	w := leased(t, func(e trace.Event) {
 		if woken && first == "" && e.Node == ID(5) && e.Kind != trace.Resume {
 			first = string(e.Kind)
 			if e.Timer == "" {
-				t.Errorf("the first that happens is %v of %v", e.Kind, e.Message)
+				t.Errorf("the first event is %v of %v", e.Kind, e.Message)
 			}
 		}
 	})
@@ -235,12 +235,12 @@ func TestALeaseIsOverBeforeAnythingElse(t *testing.T) {
 	woken = true
 	_ = w.Do("resume n5")
 	if first == "" {
-		t.Error("nothing happens")
+		t.Error("no event")
 	}
 }
 
-// Those who follow may restart one after the other, and the leader leads on.
-func TestARollingRestartCostsTheLeaderNothing(t *testing.T) {
+// TestLeaderSurvivesRollingRestart: followers restart one after the other, and the leader keeps its leadership.
+func TestLeaderSurvivesRollingRestart(t *testing.T) {
 	w := leased(t, nil)
 	for n := 1; n < 5; n++ {
 		_ = w.Do("crash n%d", n)
@@ -253,15 +253,15 @@ func TestARollingRestartCostsTheLeaderNothing(t *testing.T) {
 	}
 }
 
-// A majority that hears each other has a leader, although the highest is heard and hears nobody, or reaches one alone,
-// and although the two highest are heard and hear nobody.
-func TestWhoHearsNobodyKeepsNobodyFromLeading(t *testing.T) {
+// TestIsolatedNodeDoesNotBlockLease: a connected majority has a leader, although peers hear the highest node and it hears no
+// peer or reaches only one, and also if the same holds for the two highest.
+func TestIsolatedNodeDoesNotBlockLease(t *testing.T) {
 	deaf := []string{"cut n1 n5", "cut n2 n5", "cut n3 n5", "cut n4 n5"}
 	for _, inner := range []string{"bully", "ring", "vote"} {
 		for name, cuts := range map[string][]string{
-			"it is heard":    deaf,
-			"it reaches one": {"cut n1 n5", "cut n2 n5", "cut n3 n5", "cut n5 n1", "cut n5 n2", "cut n5 n3"},
-			"both are heard": append(deaf, "cut n1 n4", "cut n2 n4", "cut n3 n4", "cut n5 n4"),
+			"heard by peers":     deaf,
+			"reaches one peer":   {"cut n1 n5", "cut n2 n5", "cut n3 n5", "cut n5 n1", "cut n5 n2", "cut n5 n3"},
+			"two heard by peers": append(deaf, "cut n1 n4", "cut n2 n4", "cut n3 n4", "cut n5 n4"),
 		} {
 			t.Run(inner+", "+name, func(t *testing.T) {
 				d := lease.Defaults(algo.LAN()).Duration
@@ -284,7 +284,7 @@ func TestWhoHearsNobodyKeepsNobodyFromLeading(t *testing.T) {
 					w.Run(100 * time.Millisecond)
 					follow := map[algo.Leader]int{}
 					for n := 1; n <= 5; n++ {
-						if l, up := w.Follows(n); up && !l.Vacant() && l.ID != ID(5) && (l.ID != ID(4) || name != "both are heard") {
+						if l, up := w.Follows(n); up && !l.Vacant() && l.ID != ID(5) && (l.ID != ID(4) || name != "two heard by peers") {
 							follow[l]++
 						}
 					}
@@ -297,8 +297,8 @@ func TestWhoHearsNobodyKeepsNobodyFromLeading(t *testing.T) {
 					}
 				}
 				t.Logf("led %d of 300, first after %v", led, first)
-				if led <= 300-int(first/(100*time.Millisecond)) || led < 270 && name != "both are heard" || first > 4*d {
-					t.Errorf("they have a leader %d times of 300, first after %v: %s", led, first, w.Opinions())
+				if led <= 300-int(first/(100*time.Millisecond)) || led < 270 && name != "two heard by peers" || first > 4*d {
+					t.Errorf("the majority has a leader %d times of 300, first after %v: %s", led, first, w.Opinions())
 				}
 				_ = w.Do("heal")
 				if took := w.Await(algo.LAN().Bound() + 4*d); len(w.Violations()) > 0 {

@@ -12,9 +12,9 @@ import (
 	"pgregory.net/rapid"
 )
 
-// Any interleaving of joins, leaves, removals, restarts and partitions ends in one view,
-// once it is healed, and in one leader whom all in it follow.
-func TestMembershipsConverge(t *testing.T) {
+// TestMembershipConverges: after any sequence of joins, leaves, removals, restarts and partitions, the healed
+// cluster agrees on one config and one leader.
+func TestMembershipConverges(t *testing.T) {
 	for _, name := range slices.Sorted(maps.Keys(builtin.ForUse())) {
 		t.Run(name, func(t *testing.T) {
 			spec := lan(t, name)
@@ -44,11 +44,10 @@ func TestMembershipsConverge(t *testing.T) {
 	}
 }
 
-// interfere does one thing to the membership, or to what it needs. The first three stay:
-// somebody must be left.
+// interfere changes the membership or injects a fault. The first three nodes are never removed.
 func interfere(t *rapid.T, w *World) {
 	node := func(what string) int { return rapid.IntRange(1, w.Nodes()).Draw(t, what) }
-	var err error // what cannot be done now is not done
+	var err error // ignored: the command is not possible now
 	switch n := node("node"); rapid.SampledFrom([]string{"join", "remove", "leave", "crash", "restart", "cut", "part", "heal", "set", "resign", "after"}).Draw(t, "what") {
 	case "join":
 		if w.Nodes() < 8 {
@@ -90,8 +89,7 @@ func interfere(t *rapid.T, w *World) {
 	_ = err
 }
 
-// The words of a scenario that are about the membership.
-func TestAScenarioOfMembers(t *testing.T) {
+func TestMembershipCommands(t *testing.T) {
 	text := `
 algorithm bully+lease
 cluster 3

@@ -10,7 +10,7 @@ import (
 	"github.com/elect-go/elect/trace"
 )
 
-// cluster is a world of live detectors, after it has settled.
+// cluster returns a world with heartbeats whose nodes agree on a leader.
 func cluster(t testing.TB, size int, change func(*Config)) *World {
 	t.Helper()
 	c := Config{Spec: lan(t, "bully"), Delay: Fixed(ms), Seed: 1}
@@ -21,7 +21,7 @@ func cluster(t testing.TB, size int, change func(*Config)) *World {
 	must(t, w.Cluster(size))
 	w.Run(time.Second)
 	if leader, _, agreed := w.Leader(); !agreed || leader != size {
-		t.Fatalf("no settled cluster: %s", w.Opinions())
+		t.Fatalf("no agreement: %s", w.Opinions())
 	}
 	return w
 }
@@ -45,8 +45,8 @@ func links(w *World) (count int) {
 	return count
 }
 
-// TestOneConnectionForEachPair: all dial each other at once at the start.
-func TestOneConnectionForEachPair(t *testing.T) {
+// TestPairHasOneConnection: all dial each other at once at the start.
+func TestPairHasOneConnection(t *testing.T) {
 	for seed := range uint64(20) {
 		w := cluster(t, 5, func(c *Config) { c.Seed, c.Delay = seed, Uniform(ms, 20*ms) })
 		if got := links(w); got != 5*4 {
@@ -62,9 +62,9 @@ func TestOneConnectionForEachPair(t *testing.T) {
 	}
 }
 
-// TestACrashShowsByItsEvidence: the kernel hangs up, a dial is refused: three message
+// TestCrashIsDetectedByEvidence: the kernel hangs up, a dial is refused: three message
 // times, and no timeout.
-func TestACrashShowsByItsEvidence(t *testing.T) {
+func TestCrashIsDetectedByEvidence(t *testing.T) {
 	w := cluster(t, 5, nil)
 	must(t, w.Do("crash n5"))
 	w.Run(3 * ms)
@@ -80,8 +80,8 @@ func TestACrashShowsByItsEvidence(t *testing.T) {
 	}
 }
 
-// TestARestartIsAnotherIncarnation: who comes back at once was dead nonetheless.
-func TestARestartIsAnotherIncarnation(t *testing.T) {
+// TestRestartedNodeIsNewIncarnation: an immediate restart still shows the crash.
+func TestRestartedNodeIsNewIncarnation(t *testing.T) {
 	suspected := make(map[algo.NodeID]int)
 	w := cluster(t, 3, func(c *Config) {
 		c.Trace = func(e trace.Event) {
@@ -101,15 +101,15 @@ func TestARestartIsAnotherIncarnation(t *testing.T) {
 	}
 }
 
-// TestAHalfOpenConnectionIsReset: n3 dies while nobody can hear that, and comes back.
+// TestHalfOpenConnectionIsReset: n3 crashes during a cut and restarts.
 // The others still believe in their connections until they send on them.
-func TestAHalfOpenConnectionIsReset(t *testing.T) {
+func TestHalfOpenConnectionIsReset(t *testing.T) {
 	w := cluster(t, 3, nil)
 	must(t, w.Do("partition n1,n2"))
 	must(t, w.Do("crash n3"))
 	w.Run(10 * ms)
 	if got := links(w); got != 4 {
-		t.Fatalf("%d ends of connections, want 4: nobody heard of the crash", got)
+		t.Fatalf("%d ends of connections, want 4: no peer knows of the crash", got)
 	}
 	must(t, w.Do("heal"))
 	must(t, w.Do("restart n3"))
@@ -124,8 +124,8 @@ type numberedMessage struct{ N int }
 
 func (numberedMessage) Kind() string { return "numbered" }
 
-// TestFramesOfOneConnectionKeepTheirOrder, unless the network is told to reorder.
-func TestFramesOfOneConnectionKeepTheirOrder(t *testing.T) {
+// TestConnectionKeepsFrameOrder, unless the network reorders frames.
+func TestConnectionKeepsFrameOrder(t *testing.T) {
 	for _, reorder := range []float64{0, 0.5} {
 		var order []int
 		w := cluster(t, 2, func(c *Config) {
@@ -137,7 +137,7 @@ func TestFramesOfOneConnectionKeepTheirOrder(t *testing.T) {
 			}
 		})
 		must(t, w.Do("reorder %v", reorder))
-		// A message that arrives where nobody is connected any more shows as dropped.
+		// A message that arrives without a connection is dropped.
 		n1, n2 := w.nodes[0], w.nodes[1]
 		link := n1.link(n2).id
 		n2.links[n1.index] = nil
@@ -155,8 +155,8 @@ func TestFramesOfOneConnectionKeepTheirOrder(t *testing.T) {
 	}
 }
 
-// TestFaultsComeAsOftenAsTheyShould: to a tenth.
-func TestFaultsComeAsOftenAsTheyShould(t *testing.T) {
+// TestFaultFrequency: to a tenth.
+func TestFaultFrequency(t *testing.T) {
 	const frames = 20_000
 	for _, test := range []struct {
 		faults Faults
@@ -180,8 +180,8 @@ func TestFaultsComeAsOftenAsTheyShould(t *testing.T) {
 	}
 }
 
-// TestWhatIsCutOffDoesNotArrive, neither what is under way, and only in that direction.
-func TestWhatIsCutOffDoesNotArrive(t *testing.T) {
+// TestCutDropsFrames, neither what is under way, and only in that direction.
+func TestCutDropsFrames(t *testing.T) {
 	w := New(Config{Spec: spec(t), Detector: Scripted, Delay: Fixed(T)})
 	must(t, w.Cluster(2))
 	w.Run(time.Second)
@@ -199,9 +199,9 @@ func TestWhatIsCutOffDoesNotArrive(t *testing.T) {
 	}
 }
 
-// TestPausedNodesTakeWhatWaitsFirst: the beats that came meanwhile count before the
-// timeouts that ended meanwhile, so that nobody is suspected.
-func TestPausedNodesTakeWhatWaitsFirst(t *testing.T) {
+// TestResumedNodeHandlesWaitingEventsFirst: after a pause, waiting heartbeats come before expired timeouts, so the node
+// suspects no peer.
+func TestResumedNodeHandlesWaitingEventsFirst(t *testing.T) {
 	var suspected int
 	w := cluster(t, 3, func(c *Config) {
 		c.Trace = func(e trace.Event) {
@@ -219,9 +219,8 @@ func TestPausedNodesTakeWhatWaitsFirst(t *testing.T) {
 	}
 }
 
-// TestACrashInTheMiddleOfAnOutput performs a part of it: the save, and then so many
-// messages.
-func TestACrashInTheMiddleOfAnOutput(t *testing.T) {
+// TestCrashDuringOutput: a crash after n effects performs the save and n-1 messages.
+func TestCrashDuringOutput(t *testing.T) {
 	for effects := range 6 {
 		w := New(Config{Spec: spec(t), Detector: Scripted, Delay: Fixed(T)})
 		must(t, w.Cluster(5))
@@ -246,8 +245,8 @@ func TestACrashInTheMiddleOfAnOutput(t *testing.T) {
 	}
 }
 
-// TestAPerfectDetectorKnowsOfCrashAndRestart, also who starts after the crash.
-func TestAPerfectDetectorKnowsOfCrashAndRestart(t *testing.T) {
+// TestPerfectDetectorLearnsCrashAndRestart: a detector that starts later learns of the crash too.
+func TestPerfectDetectorLearnsCrashAndRestart(t *testing.T) {
 	w := New(Config{Spec: spec(t), Detector: Perfect, Delay: Fixed(T)})
 	must(t, w.Cluster(4))
 	w.Run(time.Second)
@@ -279,14 +278,14 @@ func TestAPerfectDetectorKnowsOfCrashAndRestart(t *testing.T) {
 	}
 }
 
-// TestAScriptForgetsWhoIsWatchedNoMore: and says it again when it is asked again.
-func TestAScriptForgetsWhoIsWatchedNoMore(t *testing.T) {
+// TestScriptedDetectorForgetsUnmonitoredPeer: the detector reports the suspicion again when the peer is monitored again.
+func TestScriptedDetectorForgetsUnmonitoredPeer(t *testing.T) {
 	var s scriptedDetector
 	changes := func() []fd.Change { return append([]fd.Change{}, s.TakeOutput().Changes...) }
 	peer := ID(1)
 	s.Suspect(0, peer, "because")
 	if got := changes(); len(got) != 0 {
-		t.Errorf("%v about somebody who is not watched", got)
+		t.Errorf("%v about a peer that is not monitored", got)
 	}
 	for range 2 {
 		s.Monitor(0, []algo.NodeID{peer})

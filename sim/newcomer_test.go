@@ -11,7 +11,7 @@ import (
 	"github.com/elect-go/elect/internal/membership"
 )
 
-// voters are so many who follow one leader, and what has something happen to them.
+// voters returns a cluster of vote with a leader, and a function that performs commands.
 func voters(t *testing.T, nodes int) (w *World, do func(format string, args ...any)) {
 	spec, err := build("vote", algo.LAN(), nil)
 	require.NoError(t, err)
@@ -24,11 +24,11 @@ func voters(t *testing.T, nodes int) (w *World, do func(format string, args ...a
 	}
 }
 
-// TestThreeOfSevenMayDieAfterAJoin: while a seventh node joins, a leader of six hears only some of them. If
-// it can commit the join, any three may die: the others are a quorum with the newcomer, and adopt its config.
-func TestThreeOfSevenMayDieAfterAJoin(t *testing.T) {
+// TestClusterSurvivesThreeCrashesAfterJoin: while a seventh node joins, a leader of six hears only some of them. If it
+// commits the join, any three nodes may crash: the others are a quorum with the new member, and adopt its config.
+func TestClusterSurvivesThreeCrashesAfterJoin(t *testing.T) {
 	for _, test := range []struct {
-		hears string // of those that are not the leader, how many
+		hears string // number of followers that the leader hears
 		count int
 		in    bool
 	}{{"one", 1, false}, {"two", 2, true}, {"three", 3, true}} {
@@ -63,10 +63,10 @@ func TestThreeOfSevenMayDieAfterAJoin(t *testing.T) {
 	}
 }
 
-// TestWhoMissedTwoChangesIsToldOfThem: of three one is down while two more are added, and the other two
-// die. It knows none of those with which it could elect. They have the credentials of the cluster, so it
-// believes what they hold.
-func TestWhoMissedTwoChangesIsToldOfThem(t *testing.T) {
+// TestRestartedNodeLearnsMissedReconfigs: of three nodes one is down while two nodes join, and the other two crash. The
+// restarted node knows none of the nodes with which it has a quorum. It accepts their config, because they have the
+// credentials of the cluster.
+func TestRestartedNodeLearnsMissedReconfigs(t *testing.T) {
 	w, do := voters(t, 3)
 	do("crash n3")
 	for range 2 {

@@ -191,7 +191,7 @@ func (w *World) startElection(o *Options) {
 	crashed := leader > 0 && !w.nodes[leader-1].up
 	for _, i := range initiators {
 		if n := w.nodes[i-1]; crashed && n.script.isMonitored(w.nodes[leader-1].id) {
-			n.script.Suspect(n.now(), w.nodes[leader-1].id, "it was told so")
+			n.script.Suspect(n.now(), w.nodes[leader-1].id, "scripted")
 			n.perform(n.engine.Wake(n.now()))
 		} else { // a node that does not monitor the leader learns of the crash from its application
 			w.campaign(n)

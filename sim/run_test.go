@@ -18,7 +18,7 @@ func TestMain(m *testing.M) {
 	m.Run()
 }
 
-func TestAllMistakesInOptionsAreSaidAtOnce(t *testing.T) {
+func TestAllInvalidOptionsAreReported(t *testing.T) {
 	_, err := Run(t.Context(), Options{
 		Spec: spec(t), Nodes: 3, Crashed: 3, Initiators: []int{4}, Priorities: []int{1},
 		Delay: Delay{Least: 2 * T, Most: T}, Faults: Faults{Loss: 1},
@@ -39,7 +39,7 @@ func TestAllMistakesInOptionsAreSaidAtOnce(t *testing.T) {
 	}
 }
 
-func TestRunEndsWithItsContext(t *testing.T) {
+func TestRunEndsWithContext(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
 	_, err := Run(ctx, Options{Spec: known(t, "textbook-bully"), Nodes: 100, Delay: Fixed(T)})
@@ -85,7 +85,7 @@ func TestRunIsRepeatable(t *testing.T) {
 	t.Error("20 seeds, and each time the same turnaround")
 }
 
-func TestTheOrderOfCandidates(t *testing.T) {
+func TestCandidateOrder(t *testing.T) {
 	for _, test := range []struct {
 		o    Options
 		want []int

@@ -52,8 +52,8 @@ func TestScenarios(t *testing.T) {
 	}
 }
 
-// TestWhatAScenarioSays is compared, unless it is run otherwise than it was.
-func TestWhatAScenarioSays(t *testing.T) {
+// TestScenarioComparesOutput is compared, unless it is run otherwise than it was.
+func TestScenarioComparesOutput(t *testing.T) {
 	const text = "seed 7\ncluster 2\nrun 1s\n> 5ms n2 leads in epoch 1\n"
 	for _, test := range []struct {
 		text string
@@ -79,8 +79,8 @@ func TestWhatAScenarioSays(t *testing.T) {
 	}
 }
 
-// TestWhatIsBrokenIsSaid: a scenario says what is known to be broken, and nothing else may be.
-func TestWhatIsBrokenIsSaid(t *testing.T) {
+// TestScenarioRequiresDeclaredViolations: a scenario says what is known to be broken, and nothing else may be.
+func TestScenarioRequiresDeclaredViolations(t *testing.T) {
 	const text = "cluster 3\nrun 1s\npartition n1,n2\nawait 2s\n"
 	for _, test := range []struct{ text, want string }{
 		{text, "line 4, column 1: await 2s: does not hold: agreement: "},
@@ -115,12 +115,12 @@ func TestEveryCommandIsPerformed(t *testing.T) {
 	}
 	for usage := range commands {
 		if !slices.ContainsFunc(scenario.Language, func(f scenario.Form) bool { return f.Usage == usage && f.Modes&scenario.Time != 0 }) {
-			t.Errorf("nobody can say %s", usage)
+			t.Errorf("no syntax for %s", usage)
 		}
 	}
 }
 
-func TestMistakesInAScenario(t *testing.T) {
+func TestScenarioErrors(t *testing.T) {
 	for _, test := range []struct {
 		text         string
 		line, column int
@@ -144,7 +144,7 @@ func TestMistakesInAScenario(t *testing.T) {
 	}
 }
 
-func TestAllMistakesOfAScenarioAreSaidAtOnce(t *testing.T) {
+func TestAllScenarioErrorsAreReported(t *testing.T) {
 	_, err := ParseScenario("test", "cluster 5\nrun\n\nleader")
 	for _, want := range []string{"line 2, column 1: run: ", "line 4, column 1: leader: "} {
 		if err == nil || !strings.Contains(err.Error(), want) {
@@ -162,7 +162,7 @@ func TestAllMistakesOfAScenarioAreSaidAtOnce(t *testing.T) {
 	}
 }
 
-func TestWhatDoesNotHoldIsSaid(t *testing.T) {
+func TestFailedAssertionIsReported(t *testing.T) {
 	for _, test := range []struct {
 		text string
 		line int
@@ -198,8 +198,8 @@ func TestWhatDoesNotHoldIsSaid(t *testing.T) {
 	}
 }
 
-// TestOneLineIsDone, or nothing is: then the error has the line and what is wrong.
-func TestOneLineIsDone(t *testing.T) {
+// TestDoPerformsCommand, or nothing is: then the error has the line and what is wrong.
+func TestDoPerformsCommand(t *testing.T) {
 	w := cluster(t, 3, nil)
 	before := w.Scenario()
 	for _, test := range []struct {
@@ -236,7 +236,7 @@ func TestOneLineIsDone(t *testing.T) {
 	}
 }
 
-func TestAScenarioOfAnUnknownAlgorithm(t *testing.T) {
+func TestScenarioWithUnknownAlgorithm(t *testing.T) {
 	s, err := ParseScenario("test", "algorithm paxos\ncluster 3")
 	if err != nil {
 		t.Fatal(err)
@@ -246,7 +246,7 @@ func TestAScenarioOfAnUnknownAlgorithm(t *testing.T) {
 	}
 }
 
-func TestAScenarioTakesOptions(t *testing.T) {
+func TestScenarioPassesOptions(t *testing.T) {
 	s, err := ParseScenario("test", "option skip_suspected=false\noption answer_timeout=250ms\ncluster 3")
 	if err != nil {
 		t.Fatal(err)
@@ -262,8 +262,8 @@ func TestAScenarioTakesOptions(t *testing.T) {
 	}
 }
 
-// TestTheSeedOfTheHost replaces that of the scenario: zero, too.
-func TestTheSeedOfTheHost(t *testing.T) {
+// TestScenarioSeedOverride replaces that of the scenario: zero, too.
+func TestScenarioSeedOverride(t *testing.T) {
 	s, err := ParseScenario("test", "seed 3\ncluster 3")
 	if err != nil {
 		t.Fatal(err)
@@ -279,8 +279,8 @@ func TestTheSeedOfTheHost(t *testing.T) {
 	}
 }
 
-// TestAScenarioOfABrokenAlgorithm: the panic of its Machine is what the scenario finds.
-func TestAScenarioOfABrokenAlgorithm(t *testing.T) {
+// TestScenarioWithFaultyAlgorithm: the panic of its Machine is what the scenario finds.
+func TestScenarioWithFaultyAlgorithm(t *testing.T) {
 	s, err := ParseScenario("test", "detector perfect\ncluster 3\nrun 1s\ncampaign n3\ncrash n3\nrestart n3\nrun 1s\nleader n3")
 	if err != nil {
 		t.Fatal(err)
@@ -301,7 +301,7 @@ func TestAScenarioOfABrokenAlgorithm(t *testing.T) {
 	}
 }
 
-func TestAScenarioEndsWithItsContext(t *testing.T) {
+func TestScenarioEndsWithContext(t *testing.T) {
 	s, err := ParseScenario("test", "cluster 3\nrun 1s\nrun 499999h\nleader none")
 	if err != nil {
 		t.Fatal(err)

@@ -12,19 +12,19 @@ import (
 	"github.com/elect-go/elect/trace"
 )
 
-// disturbed is what a disturbance does to five nodes that agreed before.
+// disturbed counts the effects of a disturbance on five nodes that agreed on a leader.
 type disturbed struct {
-	begun, ended int           // leaderships
-	two          time.Duration // while two nodes led
-	twice        algo.Epoch    // of which two leaderships have begun
+	begun, ended int           // number of leaderships
+	two          time.Duration // time with two leaders
+	twice        algo.Epoch    // epoch with two leaderships
 }
 
-// disturb has an algorithm of five nodes settle, tells do whom it elected, and counts from then on.
+// disturb runs five nodes until they agree on a leader, calls do, and counts leaderships from then on.
 func disturb(t *testing.T, algorithm string, seed uint64, do func(w *World, leader int)) (d disturbed) {
 	t.Helper()
 	leading := make(map[algo.NodeID]bool)
-	terms := make(map[algo.Epoch]bool) // of the leaderships that have begun
-	settled := false
+	terms := make(map[algo.Epoch]bool) // epochs of the leaderships so far
+	counting := false
 	var since time.Duration
 	w := New(Config{Spec: lan(t, algorithm), Seed: seed, Delay: Uniform(ms/2, ms), Trace: func(e trace.Event) {
 		if e.Kind != trace.Announce && e.Kind != trace.Crash {
@@ -33,13 +33,13 @@ func disturb(t *testing.T, algorithm string, seed uint64, do func(w *World, lead
 		before := len(leading)
 		if leading[e.Node] {
 			delete(leading, e.Node)
-			if settled {
+			if counting {
 				d.ended++
 			}
 		}
 		if e.Kind == trace.Announce && e.Leader.ID == e.Node {
 			leading[e.Node] = true
-			if settled {
+			if counting {
 				d.begun++
 				if terms[e.Leader.Epoch] {
 					d.twice = e.Leader.Epoch
@@ -60,25 +60,25 @@ func disturb(t *testing.T, algorithm string, seed uint64, do func(w *World, lead
 	if !agreed {
 		t.Fatal(w.Opinions())
 	}
-	settled = true
+	counting = true
 	do(w, leader)
 	return d
 }
 
-// flaps has a node reach nobody again and again.
+// flaps returns commands that isolate a node repeatedly.
 func flaps(node, rest string, off, on time.Duration) string {
 	return strings.Repeat(fmt.Sprintf("partition %s %s; run %v; heal; run %v; ", node, rest, off, on), 15) + "heal"
 }
 
-// most is how many leaderships may begin, and as many end, in a disturbance, and for how long two may lead.
+// most limits a disturbance: the leaderships that start, those that end, and the time with two leaders.
 type most struct {
 	changes int
 	two     time.Duration
 }
 
-// TestAWorkingLeaderIsLeftToWork: what is wrong with the links of some ends no leadership, or not each
+// TestWorkingLeaderIsKept: what is wrong with the links of some ends no leadership, or not each
 // time. L leads five nodes at first, and the others are A to D, A the lowest of them.
-func TestAWorkingLeaderIsLeftToWork(t *testing.T) {
+func TestWorkingLeaderIsKept(t *testing.T) {
 	for _, test := range []struct {
 		name, do          string
 		bully, ring, vote most
@@ -91,7 +91,7 @@ func TestAWorkingLeaderIsLeftToWork(t *testing.T) {
 		{"the last follower flaps", flaps("D", "A,B,C,L", 600*ms, 1300*ms), most{4, 500 * ms}, most{2, 0}, most{}},
 		{"the leader flaps", flaps("L", "A,B,C,D", 600*ms, 1300*ms), most{4, 500 * ms}, most{4, 510 * ms}, most{2, 500 * ms}},
 		{"the leader flaps, slowly", flaps("L", "A,B,C,D", 2*time.Second, 3*time.Second), most{4, 3500 * ms}, most{6, 4 * time.Second}, most{2, 1500 * ms}},
-		{"nobody else may lead", "resign A 1m; resign B 1m; resign C 1m; resign D 1m; run 9s", most{}, most{}, most{}},
+		{"no other node is eligible", "resign A 1m; resign B 1m; resign C 1m; resign D 1m; run 9s", most{}, most{}, most{}},
 		{
 			"a lasting bad link, and two more that soon heal",
 			"cut L D; run 10s; cut L C; run 2s; heal; cut L D; run 10s; cut L B; run 2s; heal; cut L D; run 10s",
@@ -130,9 +130,9 @@ func TestAWorkingLeaderIsLeftToWork(t *testing.T) {
 	}
 }
 
-// TestAPausedLeaderIsFoundAsSoonEachTime: who is stopped again and again was never slow, also if it has no
-// processor for a moment now and then, as on a busy machine.
-func TestAPausedLeaderIsFoundAsSoonEachTime(t *testing.T) {
+// TestRepeatedPauseIsDetectedEquallyFast: repeated pauses of a leader, and short stalls as on a busy machine, do not
+// raise its timeout.
+func TestRepeatedPauseIsDetectedEquallyFast(t *testing.T) {
 	for _, algorithm := range []string{"bully", "ring", "vote"} {
 		var took []time.Duration
 		disturb(t, algorithm, 1, func(w *World, _ int) {
@@ -166,9 +166,9 @@ func TestAPausedLeaderIsFoundAsSoonEachTime(t *testing.T) {
 	}
 }
 
-// TestAPausedLeaderIsToldAtOnce: a leader that was stopped and goes on takes itself for the leader. Its beats
-// tell the other one so, which answers.
-func TestAPausedLeaderIsToldAtOnce(t *testing.T) {
+// TestResumedLeaderLearnsSuccessorImmediately: a resumed leader still believes that it leads. The new leader receives its
+// heartbeats and replies.
+func TestResumedLeaderLearnsSuccessorImmediately(t *testing.T) {
 	for _, algorithm := range []string{"bully", "ring"} {
 		for _, pause := range []time.Duration{500 * ms, time.Second, 5 * time.Second} {
 			for seed := range uint64(5) {
@@ -199,9 +199,8 @@ func TestAPausedLeaderIsToldAtOnce(t *testing.T) {
 	}
 }
 
-// TestAnOftenPausedLeaderIsToldAtOnce: also when it was stopped several times in less than a leader takes to
-// repeat itself.
-func TestAnOftenPausedLeaderIsToldAtOnce(t *testing.T) {
+// TestOftenPausedLeaderLearnsSuccessorImmediately, also after several pauses within one announce interval.
+func TestOftenPausedLeaderLearnsSuccessorImmediately(t *testing.T) {
 	for _, algorithm := range []string{"bully", "ring"} {
 		disturb(t, algorithm, 1, func(w *World, _ int) {
 			for i := range 10 {
@@ -225,9 +224,9 @@ func TestAnOftenPausedLeaderIsToldAtOnce(t *testing.T) {
 	}
 }
 
-// TestALeaderThatOthersHearIsFollowed: one bad link takes the leadership from nobody, and a leader that
-// stops meanwhile is found as soon as ever.
-func TestALeaderThatOthersHearIsFollowed(t *testing.T) {
+// TestLeaderHeardByPeersIsFollowed: one bad link does not end a leadership, and does not delay the detection of a
+// stopped leader.
+func TestLeaderHeardByPeersIsFollowed(t *testing.T) {
 	for _, test := range []struct{ name, algorithm, broken string }{
 		{"the lowest does not hear it", "bully", "cut n5 n1"},
 		{"the next in line does not hear it", "bully", "cut n5 n4"},
@@ -264,9 +263,9 @@ func TestALeaderThatOthersHearIsFollowed(t *testing.T) {
 	}
 }
 
-// TestSlowDisks has each save take half of the lease: a cluster elects a leader and keeps it, and so it does after a
-// crash. The first leader may lose its lease once: it saves that its config is committed when nobody has renewed the
-// lease since all others saved that config.
+// TestSlowDisks: with saves of half the lease duration, a cluster elects a leader and keeps it, also after a crash. The
+// first leader may lose its lease once: it saves the commit of its config after its peers have saved the config, and
+// no peer has renewed the lease meanwhile.
 func TestSlowDisks(t *testing.T) {
 	const save, calm = 480 * time.Millisecond, 15 * time.Second
 	for _, algorithm := range []string{"bully", "ring", "vote"} {

@@ -21,8 +21,8 @@ func startsAfter(w *World, r *rand.Rand, span time.Duration) {
 	}
 }
 
-// Nobody waits for a timer when a fixed set starts, or starts again, or a follower comes back: what it
-// takes are messages. They take 3 ms at most here.
+// TestStartsAreQuick: when static members start or restart, or a follower restarts, no node waits for a timer.
+// Messages take at most 3 ms here.
 func TestStartsAreQuick(t *testing.T) {
 	const size = 5
 	starts := map[string]func(w *World, r *rand.Rand, span time.Duration){
@@ -62,7 +62,7 @@ func TestStartsAreQuick(t *testing.T) {
 				enough := 50 * time.Millisecond
 				switch {
 				case name == "vote" && span >= 30*time.Millisecond:
-					enough = 700 * time.Millisecond // once in 20 times some vote before they know that all run, and votes split
+					enough = 700 * time.Millisecond // in one of 20 runs some nodes vote before they hear all others, and the vote splits
 				case name == "vote":
 					enough = 25 * time.Millisecond
 				}
@@ -76,7 +76,7 @@ func TestStartsAreQuick(t *testing.T) {
 					}
 					for _, n := range w.nodes {
 						if took := n.knew - last; took > enough {
-							t.Errorf("%s, %s within %v, seed %d: n%d knows its leader %v after the last was started", name, what, span, seed, n.number(), took)
+							t.Errorf("%s, %s within %v, seed %d: n%d knows its leader %v after the last start", name, what, span, seed, n.number(), took)
 						}
 						most = max(most, n.knew-last)
 					}
@@ -87,7 +87,7 @@ func TestStartsAreQuick(t *testing.T) {
 	}
 }
 
-// Messages that take much longer than the timing says put an election off, and not for ever.
+// TestSlowMessages: messages much slower than the configured timing delay an election, but not for ever.
 func TestSlowMessages(t *testing.T) {
 	for _, test := range []struct {
 		algorithm string

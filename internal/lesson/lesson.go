@@ -1,7 +1,6 @@
-// Package lesson reads the lessons of docs/lessons, and runs what they show.
+// Package lesson reads the lessons of docs/lessons and runs their scenarios.
 //
-// A lesson is a page of sections, and the scenarios whose diagrams the page shows. A test of package
-// command makes the pages, from runs.
+// A lesson is a page of sections with diagrams of scenarios. A test of package command generates the pages from runs.
 package lesson
 
 import (
@@ -17,12 +16,12 @@ import (
 	"github.com/elect-go/elect/docs/lessons"
 )
 
-// Lesson is one of them.
+// Lesson is a lesson.
 type Lesson struct {
 	Number int
-	Name   string // "1-bully", as its files are called
+	Name   string // base name of its files, such as "1-bully"
 	Title  string
-	Runs   []string // the names of its scenarios, in the order in which the page shows them
+	Runs   []string // names of its scenarios, in the order of the page
 
 	sections []section
 }
@@ -34,7 +33,7 @@ var (
 	diagram  = regexp.MustCompile(`\(diagrams/([\w-]+)\.svg\)`)
 )
 
-// All are the lessons, by number.
+// All returns the lessons, by number.
 func All() ([]Lesson, error) {
 	entries, err := fs.ReadDir(lessons.Files, ".")
 	if err != nil {
@@ -58,7 +57,7 @@ func All() ([]Lesson, error) {
 	return all, nil
 }
 
-// Read divides a page into its sections.
+// Read parses a page into its sections.
 func Read(page string) (l Lesson) {
 	head, rest, _ := strings.Cut(page, "\n## ")
 	_, l.Title, _ = strings.Cut(head, "# ")
@@ -73,7 +72,7 @@ func Read(page string) (l Lesson) {
 	return l
 }
 
-// Section is the text below a heading, for a terminal. [Parts] has what it shows in between.
+// Section returns the text below a heading, formatted for a terminal. [Parts] splits it at its runs.
 func (l *Lesson) Section(heading string) string {
 	for _, s := range l.sections {
 		if s.heading == heading {
@@ -83,8 +82,8 @@ func (l *Lesson) Section(heading string) string {
 	return ""
 }
 
-// Parts divides the text of a section at the runs that it shows: run is the one before a text, empty for
-// the first.
+// Parts splits the text of a section at its runs. It yields each text with the name of the run before it, which is
+// empty for the first text.
 func Parts(section string) iter.Seq2[string, string] {
 	return func(yield func(run, text string) bool) {
 		for i, part := range strings.Split(section, runMark) {
@@ -99,7 +98,7 @@ func Parts(section string) iter.Seq2[string, string] {
 	}
 }
 
-// Headings are those of all sections.
+// Headings returns the headings of all sections.
 func (l *Lesson) Headings() (all []string) {
 	for _, s := range l.sections {
 		all = append(all, s.heading)
@@ -107,20 +106,19 @@ func (l *Lesson) Headings() (all []string) {
 	return all
 }
 
-// Question is what a student is asked before the run, and Answer what follows it, with
-// the short answer first.
+// Question returns the question that comes before the run.
 func (l *Lesson) Question() string {
 	question, _, _ := strings.Cut(l.Section("Question"), answerMark)
 	return strings.TrimSpace(question)
 }
 
-// Answer explains the answer.
+// Answer returns the short answer and its explanation.
 func (l *Lesson) Answer() string {
 	_, answer, _ := strings.Cut(l.Section("Question"), answerMark)
 	return strings.TrimSpace(answer)
 }
 
-// Short is the short answer: the first words in bold.
+// Short returns the short answer: the first bold words.
 func (l *Lesson) Short() string {
 	for _, s := range l.sections {
 		if _, answer, found := strings.Cut(s.text, "<summary>Answer</summary>"); found && s.heading == "Question" {
@@ -132,7 +130,7 @@ func (l *Lesson) Short() string {
 	return ""
 }
 
-// Right reports whether an answer has the first word of the short one.
+// Right reports whether an answer contains the first word of the short answer.
 func (l *Lesson) Right(answer string) bool {
 	words := func(text string) []string { return strings.Fields(punctuation.Replace(strings.ToLower(text))) }
 	right := words(l.Short())
@@ -141,13 +139,13 @@ func (l *Lesson) Right(answer string) bool {
 
 var punctuation = strings.NewReplacer(",", " ", ".", " ", ";", " ", ":", " ", "!", " ")
 
-// Solution is that of the exercise.
+// Solution returns the solution of the exercise.
 func (l *Lesson) Solution() (string, error) {
 	text, err := fs.ReadFile(lessons.Files, "solutions/"+l.Name+".md")
 	return plain(string(text)), err
 }
 
-// Scenario is the text of one of its scenarios.
+// Scenario returns the text of a scenario.
 func Scenario(name string) (string, error) {
 	text, err := fs.ReadFile(lessons.Files, "scenarios/"+name+".txt")
 	if err != nil {
@@ -156,13 +154,13 @@ func Scenario(name string) (string, error) {
 	return string(text), nil
 }
 
-// Marks stand in a terminal's text where the page hides the answer, and before the name of a run that it shows.
+// Marks in the text for a terminal: before the hidden answer, and before the name of a run.
 const (
 	answerMark = "\x00"
 	runMark    = "\x01"
 )
 
-// columns are those of a text on a terminal.
+// columns is the maximum width of a text on a terminal.
 const columns = 80
 
 var (
@@ -171,7 +169,7 @@ var (
 	item  = regexp.MustCompile(`^(?:- |\d+\. )`)
 )
 
-// plain is the text of a page for a terminal: without pictures, tags and addresses, in lines that fit.
+// plain formats a page for a terminal: without images, tags and link targets, with wrapped lines.
 func plain(page string) string {
 	t := &terminal{}
 	for line := range strings.Lines(page) {
@@ -181,12 +179,12 @@ func plain(page string) string {
 	return blank.ReplaceAllString(strings.TrimSpace(t.String()), "\n\n")
 }
 
-// terminal is a text in the making.
+// terminal builds a text for a terminal.
 type terminal struct {
 	strings.Builder
-	paragraph string // which is not ended
-	indent    string // of all lines of it but the first
-	block     string // the fence of a block of code: its lines stay; in one for a forge they are left out
+	paragraph string // current paragraph
+	indent    string // of all lines of the paragraph but the first
+	block     string // fence of the current code block; the lines of a mermaid block are omitted
 }
 
 func (t *terminal) line(line string) {
@@ -223,7 +221,7 @@ func (t *terminal) line(line string) {
 	}
 }
 
-// end writes the paragraph, in lines that fit.
+// end writes the paragraph with wrapped lines.
 func (t *terminal) end() {
 	width := 0
 	for _, word := range strings.Fields(t.paragraph) {

@@ -14,16 +14,16 @@ import (
 	"github.com/elect-go/elect/trace"
 )
 
-// Build makes an algorithm: with the defaults of one timing, and all options checked against another.
+// Build creates an algorithm with the defaults of one timing, and checks its options against another timing.
 type Build func(name string, defaults, timing algo.Timing, options []algo.Setting) (algo.Spec, error)
 
-// Run is a scenario that was run.
+// Run is the result of a scenario.
 type Run struct {
 	Scenario  string
 	Algorithm string
-	// Sent is how many messages of the algorithm were sent in what is drawn, repeats left out.
+	// Sent is the number of messages of the algorithm in the drawn part, without periodic messages.
 	Sent int
-	// Err is what did not hold; nil if all did.
+	// Err is the failed assertion or undeclared violation, or nil.
 	Err error
 
 	title    string
@@ -32,13 +32,14 @@ type Run struct {
 	from     time.Duration
 	unit     time.Duration
 	unitName string
-	leaders  bool // only who leads is drawn
+	leaders  bool // draw only leaders
 }
 
-// window says in a comment what of a scenario is drawn, and in which unit: all, or who leads, without messages.
+// window matches the comment that selects the drawn part of a scenario, its unit of time, and whether only leaders are
+// drawn.
 var window = regexp.MustCompile(`(?m)^# Draw from (\S+?)(?:, T = (\S+?))?(, leaders only)?$`)
 
-// Play runs a scenario. The error is one of the scenario's text; what does not hold is in the Run.
+// Play runs a scenario. The error reports an invalid scenario; Run.Err reports a failed assertion.
 func Play(ctx context.Context, name string, build Build) (*Run, error) {
 	text, err := Scenario(name)
 	if err != nil {
@@ -61,7 +62,7 @@ func Play(ctx context.Context, name string, build Build) (*Run, error) {
 
 // simulate runs a scenario of mode time.
 func (r *Run) simulate(ctx context.Context, text string, build Build) error {
-	story, err := sim.ParseScenario(r.Scenario, text)
+	parsed, err := sim.ParseScenario(r.Scenario, text)
 	if err != nil {
 		return err
 	}
@@ -75,7 +76,7 @@ func (r *Run) simulate(ctx context.Context, text string, build Build) error {
 			return err
 		}
 	}
-	host := sim.ScenarioOptions{
+	o := sim.ScenarioOptions{
 		Build: func(name string, timing algo.Timing, options []algo.Setting) (algo.Spec, error) {
 			spec, err := build(name, timing, timing, options)
 			r.Algorithm, r.messages = spec.Name, spec.Messages
@@ -83,14 +84,14 @@ func (r *Run) simulate(ctx context.Context, text string, build Build) error {
 		},
 		Trace: func(e trace.Event) { r.events = append(r.events, e) },
 	}
-	_, err = story.Run(ctx, host)
-	return r.holds(err)
+	_, err = parsed.Run(ctx, o)
+	return r.keepFailure(err)
 }
 
-// holds keeps what does not hold, and returns any other error.
-func (r *Run) holds(err error) error {
-	if broken, is := errors.AsType[*scenario.Error](err); is {
-		r.Err = broken
+// keepFailure stores a failed assertion in r.Err. It returns any other error.
+func (r *Run) keepFailure(err error) error {
+	if failure, is := errors.AsType[*scenario.Error](err); is {
+		r.Err = failure
 		return nil
 	}
 	return err
@@ -98,7 +99,7 @@ func (r *Run) holds(err error) error {
 
 // replay runs a scenario of mode choice.
 func (r *Run) replay(text string, build Build) error {
-	story, err := explore.ParseScenario(r.Scenario, text, func(name string, options []algo.Setting) (algo.Spec, error) {
+	parsed, err := explore.ParseScenario(r.Scenario, text, func(name string, options []algo.Setting) (algo.Spec, error) {
 		spec, err := build(name, algo.LAN(), algo.Timing{}, options)
 		r.Algorithm, r.messages = spec.Name, spec.Messages
 		return spec, err
@@ -106,12 +107,12 @@ func (r *Run) replay(text string, build Build) error {
 	if err != nil {
 		return err
 	}
-	replayed, err := story.Replay()
+	replayed, err := parsed.Replay()
 	r.events, r.unit, r.unitName = replayed.Trace, 1, "step"
-	return r.holds(err)
+	return r.keepFailure(err)
 }
 
-// count counts what was sent.
+// count counts the sent messages.
 func (r *Run) count() {
 	known := make(map[string]bool)
 	for _, m := range r.messages {
@@ -138,7 +139,7 @@ func (r *Run) Diagram() *trace.Diagram {
 			case trace.Note, trace.Expire, trace.Trust:
 				continue
 			case trace.Suspect:
-				e.Format, e.Args = "", nil // why is always the same
+				e.Format, e.Args = "", nil // the reason is always the same
 			}
 			e.At = e.At.Truncate(time.Millisecond)
 		}
@@ -147,5 +148,5 @@ func (r *Run) Diagram() *trace.Diagram {
 	return d
 }
 
-// Title says what it shows: the first line of its scenario.
+// Title returns the title of the scenario: its first line.
 func (r *Run) Title() string { return r.title }
