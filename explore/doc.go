@@ -14,8 +14,8 @@
 //     timers of different nodes, because a process may be delayed anywhere. So any timeout may
 //     turn out too short.
 //   - A node crashes at any moment, within a budget, and restarts from what it has saved. A crash
-//     between the save of a step and its sends is covered: it equals a crash after the step whose
-//     messages never arrive.
+//     between the save of a step and its sends is covered: it equals a crash after the step and
+//     the loss of its messages.
 //   - The detector of a node suspects a monitored peer that is down, or was down while it was
 //     monitored. Within a budget, it also suspects live peers. It trusts a live peer again. Each
 //     report comes after any time, or never.

@@ -85,7 +85,7 @@ func ExampleScenario_Replay() {
 	// a step is impossible
 }
 
-// A resource that stores the highest token may reject a new leader of bully, whose token is lower. A
+// A resource that stores the highest token may reject a new leader of bully with a lower token. A
 // node may also hear of the two leaders in that order.
 func ExampleRun_tokens() {
 	spec, err := bully.New(bully.Defaults(algo.LAN()))

@@ -28,7 +28,7 @@ const (
 type Options struct {
 	Spec algo.Spec
 	// Nodes is the number of nodes n1, n2, …, all of equal priority. If it is zero, they are the
-	// members of View, whose IDs must be NodeID(1), NodeID(2), ….
+	// members of View, with the IDs NodeID(1), NodeID(2), ….
 	Nodes int
 	View  algo.View
 
@@ -72,7 +72,7 @@ type Progress struct {
 	Generated int // transitions to another state, plus one for the first state
 	// Depth is the number of states on the longest of all shortest paths, as in TLC.
 	Depth   int
-	Waiting int // visited states whose successors are still unknown
+	Waiting int // visited states with unknown successors
 	Bytes   int64
 	Elapsed time.Duration
 }

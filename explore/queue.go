@@ -5,7 +5,7 @@ import (
 	"slices"
 )
 
-// queue holds the states whose successors are still unknown, the oldest first: about 50 bytes for a
+// queue holds the states with unknown successors, the oldest first: about 50 bytes for a
 // state of three nodes. It omits the fingerprint, which visited holds.
 type queue struct {
 	nodes  int

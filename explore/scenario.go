@@ -46,7 +46,7 @@ type Scenario struct {
 // Build returns the algorithm of that name with these options.
 type Build func(algorithm string, options []algo.Setting) (algo.Spec, error)
 
-// ParseScenario parses a scenario, whose algorithm is made by build. The error contains all
+// ParseScenario parses a scenario. It makes the algorithm with build. The error contains all
 // problems, with line and column. Whether a step is possible is checked when it runs.
 func ParseScenario(name, text string, build Build) (*Scenario, error) {
 	file, err := scenario.Parse(name, text)

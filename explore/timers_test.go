@@ -66,7 +66,7 @@ func TestExpiryBoundsRemainingTimes(t *testing.T) {
 	}
 	ts = ts.change([]driver.TimerChange{{Timer: "a", Min: 3, Max: 3}})
 	if got := ts.next(); got != "b" {
-		t.Errorf("timers that may expire next: %q, want b, whose remaining time is less than the duration of a", got)
+		t.Errorf("timers that may expire next: %q, want b: its remaining time is less than the duration of a", got)
 	}
 }
 

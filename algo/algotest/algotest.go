@@ -89,7 +89,7 @@ func (o Options) Test(t *testing.T, spec algo.Spec) {
 				t.Skipf("%s does not claim it. %s", spec.Name, c.Requires)
 			}
 			if c.assumed != "" && spec.Textbook {
-				t.Skipf("%s is a textbook, whose source assumes %s. %s", spec.Name, c.assumed, c.Requires)
+				t.Skipf("%s is a textbook, and its source assumes %s. %s", spec.Name, c.assumed, c.Requires)
 			}
 			t.Parallel()
 			p := &checkRun{T: t, check: &c, spec: spec, options: o, searches: &shared}

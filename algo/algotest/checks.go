@@ -157,12 +157,12 @@ var checks = []Check{
 	{
 		Name: "needs-quorum", seeds: 2, run: needsQuorum,
 		claim:    func(c algo.Claims) bool { return c.NeedsQuorum },
-		Requires: "No node leads without a majority of all members: a leader whose majority crashes or is disconnected stops.",
+		Requires: "No node leads without a majority of all members: a leader stops if its majority crashes or is disconnected.",
 	},
 	{
 		Name: "older-view", seeds: 40, run: olderView, assumed: sameMembers,
 		claim:    func(c algo.Claims) bool { return c.NeedsQuorum },
-		Requires: "No node helps to elect a node whose view has an older config ID than its own. That node may count votes by members that have changed since, and another majority may elect a second leader.",
+		Requires: "No node helps to elect a node that has a view with an older config ID. That node may count votes by members that have changed since, and another majority may elect a second leader.",
 	},
 	{
 		Name: "closed-epochs", seeds: 40, run: closedEpochs, assumed: sameMembers,

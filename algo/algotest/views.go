@@ -68,7 +68,7 @@ func olderView(p *checkRun) {
 	})
 }
 
-// closedEpochs gives all nodes a view from a leader whose epoch is one or three above that of the
+// closedEpochs gives all nodes a view from a leader of an epoch one or three above that of the
 // crashed leader, while they run, or before the others restart.
 func closedEpochs(p *checkRun) {
 	p.runContests(func(c *quorumContest) {

@@ -14,8 +14,7 @@ import (
 	"github.com/elect-go/elect/algo/vote"
 )
 
-// ForUse returns the algorithms that are for use among machines, by name. The map is the
-// caller's, who may add to it.
+// ForUse returns the algorithms for production, by name. Each call returns a new map.
 func ForUse() algo.Registry {
 	return algo.Registry{
 		"bully": bully.Factory,
@@ -24,8 +23,8 @@ func ForUse() algo.Registry {
 	}
 }
 
-// Registry returns all: those for use, and the textbooks, which are for lessons. The map is
-// the caller's, who may add to it.
+// Registry returns all algorithms: those for production, and the textbooks, which are for lessons.
+// Each call returns a new map.
 func Registry() algo.Registry {
 	all := ForUse()
 	maps.Copy(all, algo.Registry{

@@ -101,7 +101,7 @@ func TestStartingNodeInquiresBeforeLeading(t *testing.T) {
 	})
 }
 
-// Without this rule, a process whose Election did not reach n3 would lead as well, although an Inquiry
+// Without this rule, a process with an Election that did not reach n3 would lead as well, although an Inquiry
 // shows that n3 is about to lead.
 func TestInquiryFromHigherEndsElection(t *testing.T) {
 	s := alone(2, viewOf(3), Defaults(timing))

@@ -8,7 +8,7 @@ import (
 	"github.com/elect-go/elect/algo"
 )
 
-// A nominee reports the members whose grants it waits for, while it knows of no leader.
+// A nominee reports the members from which it waits for grants, while it knows of no leader.
 func TestNomineeReportsPendingGrants(t *testing.T) {
 	id := func(b byte) algo.NodeID { return algo.NodeID{15: b} }
 	var members []algo.Member

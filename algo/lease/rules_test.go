@@ -16,7 +16,7 @@ import (
 // three is the view of the tests: n1, n2 and n3.
 func three() algo.View { return viewOf(0, 1, algosim.ID(1), algosim.ID(2), algosim.ID(3)) }
 
-// member returns n1, whose Lead callback takes time to return if drain is not zero.
+// member returns n1. Its Lead callback takes time to return if drain is not zero.
 func member(t *testing.T, drain time.Duration) *algosim.Single {
 	return algosim.NewSingle(puppets(t, drain), 1, three())
 }

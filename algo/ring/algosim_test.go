@@ -30,14 +30,14 @@ var (
 	spec = newSpec(Defaults(timing))
 )
 
-// newCluster returns a cluster whose nodes are not started.
+// newCluster returns a cluster in which no node is started.
 func newCluster(view algo.View) *algosim.Cluster {
 	c := algosim.New(spec, view)
 	c.Tracing = true
 	return c
 }
 
-// agreedCluster returns a cluster whose nodes follow the highest in epoch 1 and
+// agreedCluster returns a cluster with all nodes following the highest in epoch 1 and
 // have saved the next epoch.
 func agreedCluster(t testing.TB, view algo.View) *algosim.Cluster {
 	t.Helper()

@@ -49,7 +49,7 @@ func TestCountsWhenOneStarts(t *testing.T) {
 	}
 }
 
-// The same in a ring whose order differs from that of the
+// The same in a ring with an order other than that of the
 // priorities: the processes on the way to the highest do not change the count.
 func TestCountsWhenOneStartsInAnyOrder(t *testing.T) {
 	random := rand.New(rand.NewPCG(1, 0))

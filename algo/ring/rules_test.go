@@ -41,7 +41,7 @@ func quietAfter(c *algosim.Cluster, d time.Duration) string {
 }
 
 // A process restarts its election timer whenever it sends or forwards an Election, even if it is no
-// candidate. Without this rule, a process whose Elected is lost never learns the outcome.
+// candidate. Without this rule, a process never learns the outcome if its Elected is lost.
 func TestForwardingProcessWaitsForOutcome(t *testing.T) {
 	checkRun(t, 3, func(c *algosim.Cluster) string {
 		c.StartAll()
@@ -295,8 +295,8 @@ func TestProcessBelowForwardedCandidateIsNotFollowed(t *testing.T) {
 }
 
 // Each message of one epoch, candidate and kind is forwarded once, over at most 2N hops, and the
-// token of a suspected candidate is removed. Without these three rules, a token whose candidate has
-// crashed or is bypassed circulates forever. Each token restarts the timers, so no timer ends this.
+// token of a suspected candidate is removed. Without these three rules, a token circulates forever
+// if its candidate has crashed or is bypassed. Each token restarts the timers, so no timer ends this.
 func TestNoMessageCirculatesForever(t *testing.T) {
 	orphan := func(c *algosim.Cluster) string {
 		c.StartAll()
@@ -325,7 +325,7 @@ func TestElectedIsContested(t *testing.T) {
 		"save 10; election in 120ms to 180ms; n1 <- elected epoch=9 id=n4 hops=4; n1 <- election epoch=10 eligible=true id=n3 hops=1")
 }
 
-// A candidate whose token was forwarded is followed, even if it is lower in an older view.
+// A process follows a candidate after it has forwarded its token, even if it is lower in an older view.
 // Without this rule, every Elected is contested for as long as the views differ.
 func TestTokenOverridesOlderView(t *testing.T) {
 	checkRun(t, 3, func(c *algosim.Cluster) string {

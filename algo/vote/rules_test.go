@@ -395,7 +395,7 @@ func TestHighestTermNamesOldLeader(t *testing.T) {
 	})
 }
 
-// Servers whose claims are awaited are monitored, so that the window closes when the last of
+// A server monitors the servers from which it expects claims, so that the window closes when the last of
 // them is suspected. Without this rule, a failover waits for the window if another server has
 // crashed as well.
 func TestSuspectingLastAwaitedClosesWindow(t *testing.T) {

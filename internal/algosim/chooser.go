@@ -57,7 +57,7 @@ type fuzzSource struct {
 	fallback rand.Source
 }
 
-// Uint64 returns a number whose highest and lowest bits are the next byte. The highest bits decide
+// Uint64 returns a number with the next byte as its highest and lowest bits. The highest bits decide
 // a choice from a range, and the lowest ones if the range is a power of two.
 func (c *fuzzSource) Uint64() uint64 {
 	random := c.fallback.Uint64()

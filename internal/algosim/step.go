@@ -7,7 +7,7 @@ import (
 )
 
 // step lets a node handle an event and performs its effects: save, timers, monitoring, sends,
-// announcements. A node whose algorithm violates the contract crashes.
+// announcements. If the algorithm violates the contract, the node crashes.
 func (c *Cluster) step(nd *Node, e driver.Event) {
 	if nd.Machine == nil || e.Kind == driver.EventReceive && !nd.View.Contains(e.Peer) {
 		return

@@ -81,7 +81,7 @@ type faultInjector struct {
 	maxDelay  time.Duration
 	all       []algo.Member
 	resigning bool // members resign and return
-	partition int  // a set of nodes, whose border no message crosses
+	partition int  // a set of nodes; messages across its border are lost
 	oneWay    bool // only messages into the set are lost
 }
 

@@ -219,7 +219,7 @@ type Options struct {
 	// MessageTime is T: "the one-way message transmission time (T) is known".
 	MessageTime time.Duration `yaml:"message_time" help:"T, the one-way message time: half the round trip"`
 	// Guard is "(unless it has already done so)" of [N6]. Without it only [R4] applies, and N
-	// processes whose leader has crashed send up to 2^(N−1)−1 Elections.
+	// processes send up to 2^(N−1)−1 Elections after a crash of the leader.
 	Guard bool `yaml:"guard" help:"a process in an election starts no other when it receives an election; false doubles the messages with each process"`
 }
 
