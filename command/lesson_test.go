@@ -70,7 +70,7 @@ func TestLessonAsJSON(t *testing.T) {
 	require.Equal(t, []string{"afterwards", "answer", "exercise", "lesson", "question", "runs", "title"}, keys(t, out))
 	var l lessonObject
 	decodeStrictly(t, out, &l)
-	require.Equal(t, lessonRun{"1-worst", "Bully at its worst: the leader n5 has crashed, and n1, the lowest, notices first", "textbook-bully", 5, 19, true, ""}, l.Runs[0])
+	require.Equal(t, lessonRun{"1-worst", "Bully at its worst: the leader n5 has crashed, and n1, the lowest, suspects it first", "textbook-bully", 5, 19, true, ""}, l.Runs[0])
 }
 
 func TestLessonPrintsItsParts(t *testing.T) {
