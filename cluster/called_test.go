@@ -27,7 +27,7 @@ func TestWhoCalledAnElectionIsSaid(t *testing.T) {
 		dead := now.ID
 		f.kill(leader)
 		f.leader(2 * bound)
-		require.NotZero(t, called("why=refusal left="+leader.name))
+		require.NotZero(t, called("why=refused left="+leader.name))
 		for _, m := range f.live {
 			near, err := m.Status(t.Context())
 			require.NoError(t, err)

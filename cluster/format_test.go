@@ -32,7 +32,7 @@ func TestDataFolderOfFormat1(t *testing.T) {
 		m := run(t, cluster.Config{Name: "n1", Listen: "127.0.0.1:7501", Data: dir, Network: f.net.Process("127.0.0.1").Cluster()})
 		s, err := m.Status(t.Context())
 		require.NoError(t, err)
-		require.Equal(t, "c568bc87-31b7-47ec-be84-48ca0288871e", s.Node.String())
+		require.Equal(t, "a23f0789-c590-413c-9db6-f3fdab6a1f86", s.Node.String())
 		require.True(t, s.Committed)
 		var names, addrs []string
 		for _, member := range s.Members {

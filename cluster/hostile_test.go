@@ -230,7 +230,7 @@ func TestHostileInputClosesTheConnectionAndNothingElse(t *testing.T) {
 		{"a node that no list names", func(_ *target, r raw) {
 			r.greet(hello(unlisted))
 			r.hears("join-rejected")
-		}, `peer=mallory`, "refused"},
+		}, `peer=mallory`, "rejected"},
 		{"a member's epoch of 2^64-1", func(_ *target, r raw) {
 			id := r.join()
 			r.frame(append([]byte("\x93\xabcoordinator\xcf\xff\xff\xff\xff\xff\xff\xff\xff\xc4\x10"), id[:]...))
@@ -276,7 +276,7 @@ func TestMessageOfNonMemberIsDropped(t *testing.T) {
 		testkit.Pass(bound)
 		status, err := all[0].Status(t.Context())
 		require.NoError(t, err)
-		require.EqualValues(t, 2, status.Counters["strangers"], status.Counters)
+		require.EqualValues(t, 2, status.Counters["nonmembers"], status.Counters)
 		require.Equal(t, before, f.leader(0))
 		f.members(0, "n1", "n2", "n3")
 	})

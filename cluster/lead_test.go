@@ -200,7 +200,7 @@ func TestTheWorkIsToldBeforeAnythingIsSavedOrSent(t *testing.T) {
 				}
 				s.set(func(kinds []string) error {
 					for _, kind := range kinds {
-						if kind == "stable" || name == "resignation" {
+						if kind == "hard-state" || name == "resignation" {
 							check("a save of " + kind)
 						}
 					}

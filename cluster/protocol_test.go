@@ -55,10 +55,10 @@ func TestProtocolDocument(t *testing.T) {
 	self := id(1)
 	settings := []algo.Setting{{Name: "announce_interval", Value: "1s"}, {Name: "skip_suspected", Value: "true"}}
 	want := map[string]algo.Message{
-		"beat":        fd.Heartbeat{Digest: 99},
-		"doubt":       fd.Probe{Peer: id(2), Digest: 99},
-		"vouch":       fd.ProbeAck{Peer: id(2), Digest: 99},
-		"watch":       fd.Subscribe{Interval: 120 * time.Millisecond, TTL: 1200 * time.Millisecond, Digest: 99},
+		"heartbeat":   fd.Heartbeat{Digest: 99},
+		"probe":       fd.Probe{Peer: id(2), Digest: 99},
+		"probe-ack":   fd.ProbeAck{Peer: id(2), Digest: 99},
+		"subscribe":   fd.Subscribe{Interval: 120 * time.Millisecond, TTL: 1200 * time.Millisecond, Digest: 99},
 		"goodbye":     engine.Goodbye{},
 		"coordinator": bully.Coordinator{Epoch: 3, Leader: id(2)},
 		"election":    bully.Election{Epoch: 2},
@@ -67,7 +67,7 @@ func TestProtocolDocument(t *testing.T) {
 		// Ring has a word in common with bully.
 		"ring-election": ring.Election{Epoch: 3, Eligible: true, Priority: 5, ID: id(2), Hops: 1},
 		"elected":       ring.Elected{Epoch: 3, ID: id(2), Hops: 4},
-		"elect":         vote.Elect{Round: 8, Term: 7, Msg: 1000, Leader: id(2), View: algo.Stamp{Epoch: 6, Number: 9}, InVain: 2, Again: true},
+		"elect":         vote.Elect{Round: 8, Term: 7, Msg: 1000, Leader: id(2), ConfigID: algo.Stamp{Epoch: 6, Number: 9}, FailedRounds: 2, WantsReply: true},
 		"config": membership.Update{
 			Config: membership.Config{
 				Cluster: id(12), ID: membership.ConfigID{Term: 6, Version: 9}, Author: id(1),
@@ -85,16 +85,16 @@ func TestProtocolDocument(t *testing.T) {
 		"founding-request": membership.FoundingRequest{},
 		"founding-reply":   membership.FoundingReply{Member: membership.Member{ID: id(1), Name: "n1", Addr: "10.0.0.1:7400", Priority: -1}},
 
-		"lease-ask": lease.Ask{
-			Ballot: 7, Round: 2, View: algo.Stamp{Epoch: 6, Number: 9}, For: 960 * time.Millisecond, Holds: true, Again: true,
+		"lease-request": lease.Request{
+			Ballot: 7, Round: 2, ConfigID: algo.Stamp{Epoch: 6, Number: 9}, Duration: 960 * time.Millisecond, Leading: true, Again: true,
 		},
-		"lease-reply":   lease.Reply{Ballot: 7, Round: 2, Yes: true, Max: 7},
-		"lease-release": lease.Release{Ballot: 7},
-		"lease-aside":   lease.Aside{ID: id(2), Said: 3},
+		"lease-reply":    lease.Reply{Ballot: 7, Round: 2, Granted: true, HighestBallot: 7},
+		"lease-release":  lease.Release{Ballot: 7},
+		"lease-withdraw": lease.Withdraw{ID: id(2), Seq: 3},
 
-		"vote":   vote.Vote{Round: 8},
-		"lead":   algo.Repeat{Message: vote.Lead{Term: 8, Msg: 2}},
-		"status": wire.StatusRequest{},
+		"vote":           vote.Vote{Round: 8},
+		"lead":           algo.Repeat{Message: vote.Lead{Term: 8, Msg: 2}},
+		"status-request": wire.StatusRequest{},
 		"status-reply": statusReply(Status{
 			Cluster: "demo", Algorithm: "bully", Node: id(1), Leader: &self, Epoch: 3, View: 2, ViewEpoch: 1, Committed: true,
 			Members:  []Member{{ID: self, Name: "n1", Addr: "10.0.0.1:7400", Eligible: true, State: "self", Since: time.Date(2026, 11, 23, 0, 18, 23, 0, time.UTC), Meta: map[string]string{"http": ":80"}}},
@@ -104,8 +104,8 @@ func TestProtocolDocument(t *testing.T) {
 			CalledAt: time.Date(2026, 11, 23, 0, 18, 22, 0, time.UTC),
 			Lease:    &Lease{Token: 3, Left: 600 * time.Millisecond},
 		}),
-		"order": wire.AdminRequest{Action: wire.Remove, Member: "n3", Timeout: 10 * time.Second},
-		"done":  wire.AdminReply{Reason: "busy"},
+		"admin-request": wire.AdminRequest{Action: wire.Remove, Member: "n3", Timeout: 10 * time.Second},
+		"admin-reply":   wire.AdminReply{Reason: "busy"},
 		"hello": wire.Hello{
 			MinVersion: 1, MaxVersion: 1, Cluster: "demo", ClusterID: id(12), Algorithm: "bully",
 			Settings: wire.Settings(settings), Name: "n1", ID: id(1), Incarnation: 3<<32 | 7, Addr: "10.0.0.1:7400", Digest: 99, Uptime: 2 * time.Second, Meta: "http=:80",

@@ -89,7 +89,7 @@ func TestSurvivorBecomesTheOnlyMember(t *testing.T) {
 	require.Equal(t, done.Epoch, record.Config.ID.Term)
 	require.Greater(t, uint64(record.Config.ID.Term), uint64(1<<20+1<<30), "far above what the lost can have reached")
 	require.True(t, record.Committed)
-	require.Equal(t, kept, after["stable"], "what the algorithm keeps is its own")
+	require.Equal(t, kept, after["hard-state"], "what the algorithm keeps is its own")
 
 	// A second call, by ID, changes nothing.
 	again, err := Recover(dir, algo.NodeID{15: 1}.String(), func(Recovery) error { return errors.New("asked") })

@@ -20,7 +20,7 @@ type Member struct {
 	Priority int         `json:"priority"`
 	Eligible bool        `json:"eligible"`
 	// State is "self"; "alive" or "suspected" when the node watches the member or has
-	// evidence; "hearsay" when it is the leader, which the node does not hear but others do: the
+	// evidence; "indirect" when it is the leader, which the node does not hear but others do: the
 	// link between the two is broken; "connected" when it does not watch it but a connection stands; else
 	// "unknown". Who watches whom is the algorithm's affair.
 	State string `json:"state"`
@@ -68,13 +68,13 @@ type Status struct {
 	// looked for there; and those of members whom elections miss, while no leader is known: 512 at most.
 	Awaited []Awaited `json:"awaited"`
 	// Counters count since the node started: "sent.KIND" and "received.KIND" for each
-	// kind of message ("beat" holds all heartbeats and repeats) and their "bytes.sent.KIND" and "bytes.received.KIND",
-	// "refused" messages, those of "strangers", "elections.WHY" as in Called and "suspicions.WHY", "saves" to the
+	// kind of message ("heartbeat" holds all heartbeats and repeats) and their "bytes.sent.KIND" and "bytes.received.KIND",
+	// "rejected" messages, those of "nonmembers", "elections.WHY" as in Called and "suspicions.WHY", "saves" to the
 	// store and the "saves.nanoseconds" they took; and of the transport "frames.in", "frames.out", "bytes.in",
 	// "bytes.out", "dials", "dials.failed", "dropped" frames, connections that were
 	// "closed" with blame, the "connections" to nodes there are now, and more: see [transport.Transport.Counters].
-	// Strangers, dropped and closed are counted by reason as well, where there is one: "strangers.elections",
-	// "strangers.beats", "dropped.queue full", "closed.handshake" and so on.
+	// Nonmembers, dropped and closed are counted by reason as well, where there is one: "nonmembers.elections",
+	// "nonmembers.heartbeats", "dropped.queue full", "closed.handshake" and so on.
 	Counters map[string]uint64 `json:"counters"`
 	// Called is how the last election began that the node knows of, and CalledAt when it knew; zero before.
 	Called   algo.Call `json:"called,omitzero"`
@@ -236,6 +236,6 @@ func (n *Node) counters() map[string]uint64 {
 	all := n.net.Counters()
 	maps.Copy(all, n.engine.Counters())
 	all["saves"], all["saves.nanoseconds"] = n.saves, uint64(n.saving)
-	all["strangers"] = all["strangers.beats"] + all["strangers.elections"]
+	all["nonmembers"] = all["nonmembers.heartbeats"] + all["nonmembers.elections"]
 	return all
 }

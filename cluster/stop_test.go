@@ -225,7 +225,7 @@ func TestRecordsThatAreDamagedAreRefused(t *testing.T) {
 	id := string(make([]byte, 16))
 	sized := func(record string) string { return string(rune(len(record))) + record }
 	node := sized("\x94\xa4node\xc4\x10" + id + "\xa5elect\x01")
-	stable := sized("\x95\xa6stable\x01\xc4\x10" + id + "\xa0\xa5bully")
+	stable := sized("\x95\xaahard-state\x01\xc4\x10" + id + "\xa0\xa5bully")
 	cases := map[string]struct{ state, says string }{
 		"a record that cannot be read":    {"\x01\xc1", "record 1"},
 		"a record of a stranger":          {"\x06\x91\xa4more", "record 1"},
@@ -233,7 +233,7 @@ func TestRecordsThatAreDamagedAreRefused(t *testing.T) {
 		"a length that is cut off":        {node + "\xff", "it is cut off"},
 		"a length that is no number":      {strings.Repeat("\xff", 11), "it is cut off"},
 		"a length beyond all":             {"\xff\xff\xff\xff\xff\xff\xff\xff\xff\x01", "it is cut off"},
-		"two records of one kind":         {stable + stable, `it is the second of kind "stable"`},
+		"two records of one kind":         {stable + stable, `it is the second of kind "hard-state"`},
 		"a record that is said again":     {sized("\x94\xa5node+\xc4\x10" + id + "\xa5elect\x01"), `it is the second of kind "node"`},
 		"records of nobody in particular": {stable, "the store has records but no identity"},
 	}

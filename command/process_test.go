@@ -189,7 +189,7 @@ func TestTheDemoKeepsTheClusterUntilCtrlC(t *testing.T) {
 	require.Regexp(t, `(?m)^asked +n1$`, stdout)
 	require.Regexp(t, `(?m)^n3 +leader +alive `, stdout)
 	require.Regexp(t, `(?m)^n1 +follower +self `, stdout)
-	require.Regexp(t, `(?m)^sent\.beat +[0-9]+$`, stdout)
+	require.Regexp(t, `(?m)^sent\.heartbeat +[0-9]+$`, stdout)
 
 	// Whoever tries it out kills a node by hand: the rest goes on.
 	require.NoError(t, syscall.Kill(o.Nodes[2].Pid, syscall.SIGKILL))

@@ -35,14 +35,14 @@ answers differ. --all asks the members that the first answer names, too.
 The exit status is 1 if no member answered, or if those that did do not all name the same leader.
 
 The state of a member is "self"; "alive" or "suspected" when the one that is asked
-watches it or has evidence; "hearsay" when it does not hear it, its leader, but others do;
+watches it or has evidence; "indirect" when it does not hear it, its leader, but others do;
 "connected" when it does not watch it but a connection stands; else "unknown". Who watches whom is the algorithm's affair.
 
 TIMEOUT is after how long a silence the one that is asked suspects the member, while it watches
 it: that of its timing, or longer after it was wrong.
 
 The election is the last one that it knows of: who called it, when, and why. That is one word:
-what that one suspected (silence, refusal: its address refuses connections, goodbye, restart),
+what that one suspected (silence, refused: its address refuses connections, goodbye, restart),
 "start", "campaign" (a program asked for it), "reconfigure" (the leader may not lead any more),
 "expire" (the leader, or a majority, was waited for in vain), "trust", or "receive": that one
 has said so, or that it leads; what it knows itself, its own status says.

@@ -38,7 +38,7 @@ func hears(t *testing.T, addr string, more uint64) {
 	t.Helper()
 	received := func() uint64 {
 		s, _ := operator.Client{}.Status(within(t), addr)
-		return s.Counters["received.beat"]
+		return s.Counters["received.heartbeat"]
 	}
 	before := received()
 	require.NotZero(t, before)

@@ -115,7 +115,7 @@ func history(seed uint64, often bool) (lines string) {
 	take := func(now time.Duration) {
 		out := d.TakeOutput()
 		for _, e := range out.Sends {
-			if e.Message.Kind() == "beat" {
+			if e.Message.Kind() == "heartbeat" {
 				lines += fmt.Sprintf("%v beat to %v\n", now, e.To[15])
 			}
 		}

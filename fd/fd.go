@@ -57,7 +57,7 @@ const (
 	Indirect               // monitored and silent, but other peers hear it: the link to it is broken
 )
 
-var stateNames = [...]string{"unknown", "connected", "alive", "suspected", "hearsay"}
+var stateNames = [...]string{"unknown", "connected", "alive", "suspected", "indirect"}
 
 func (s State) String() string { return stateNames[s] }
 
@@ -75,7 +75,7 @@ type Change struct {
 // The reasons of a suspicion.
 const (
 	ReasonSilence = "silence"
-	ReasonRefused = "refusal" // no process listens at the peer's address
+	ReasonRefused = "refused" // no process listens at the peer's address
 	ReasonGoodbye = "goodbye"
 	ReasonRestart = "restart" // a new incarnation has said hello
 )

@@ -160,7 +160,7 @@ func TestSubscriptionIsRenewedAtHalfItsTTL(t *testing.T) {
 		t.Fatalf("monitored: %v, want %v", out.Sends, want)
 	}
 	const leases = 10
-	renewals := kinds(hearUntil(d, 0, leases*10*interval), "watch")
+	renewals := kinds(hearUntil(d, 0, leases*10*interval), "subscribe")
 	if renewals < 2*leases || renewals > 2*leases+leases {
 		t.Errorf("%d renewals in %d leases, want two for each, or a little earlier", renewals, leases)
 	}
@@ -176,12 +176,12 @@ func TestSubscriptionIsRenewedAtHalfItsTTL(t *testing.T) {
 func TestSuspectedPeerIsSubscribedEachInterval(t *testing.T) {
 	d := newMonitor(t)
 	expectChanges(t, "silence", runUntil(d, timeout), true)
-	if asked := kinds(runUntil(d, timeout+5*interval), "watch"); asked != 5 {
+	if asked := kinds(runUntil(d, timeout+5*interval), "subscribe"); asked != 5 {
 		t.Errorf("it is asked %d times in 5 intervals, want 5", asked)
 	}
 	d.Down(timeout+5*interval, n(1), true)
 	d.TakeOutput()
-	if asked := kinds(runUntil(d, timeout+10*interval), "watch"); asked != 0 {
+	if asked := kinds(runUntil(d, timeout+10*interval), "subscribe"); asked != 0 {
 		t.Errorf("it is asked %d times without a connection", asked)
 	}
 }
@@ -196,7 +196,7 @@ func TestHeartbeatsEndWithTheSubscription(t *testing.T) {
 		t.Fatal(why)
 	}
 	out := runUntil(d, time.Minute)
-	if got := kinds(out, "beat"); got < 9 || got > 10 || got != len(out.Sends) {
+	if got := kinds(out, "heartbeat"); got < 9 || got > 10 || got != len(out.Sends) {
 		t.Errorf("%d beats of %d frames in a lease of 10 intervals", got, len(out.Sends))
 	}
 	for _, s := range out.Sends {
@@ -249,7 +249,7 @@ func TestAnyFrameReplacesAHeartbeat(t *testing.T) {
 		collect(&all, runUntil(d, at))
 		d.RecordSend(at, n(1))
 	}
-	if got := kinds(all, "beat"); got != 0 {
+	if got := kinds(all, "heartbeat"); got != 0 {
 		t.Errorf("%d beats beside frames that were sent just before each", got)
 	}
 }
@@ -268,7 +268,7 @@ func TestHeartbeatsShareTicks(t *testing.T) {
 	for d.Deadline() <= 102*interval {
 		d.Wake(d.Deadline())
 		wakes++
-		beats += kinds(d.TakeOutput(), "beat")
+		beats += kinds(d.TakeOutput(), "heartbeat")
 	}
 	if wakes != 100 || beats != 2000 {
 		t.Errorf("%d wakes for %d beats in 100 intervals, want 100 for 2000", wakes, beats)
@@ -285,7 +285,7 @@ func TestHeartbeatGapIsAtMostOneAndAHalfIntervals(t *testing.T) {
 		for d.Deadline() <= send {
 			at := d.Deadline()
 			d.Wake(at)
-			if kinds(d.TakeOutput(), "beat") > 0 {
+			if kinds(d.TakeOutput(), "heartbeat") > 0 {
 				if at-last > interval*3/2 {
 					t.Fatalf("nothing was sent from %v to %v", last, at)
 				}
@@ -529,7 +529,7 @@ func TestRestartedPeerIsSuspectedThenTrusted(t *testing.T) {
 	d.Up(2*ms, n(1), 7)
 	out := d.TakeOutput()
 	expectChanges(t, "the same incarnation", out)
-	if kinds(out, "watch") != 1 {
+	if kinds(out, "subscribe") != 1 {
 		t.Errorf("a new connection begins with %v, want a watch", out.Sends)
 	}
 	d.Up(3*ms, n(1), 8)
@@ -925,7 +925,7 @@ func TestInvalidSubscribeIsRejected(t *testing.T) {
 	if _, why := d.Receive(0, n(1), Subscribe{Interval: time.Millisecond, TTL: time.Second}); why != nil {
 		t.Fatal(why)
 	}
-	if got := kinds(runUntil(d, time.Minute), "beat"); got > 1000 {
+	if got := kinds(runUntil(d, time.Minute), "heartbeat"); got > 1000 {
 		t.Errorf("%d beats, want at most 1000", got)
 	}
 }

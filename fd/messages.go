@@ -13,8 +13,8 @@ type Subscribe struct {
 	Digest   uint64        // of the sender's config
 }
 
-// Kind is "watch".
-func (Subscribe) Kind() string { return "watch" }
+// Kind is "subscribe".
+func (Subscribe) Kind() string { return "subscribe" }
 
 // Heartbeat says that its sender's loop runs. It also reports the sender's last stall: a time in which the process
 // was stopped, or had no processor.
@@ -24,8 +24,8 @@ type Heartbeat struct {
 	StalledAgo time.Duration // time since the stall ended
 }
 
-// Kind is "beat".
-func (Heartbeat) Kind() string { return "beat" }
+// Kind is "heartbeat".
+func (Heartbeat) Kind() string { return "heartbeat" }
 
 // Probe asks whether the receiver hears a peer that the sender does not hear. Without a peer it asks whether the
 // receiver itself runs.
@@ -34,8 +34,8 @@ type Probe struct {
 	Digest uint64      // of the sender's config
 }
 
-// Kind is "doubt".
-func (Probe) Kind() string { return "doubt" }
+// Kind is "probe".
+func (Probe) Kind() string { return "probe" }
 
 // ProbeAck answers a [Probe]: its sender hears the peer itself.
 type ProbeAck struct {
@@ -43,8 +43,8 @@ type ProbeAck struct {
 	Digest uint64      // of the sender's config
 }
 
-// Kind is "vouch".
-func (ProbeAck) Kind() string { return "vouch" }
+// Kind is "probe-ack".
+func (ProbeAck) Kind() string { return "probe-ack" }
 
 // Messages returns a zero value of each message of the detector, for the codec.
 func Messages() []algo.Message { return []algo.Message{Subscribe{}, Heartbeat{}, Probe{}, ProbeAck{}} }

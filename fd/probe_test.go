@@ -135,8 +135,8 @@ func TestLeaderHeardByPeersIsNotSuspected(t *testing.T) {
 	if !slices.Equal(all.BrokenLinks, []BrokenLink{{Peer: n(5), HeardBy: n(3)}}) {
 		t.Errorf("it said %v, want once that n3 hears n5", all.BrokenLinks)
 	}
-	if state, since, _ := d.State(n(5)); state != Indirect || state.String() != "hearsay" || since != probeTime {
-		t.Errorf("n5 is %v since %v, want hearsay since the first word at %v", state, since, probeTime)
+	if state, since, _ := d.State(n(5)); state != Indirect || state.String() != "indirect" || since != probeTime {
+		t.Errorf("n5 is %v since %v, want indirect since the first word at %v", state, since, probeTime)
 	}
 	if got := d.peers[n(5)].timeout; got != timeout {
 		t.Errorf("the timeout has grown to %v", got)

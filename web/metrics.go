@@ -83,7 +83,7 @@ var (
 )
 
 // states are all of cluster.Member.State, so that none is missing where nobody is in it.
-var states = []string{"self", "alive", "suspected", "hearsay", "connected", "unknown"}
+var states = []string{"self", "alive", "suspected", "indirect", "connected", "unknown"}
 
 // counters are those of cluster.Status.Counters that Prometheus gets. Where name ends with a dot it stands for all
 // that begin so, and the rest of their names is the last label.
@@ -104,14 +104,14 @@ var counters = []struct {
 	{name: "suspicions.", figure: desc("suspicions_total", "Members that this node has taken for dead, by why.", "cause")},
 	{name: "dropped.", figure: desc("frames_dropped_total", "Frames that were not sent, by why.", "reason")},
 	{name: "closed.", figure: desc("connections_closed_total", "Connections that this node has closed with blame, by why.", "reason")},
-	{name: "strangers.", figure: desc("strangers_total", "Messages of nodes that are no members, by what they were about.", "about")},
-	{name: "refused", figure: desc("messages_refused_total", "Messages for which the connection was closed.")},
+	{name: "nonmembers.", figure: desc("strangers_total", "Messages of nodes that are no members, by what they were about.", "about")},
+	{name: "rejected", figure: desc("messages_refused_total", "Messages for which the connection was closed.")},
 	{name: "dials", figure: desc("dials_total", "Attempts to connect to a member.")},
 	{name: "dials.failed", figure: desc("dials_failed_total", "Attempts to connect to a member that have failed.")},
 }
 
 var (
-	messages     = desc("messages_total", "Messages by kind; beat is all that detectors say, and repeats.", "direction", "kind")
+	messages     = desc("messages_total", "Messages by kind; heartbeat is all that detectors say, and repeats.", "direction", "kind")
 	messageBytes = desc("message_bytes_total", "Bytes of messages by kind, without what the transport adds.", "direction", "kind")
 	frames       = desc("frames_total", "Frames of the transport.", "direction")
 	wireBytes    = desc("wire_bytes_total", "Bytes as on the wire.", "direction")

@@ -75,8 +75,8 @@ func TestMetrics(t *testing.T) {
 			assert.EqualValues(t, 1, f.value("responsive"))
 			assert.EqualValues(t, 1, f.value("config_committed"))
 			for _, direction := range []string{"direction=sent", "direction=received"} {
-				assert.Positive(t, f.value("messages_total", direction, "kind=beat"))
-				assert.Greater(t, f.value("message_bytes_total", direction, "kind=beat"), f.value("messages_total", direction, "kind=beat"))
+				assert.Positive(t, f.value("messages_total", direction, "kind=heartbeat"))
+				assert.Greater(t, f.value("message_bytes_total", direction, "kind=heartbeat"), f.value("messages_total", direction, "kind=heartbeat"))
 				assert.Greater(t, f.value("wire_bytes_total", direction), f.value("message_bytes_total", direction))
 				assert.Positive(t, f.value("frames_total", direction))
 			}
@@ -90,9 +90,9 @@ func TestMetrics(t *testing.T) {
 		assert.Positive(t, saved.GetSampleCount())
 
 		// Who was killed was suspected, and replaced, once.
-		refused := leader.value("suspicions_total", "cause=refusal") + follower.value("suspicions_total", "cause=refusal")
+		refused := leader.value("suspicions_total", "cause=refused") + follower.value("suspicions_total", "cause=refused")
 		assert.GreaterOrEqual(t, refused, 1.0)
-		assert.Positive(t, leader.value("elections_total", "cause=refusal")+follower.value("elections_total", "cause=refusal"))
+		assert.Positive(t, leader.value("elections_total", "cause=refused")+follower.value("elections_total", "cause=refused"))
 		took := leader["elect_failover_seconds"].GetMetric()[0].GetHistogram()
 		assert.EqualValues(t, 1, took.GetSampleCount())
 		assert.Less(t, took.GetSampleSum(), 10.0)

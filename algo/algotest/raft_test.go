@@ -143,7 +143,7 @@ func (r *raft) Receive(env algo.Env, from algo.NodeID, m algo.Message) {
 	}
 	switch m := m.(type) {
 	case ask:
-		r.handleAsk(env, from, m)
+		r.handleRequest(env, from, m)
 	case grant:
 		if r.isCandidate && term == r.term {
 			r.countVote(env, from)
@@ -164,7 +164,7 @@ func (r *raft) Receive(env algo.Env, from algo.NodeID, m algo.Message) {
 	r.monitor(env)
 }
 
-func (r *raft) handleAsk(env algo.Env, from algo.NodeID, m ask) {
+func (r *raft) handleRequest(env algo.Env, from algo.NodeID, m ask) {
 	switch {
 	case r.isLeader():
 		env.Send(from, lead{r.term})

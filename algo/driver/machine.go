@@ -35,7 +35,7 @@ const (
 	EventDied     // for an algo.Lessee as well
 )
 
-var eventNames = [...]string{"none", "start", "receive", "expire", "suspect", "trust", "campaign", "reconfigure", "returned", "died"}
+var eventNames = [...]string{"none", "start", "receive", "expire", "suspect", "trust", "campaign", "reconfigure", "work-returned", "peer-died"}
 
 func (k EventKind) String() string {
 	if int(k) >= len(eventNames) {

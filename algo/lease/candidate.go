@@ -46,7 +46,7 @@ func requestTimer(round uint64) algo.Timer {
 // majority would grant it. Otherwise, higher ballots of nominees that fail would keep the others
 // from leading.
 func (n *node) startPreVote(env algo.Env) {
-	m := Ask{View: n.view.Stamp(), For: n.options.Duration, Again: n.stage == preVoting || n.withdrawn}
+	m := Request{ConfigID: n.view.Stamp(), Duration: n.options.Duration, Again: n.stage == preVoting || n.withdrawn}
 	if n.preVotes, n.responders = nil, nil; !n.withdrawn {
 		n.stage = preVoting
 	}
@@ -56,17 +56,17 @@ func (n *node) startPreVote(env algo.Env) {
 
 // handleReply handles a Reply.
 func (n *node) handleReply(env algo.Env, from algo.NodeID, m Reply) {
-	n.highestBallot = max(n.highestBallot, m.Max)
+	n.highestBallot = max(n.highestBallot, m.HighestBallot)
 	switch {
 	case m.Ballot == 0 && (n.stage == preVoting || n.withdrawn):
-		n.countPreVote(env, from, m.Yes)
-	case m.Ballot == 0 && n.stage == holding && !m.Yes:
+		n.countPreVote(env, from, m.Granted)
+	case m.Ballot == 0 && n.stage == holding && !m.Granted:
 		env.Send(from, n.requestMessage()) // a member that has restarted does not know the leader
 	case m.Ballot != n.ballot || n.stage < requesting:
-	case m.Yes:
+	case m.Granted:
 		n.recordGrant(env, from, m.Round)
 	default:
-		n.recordDenial(env, from, m.Max)
+		n.recordDenial(env, from, m.HighestBallot)
 	}
 }
 
@@ -86,7 +86,7 @@ func (n *node) countPreVote(env algo.Env, from algo.NodeID, wouldGrant bool) {
 		n.setWithdrawn(env, false)
 	}
 	if n.view.Contains(n.leader.ID) && (!n.grant.active || n.grant.to == n.leader.ID) {
-		env.Send(n.leader.ID, Ask{View: n.view.Stamp(), For: n.options.Duration, Heard: true})
+		env.Send(n.leader.ID, Request{ConfigID: n.view.Stamp(), Duration: n.options.Duration, QuorumReachable: true})
 	}
 }
 
@@ -113,7 +113,7 @@ func (n *node) requestGrants(env algo.Env) {
 // leads.
 func (n *node) requestMessage() algo.Message {
 	isLeader := n.leader == algo.Leader{Epoch: n.ballot, ID: n.self}
-	return asPeriodic(Ask{Ballot: n.ballot, Round: n.lastRequest, View: n.view.Stamp(), For: n.options.Duration, Holds: isLeader, Again: isLeader}, isLeader)
+	return asPeriodic(Request{Ballot: n.ballot, Round: n.lastRequest, ConfigID: n.view.Stamp(), Duration: n.options.Duration, Leading: isLeader, Again: isLeader}, isLeader)
 }
 
 // recordGrant records a grant. It counts for the request with that number and for earlier ones.

@@ -64,7 +64,7 @@ func Wrap(inner algo.Spec, t algo.Timing, o Options) (algo.Spec, error) {
 		o.retry = t.RoundTrip
 		spec := inner
 		spec.Claims = algo.Claims{OneLeaderPerEpoch: true, NeedsQuorum: true, HighestLeads: inner.Claims.HighestLeads && o.Preempt}
-		spec.Messages = append([]algo.Message{Ask{}, Reply{}, Release{}, Aside{}}, inner.Messages...)
+		spec.Messages = append([]algo.Message{Request{}, Reply{}, Release{}, Withdraw{}}, inner.Messages...)
 		spec.New = func(self algo.NodeID) algo.Algorithm {
 			return &node{self: self, options: o, inner: inner.New(self)}
 		}
@@ -106,11 +106,11 @@ type node struct {
 
 // The timers, in addition to one for each request: see requestTimer.
 const (
-	timerGrant  algo.Timer = "lease/promise" // end of this node's grant
-	timerFollow algo.Timer = "lease/follow"  // end of the wait for a request of the leader
-	timerRetry  algo.Timer = "lease/retry"   // next pre-vote
-	timerRenew  algo.Timer = "lease/renew"   // next renewal
-	timerDrain  algo.Timer = "lease/drain"   // end of the wait for the Lead callback
+	timerGrant  algo.Timer = "lease/grant"  // end of this node's grant
+	timerFollow algo.Timer = "lease/follow" // end of the wait for a request of the leader
+	timerRetry  algo.Timer = "lease/retry"  // next pre-vote
+	timerRenew  algo.Timer = "lease/renew"  // next renewal
+	timerDrain  algo.Timer = "lease/drain"  // end of the wait for the Lead callback
 )
 
 // innerEnv is the Env of the inner algorithm. Its announcements are nominations.
@@ -131,7 +131,7 @@ func (n *node) Start(env algo.Env, view algo.View, saved algo.Stable) {
 		n.grant = grant{active: true, to: saved.Vote, ballot: saved.Epoch}
 		env.SetTimer(timerGrant, n.grantDuration, n.grantDuration)
 		if saved.Vote != n.self && view.Contains(saved.Vote) {
-			env.Send(saved.Vote, Reply{Max: n.ballot})
+			env.Send(saved.Vote, Reply{HighestBallot: n.ballot})
 		}
 	}
 	n.adoptConfigTerm(env)
@@ -142,14 +142,14 @@ func (n *node) Start(env algo.Env, view algo.View, saved algo.Stable) {
 
 func (n *node) Receive(env algo.Env, from algo.NodeID, m algo.Message) {
 	switch m := m.(type) {
-	case Ask:
-		n.handleAsk(env, from, m)
+	case Request:
+		n.handleRequest(env, from, m)
 	case Reply:
 		n.handleReply(env, from, m)
 	case Release:
 		n.handleRelease(env, from, m.Ballot)
-	case Aside:
-		n.handleAside(env, from, m)
+	case Withdraw:
+		n.handleWithdraw(env, from, m)
 	default:
 		if n.innerView.Contains(from) {
 			n.inner.Receive(innerEnv{env, n}, from, m)
@@ -174,7 +174,7 @@ func (n *node) Expire(env algo.Env, t algo.Timer) {
 		n.handleDrainTimeout(env)
 	case t == timerWithdraw:
 		n.setWithdrawn(env, true)
-	case strings.HasPrefix(string(t), "lease/back/"):
+	case strings.HasPrefix(string(t), "lease/withdraw/"):
 		n.expireWithdrawal(env, t)
 	default:
 		n.handleDeadline(env, t)

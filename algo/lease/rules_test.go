@@ -21,18 +21,18 @@ func member(t *testing.T, drain time.Duration) *algosim.Single {
 	return algosim.NewSingle(puppets(t, drain), 1, three())
 }
 
-func requestMsg(ballot algo.Epoch, round uint64) lease.Ask {
-	return lease.Ask{Ballot: ballot, Round: round, For: options.Duration, View: three().Stamp()}
+func requestMsg(ballot algo.Epoch, round uint64) lease.Request {
+	return lease.Request{Ballot: ballot, Round: round, Duration: options.Duration, ConfigID: three().Stamp()}
 }
 
-func leaderRequest(ballot algo.Epoch, round uint64) lease.Ask {
+func leaderRequest(ballot algo.Epoch, round uint64) lease.Request {
 	m := requestMsg(ballot, round)
-	m.Holds = true
+	m.Leading = true
 	return m
 }
 
 func grantMsg(ballot algo.Epoch, round uint64) lease.Reply {
-	return lease.Reply{Ballot: ballot, Round: round, Yes: true, Max: ballot}
+	return lease.Reply{Ballot: ballot, Round: round, Granted: true, HighestBallot: ballot}
 }
 
 // leading returns n1, which leads with ballot 1 and the lease of its first request, and has sent a second.
@@ -70,14 +70,14 @@ func holdsLease(n *algosim.Single) bool { return n.Machine.Algorithm().(algo.Les
 
 const (
 	denies = "lease/reply ballot=2"
-	grants = "yes=true"
+	grants = "granted=true"
 )
 
 func TestNomineeTakesNoBallotBeforeMajorityIsFree(t *testing.T) {
 	n := member(t, 0)
 	n.Start(0)
-	requireEffects(t, "nominated", n.Receive(3, point{algosim.ID(1)}), "n2 n3 <- lease/ask", "save", "ballot=")
-	requireEffects(t, "denied", n.Receive(3, lease.Reply{Max: 7}), "", "save")
+	requireEffects(t, "nominated", n.Receive(3, point{algosim.ID(1)}), "n2 n3 <- lease/request", "save", "ballot=")
+	requireEffects(t, "denied", n.Receive(3, lease.Reply{HighestBallot: 7}), "", "save")
 	requireEffects(t, "free", n.Receive(2, grantMsg(0, 0)), "save 8 for n1", "announce")
 }
 
@@ -85,11 +85,11 @@ func TestVoterGrantsToOneNominee(t *testing.T) {
 	n := member(t, 0)
 	n.Start(0)
 	requireEffects(t, "first", n.Receive(2, requestMsg(1, 1)), "save 1 for n2", "announce")
-	requireEffects(t, "renewed", n.Receive(2, requestMsg(1, 2)), "lease/promise in 1.1s; n2 <- lease/reply ballot=1 round=2 yes=true")
+	requireEffects(t, "renewed", n.Receive(2, requestMsg(1, 2)), "lease/grant in 1.1s; n2 <- lease/reply ballot=1 round=2 granted=true")
 	requireEffects(t, "another", n.Receive(3, requestMsg(2, 1)), denies, grants, "save")
 	requireEffects(t, "another, in the same ballot", n.Receive(3, requestMsg(1, 1)), "ballot=1", grants)
 	requireEffects(t, "an old release", n.Receive(2, lease.Release{}), "", "lease/reply")
-	requireEffects(t, "its end", n.Expire("lease/promise"), "n3 <- lease/reply yes=true max=1")
+	requireEffects(t, "its end", n.Expire("lease/grant"), "n3 <- lease/reply granted=true highestballot=1")
 	requireEffects(t, "late, in the same ballot", n.Receive(3, requestMsg(1, 1)), "ballot=1", grants)
 	requireEffects(t, "another, then", n.Receive(3, requestMsg(2, 1)), "save 2 for n3")
 }
@@ -100,7 +100,7 @@ func TestGrantEndsWhenAnotherLeads(t *testing.T) {
 	n.Start(0)
 	n.Receive(2, requestMsg(1, 1))
 	requireEffects(t, "a request of another", n.Clone().Receive(3, requestMsg(2, 1)), denies, grants)
-	requireEffects(t, "another leads", n.Receive(3, leaderRequest(2, 2)), "ballot=2 round=2 yes=true")
+	requireEffects(t, "another leads", n.Receive(3, leaderRequest(2, 2)), "ballot=2 round=2 granted=true")
 	requireEffects(t, "the first, then", n.Receive(2, leaderRequest(1, 2)), "ballot=1", grants)
 }
 
@@ -128,7 +128,7 @@ func TestGrantToDeadProcess(t *testing.T) {
 			requireEffects(t, "it has crashed", effects, "", "lease/reply", "announce")
 			requireEffects(t, "its own earlier incarnation", again.Receive(3, requestMsg(4, 1)), "ballot=4", grants)
 		} else {
-			requireEffects(t, "it has crashed", effects, "n3 <- lease/reply yes=true")
+			requireEffects(t, "it has crashed", effects, "n3 <- lease/reply granted=true")
 			requireEffects(t, "it has crashed", effects, "announce none in 1")
 			requireEffects(t, "its own earlier incarnation", again.Receive(3, requestMsg(4, 1)), grants)
 		}
@@ -139,7 +139,7 @@ func TestVoterDeniesOtherDuration(t *testing.T) {
 	n := member(t, 0)
 	n.Start(0)
 	m := requestMsg(1, 1)
-	m.For *= 2
+	m.Duration *= 2
 	requireEffects(t, "longer", n.Receive(2, m), "ballot=1", grants)
 }
 
@@ -149,9 +149,9 @@ func TestVoterDeniesRequestWithOlderConfig(t *testing.T) {
 	n.View = three().In(3)
 	n.Start(0)
 	m := requestMsg(5, 1)
-	m.View.Epoch = 2
+	m.ConfigID.Epoch = 2
 	requireEffects(t, "older", n.Receive(2, m), "ballot=5", grants)
-	m.View.Epoch = 3
+	m.ConfigID.Epoch = 3
 	requireEffects(t, "the same", n.Receive(2, m), "save 5 for n2")
 }
 
@@ -161,10 +161,10 @@ func TestEpochOfViewHasEnded(t *testing.T) {
 	n.Start(0)
 	requireEffects(t, "a view of epoch 4", n.Reconfigure(three().In(4)), "save 4 \"")
 	m := requestMsg(4, 1)
-	m.View = three().In(4).Stamp()
+	m.ConfigID = three().In(4).Stamp()
 	requireEffects(t, "in its epoch", n.Receive(2, m), "ballot=4", grants)
-	m.Holds = true
-	requireEffects(t, "its leader", n.Receive(2, m), "save 4 for n2", "yes=false")
+	m.Leading = true
+	requireEffects(t, "its leader", n.Receive(2, m), "save 4 for n2", "granted=false")
 }
 
 func TestRestartedVoterHonorsEarlierGrant(t *testing.T) {
@@ -173,19 +173,19 @@ func TestRestartedVoterHonorsEarlierGrant(t *testing.T) {
 	n.Receive(2, requestMsg(1, 1))
 	again := member(t, 0)
 	did := again.StartFrom(n.Machine.Stable())
-	requireEffects(t, "restart", did, "lease/promise in 1.1s")
+	requireEffects(t, "restart", did, "lease/grant in 1.1s")
 	requireEffects(t, "the leader continues", again.Clone().Receive(2, leaderRequest(1, 2)), grants)
 	requireEffects(t, "another", again.Clone().Receive(3, requestMsg(2, 1)), denies, grants)
 	again.Receive(3, point{algosim.ID(1)})
 	requireEffects(t, "itself", again.Receive(3, grantMsg(0, 0)), "", "save")
-	requireEffects(t, "itself, then", again.Expire("lease/promise"), "save 2 for n1")
+	requireEffects(t, "itself, then", again.Expire("lease/grant"), "save 2 for n1")
 }
 
 // A leader that stopped gracefully has given up its ballot, and need not wait when it returns.
 func TestStoppedLeaderHasGrantedNothing(t *testing.T) {
 	n := leading(t, time.Second)
 	n.Receive(3, point{algosim.ID(2)})
-	n.Receive(2, lease.Ask{Heard: true, For: options.Duration})
+	n.Receive(2, lease.Request{QuorumReachable: true, Duration: options.Duration})
 	again := func() *algosim.Single {
 		m := member(t, 0)
 		m.StartFrom(n.Machine.Stable())
@@ -218,7 +218,7 @@ func TestLongerGrantOutlastsShorterConfiguration(t *testing.T) {
 	saved := n.Machine.Stable()
 	for _, extra := range []string{"9000000000", "9000000000 1 00000000-0000-4000-8000-000000000002 "} { // also in the format of earlier versions
 		saved.Extra = strings.Replace(saved.Extra, "1100000000", extra, 1)
-		requireEffects(t, "restart", member(t, 0).StartFrom(saved), "lease/promise in 9s")
+		requireEffects(t, "restart", member(t, 0).StartFrom(saved), "lease/grant in 9s")
 		saved = n.Machine.Stable()
 	}
 }
@@ -251,13 +251,13 @@ func TestLeaderGrantsNothing(t *testing.T) {
 // The callback ends first, then the lease, then the grants.
 func TestReleaseWaitsForCallback(t *testing.T) {
 	n := leading(t, time.Second)
-	preVote := lease.Ask{Heard: true, For: options.Duration}
+	preVote := lease.Request{QuorumReachable: true, Duration: options.Duration}
 	requireEffects(t, "not its nominee", n.Receive(2, preVote), "n2 <- lease/reply", "announce")
 	n.Receive(3, point{algosim.ID(2)})
 	requireEffects(t, "its nominee, without a majority", n.Receive(2, requestMsg(0, 0)), "n2 <- lease/reply", "announce")
 	requireEffects(t, "its nominee", n.Receive(2, preVote), "announce none in 1", "release")
-	requireEffects(t, "it still renews", n.Expire("lease/renew"), "lease/ask ballot=1", "holds", "release")
-	requireEffects(t, "the callback returns", callbackReturns(n), "n2 n3 <- lease/release ballot=1; n2 <- lease/reply yes=true")
+	requireEffects(t, "it still renews", n.Expire("lease/renew"), "lease/request ballot=1", "leading", "release")
+	requireEffects(t, "the callback returns", callbackReturns(n), "n2 n3 <- lease/release ballot=1; n2 <- lease/reply granted=true")
 	requireEffects(t, "once", callbackReturns(n), "", "release")
 }
 
@@ -300,14 +300,14 @@ func TestWithdrawnMemberTakesNoPart(t *testing.T) {
 	}
 	known := []string{"hears n3", "suspects n3", "trusts n3"}
 	all(known...)
-	requireEffects(t, "the message is relayed", n.Receive(2, lease.Aside{ID: algosim.ID(3), Said: 1}), "n3 <- lease/aside")
+	requireEffects(t, "the message is relayed", n.Receive(2, lease.Withdraw{ID: algosim.ID(3), Seq: 1}), "n3 <- lease/withdraw")
 	all("2 members, a quorum of 2")
-	n.Receive(2, lease.Aside{ID: algosim.ID(3), Said: 1})
+	n.Receive(2, lease.Withdraw{ID: algosim.ID(3), Seq: 1})
 	all()
-	n.Receive(3, lease.Aside{ID: algosim.ID(3), Said: 2, Off: true})
+	n.Receive(3, lease.Withdraw{ID: algosim.ID(3), Seq: 2, Cancelled: true})
 	all(append([]string{"3 members, a quorum of 2"}, known...)...)
-	n.Receive(3, lease.Aside{ID: algosim.ID(3), Said: 3})
-	n.Expire("lease/back/" + algo.Timer(algosim.ID(3).String()))
+	n.Receive(3, lease.Withdraw{ID: algosim.ID(3), Seq: 3})
+	n.Expire("lease/withdraw/" + algo.Timer(algosim.ID(3).String()))
 	all(append([]string{"2 members, a quorum of 2", "3 members, a quorum of 2"}, known...)...)
 }
 
@@ -323,18 +323,18 @@ func TestDeadMembersWithdrawalIsRelayedOnce(t *testing.T) {
 	}
 	n := algosim.NewSingle(spec, 1, algosim.View(4))
 	n.Start(0)
-	message := lease.Aside{ID: algosim.ID(3), Said: 1}
-	requireEffects(t, "the first copy", n.Receive(2, message), "n4 <- lease/aside", "set lease/back")
+	message := lease.Withdraw{ID: algosim.ID(3), Seq: 1}
+	requireEffects(t, "the first copy", n.Receive(2, message), "n4 <- lease/withdraw", "set lease/withdraw")
 	n.Machine.Step(driver.Event{Kind: driver.EventDied, Peer: algosim.ID(3)})
 	want := []string{"3 members, a quorum of 2", "4 members, a quorum of 3"}
 	if copied := n.Receive(4, message); copied != "" || !slices.Equal(events, want) {
 		t.Errorf("a copy after its death: %q, the algorithm gets %q, want %q", copied, events, want)
 	}
-	n.Expire("lease/back/" + algo.Timer(algosim.ID(3).String()))
-	requireEffects(t, "its next process", n.Receive(3, message), "n2 n4 <- lease/aside")
+	n.Expire("lease/withdraw/" + algo.Timer(algosim.ID(3).String()))
+	requireEffects(t, "its next process", n.Receive(3, message), "n2 n4 <- lease/withdraw")
 }
 
-// The Aside that n1 sent before its restart is still relayed, and would exclude n1 for as long as the others remember it.
+// The Withdraw that n1 sent before its restart is still relayed, and would exclude n1 for as long as the others remember it.
 func TestRestartedMemberCorrectsItsWithdrawal(t *testing.T) {
 	inner := algo.Spec{Name: "recorder", Messages: []algo.Message{point{}}, New: func(algo.NodeID) algo.Algorithm { return recorder{events: new([]string)} }}
 	spec, err := lease.Wrap(inner, algo.Timing{RoundTrip: 100 * ms, Timeout: 200 * ms}, options)
@@ -343,9 +343,9 @@ func TestRestartedMemberCorrectsItsWithdrawal(t *testing.T) {
 	}
 	n := algosim.NewSingle(spec, 1, three())
 	n.Start(0)
-	correction := n.Receive(2, lease.Aside{ID: algosim.ID(1), Said: 5})
-	requireEffects(t, "its earlier message", correction, "n2 n3 <- lease/aside id=n1 said=6 off=true again")
-	if again := n.Receive(3, lease.Aside{ID: algosim.ID(1), Said: 6, Off: true}); again != "" {
+	correction := n.Receive(2, lease.Withdraw{ID: algosim.ID(1), Seq: 5})
+	requireEffects(t, "its earlier message", correction, "n2 n3 <- lease/withdraw id=n1 seq=6 cancelled=true again")
+	if again := n.Receive(3, lease.Withdraw{ID: algosim.ID(1), Seq: 6, Cancelled: true}); again != "" {
 		t.Errorf("its own correction, relayed: %s", again)
 	}
 }
@@ -385,7 +385,7 @@ func TestLeaderWithoutPreemptStays(t *testing.T) {
 	n.Receive(2, grantMsg(0, 0))
 	requireEffects(t, "it leads", n.Receive(2, grantMsg(1, 1)), "announce n1 in 1")
 	n.Receive(3, point{algosim.ID(2)})
-	requireEffects(t, "a pre-vote of its nominee", n.Receive(2, lease.Ask{Heard: true, For: options.Duration}), "n2 <- lease/reply", "announce")
+	requireEffects(t, "a pre-vote of its nominee", n.Receive(2, lease.Request{QuorumReachable: true, Duration: options.Duration}), "n2 <- lease/reply", "announce")
 	if spec.Claims.HighestLeads {
 		t.Error("it claims that the highest leads")
 	}
@@ -393,17 +393,17 @@ func TestLeaderWithoutPreemptStays(t *testing.T) {
 	n = algosim.NewSingle(spec, 1, three())
 	n.Start(0)
 	n.Receive(2, leaderRequest(1, 1))
-	requireEffects(t, "nominated while another leads", n.Receive(3, point{algosim.ID(1)}), "", "lease/ask")
-	requireEffects(t, "no leader", n.Clone().Expire("lease/follow"), "n2 n3 <- lease/ask")
-	requireEffects(t, "the leader has handed over", n.Clone().Receive(2, lease.Release{Ballot: 1}), "n2 n3 <- lease/ask")
-	requireEffects(t, "the leader is suspected", n.Suspect(2), "n2 n3 <- lease/ask")
+	requireEffects(t, "nominated while another leads", n.Receive(3, point{algosim.ID(1)}), "", "lease/request")
+	requireEffects(t, "no leader", n.Clone().Expire("lease/follow"), "n2 n3 <- lease/request")
+	requireEffects(t, "the leader has handed over", n.Clone().Receive(2, lease.Release{Ballot: 1}), "n2 n3 <- lease/request")
+	requireEffects(t, "the leader is suspected", n.Suspect(2), "n2 n3 <- lease/request")
 }
 
 // The lease expires, and nothing is released before the callback has returned.
 func TestCallbackThatDoesNotReturn(t *testing.T) {
 	n := leading(t, time.Second)
 	n.Receive(3, point{algosim.ID(2)})
-	n.Receive(2, lease.Ask{Heard: true, For: options.Duration})
+	n.Receive(2, lease.Request{QuorumReachable: true, Duration: options.Duration})
 	requireEffects(t, "time is over", n.Expire("lease/drain"), "stop lease/renew", "release")
 	requireEffects(t, "the lease expires", n.Expire("lease/1"), "", "release")
 	n.Receive(3, point{algosim.ID(1)})
@@ -415,7 +415,7 @@ func TestCallbackThatDoesNotReturn(t *testing.T) {
 // A member with a higher ballot cannot follow a lower one. The leader takes a higher ballot without a gap.
 func TestLeaderRaisesBallotAboveMinority(t *testing.T) {
 	n := leading(t, 0)
-	requireEffects(t, "a higher ballot", n.Receive(3, lease.Reply{Ballot: 1, Max: 6}), "lease/ask ballot=7 round=3", "announce", "holds")
+	requireEffects(t, "a higher ballot", n.Receive(3, lease.Reply{Ballot: 1, HighestBallot: 6}), "lease/request ballot=7 round=3", "announce", "leading")
 	requireEffects(t, "a grant for it", n.Clone().Receive(2, grantMsg(7, 3)), "announce n1 in 7", "none")
 	requireEffects(t, "a reply to an earlier request", n.Receive(2, grantMsg(1, 2)), "", "announce")
 	requireEffects(t, "the lease ends first", n.Receive(2, grantMsg(7, 2)), "", "announce n1")
@@ -424,10 +424,10 @@ func TestLeaderRaisesBallotAboveMinority(t *testing.T) {
 
 func TestLeaderDeniedByMajorityStops(t *testing.T) {
 	n := leading(t, 0)
-	n.Receive(3, lease.Reply{Ballot: 1, Max: 6})
-	n.Receive(3, lease.Reply{Ballot: 7, Max: 9})
-	n.Receive(2, lease.Reply{Ballot: 10, Max: 9})
-	requireEffects(t, "denied by all", n.Receive(2, lease.Reply{Ballot: 10, Max: 11}), "announce none in 1")
+	n.Receive(3, lease.Reply{Ballot: 1, HighestBallot: 6})
+	n.Receive(3, lease.Reply{Ballot: 7, HighestBallot: 9})
+	n.Receive(2, lease.Reply{Ballot: 10, HighestBallot: 9})
+	requireEffects(t, "denied by all", n.Receive(2, lease.Reply{Ballot: 10, HighestBallot: 11}), "announce none in 1")
 }
 
 // After a leader has changed the members, it does not change them again until a majority of the new ones has granted its lease.
@@ -439,7 +439,7 @@ func TestReconfigWaitsForGrantsOfNewMembers(t *testing.T) {
 	if n.Receive(2, grantMsg(1, 2)); !holdsLease(n) {
 		t.Error("it may not change the members")
 	}
-	requireEffects(t, "a fourth", n.Reconfigure(viewOf(1, 1, algosim.ID(1), algosim.ID(2), algosim.ID(3), algosim.ID(4))), "lease/ask ballot=1 round=3", "announce")
+	requireEffects(t, "a fourth", n.Reconfigure(viewOf(1, 1, algosim.ID(1), algosim.ID(2), algosim.ID(3), algosim.ID(4))), "lease/request ballot=1 round=3", "announce")
 	if n.Receive(2, grantMsg(1, 3)); holdsLease(n) {
 		t.Error("two of four are enough")
 	}
@@ -452,7 +452,7 @@ func TestReconfigWaitsForGrantsOfNewMembers(t *testing.T) {
 func TestRestartedLeaderReleasesNothing(t *testing.T) {
 	n := leading(t, time.Second)
 	again := member(t, time.Second)
-	requireEffects(t, "restart", again.StartFrom(n.Machine.Stable()), "lease/promise in 1.1s") // operations of its earlier incarnation may still run
+	requireEffects(t, "restart", again.StartFrom(n.Machine.Stable()), "lease/grant in 1.1s") // operations of its earlier incarnation may still run
 	requireEffects(t, "no callback runs", callbackReturns(again), "", "release")
 }
 

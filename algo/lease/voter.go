@@ -15,9 +15,9 @@ type grant struct {
 	ballot algo.Epoch
 }
 
-// handleAsk handles an Ask.
-func (n *node) handleAsk(env algo.Env, from algo.NodeID, m Ask) {
-	if m.Holds {
+// handleRequest handles a Request.
+func (n *node) handleRequest(env algo.Env, from algo.NodeID, m Request) {
+	if m.Leading {
 		n.follow(env, from, m.Ballot)
 	}
 	reason := n.denialReason(from, m)
@@ -32,26 +32,27 @@ func (n *node) handleAsk(env algo.Env, from algo.NodeID, m Ask) {
 		n.grant = grant{true, from, m.Ballot}
 		env.SetTimer(timerGrant, n.options.Duration, n.options.Duration)
 	}
-	env.Send(from, asPeriodic(Reply{Ballot: m.Ballot, Round: m.Round, Yes: reason == "", Max: n.ballot}, m.Again))
-	if n.options.Preempt && n.stage == holding && m.Heard && n.nominee.ID == from && n.view.MayLead(from) {
+	reply := Reply{Ballot: m.Ballot, Round: m.Round, Granted: reason == "", HighestBallot: n.ballot}
+	env.Send(from, asPeriodic(reply, m.Again))
+	if n.options.Preempt && n.stage == holding && m.QuorumReachable && n.nominee.ID == from && n.view.MayLead(from) {
 		n.startDrain(env) // hands over to its own nominee, which reaches a majority
 	}
 }
 
 // denialReason returns the reason why this node denies m, or "" if it grants it.
-func (n *node) denialReason(from algo.NodeID, m Ask) string {
+func (n *node) denialReason(from algo.NodeID, m Request) string {
 	switch {
 	case n.stage >= requesting:
 		return "it is a candidate or leads itself"
-	case m.View.OlderThan(n.view.Stamp()):
+	case m.ConfigID.OlderThan(n.view.Stamp()):
 		return "the sender has an older view"
-	case m.For != n.options.Duration:
+	case m.Duration != n.options.Duration:
 		return "the sender has a different lease duration"
 	case m.Ballot > 0 && (m.Ballot < n.ballot || m.Ballot == n.ballot && n.vote != from):
 		return "the ballot has ended"
 	case n.grant.active && n.grant.to != from:
 		return "it has granted the lease to another"
-	case m.Holds, n.grant.active && n.grant.ballot == m.Ballot:
+	case m.Leading, n.grant.active && n.grant.ballot == m.Ballot:
 		return "" // it may be no longer eligible, and hand over
 	case !n.view.MayLead(from), !n.grant.active && !n.isFreeFor(from):
 		return "it has another nominee, or the sender is not eligible"
@@ -110,7 +111,7 @@ func (n *node) isFreeFor(to algo.NodeID) bool {
 func (n *node) notifyFree(env algo.Env) {
 	for _, id := range n.waiters {
 		if n.isFreeFor(id) {
-			env.Send(id, Reply{Yes: true, Max: n.ballot})
+			env.Send(id, Reply{Granted: true, HighestBallot: n.ballot})
 			n.waiters.Remove(id)
 			return // this node can grant to one member only
 		}

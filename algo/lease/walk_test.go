@@ -500,7 +500,7 @@ func (w *walk) nominate(a, peer *actor) {
 			w.handle(o, driver.Event{Kind: driver.EventReceive, Peer: other.id, Message: point{peer.id}})
 		}
 		if w.eager && o != peer && peer.machine != nil && peer.view.Contains(o.id) {
-			w.handle(peer, driver.Event{Kind: driver.EventReceive, Peer: o.id, Message: lease.Reply{Yes: true}})
+			w.handle(peer, driver.Event{Kind: driver.EventReceive, Peer: o.id, Message: lease.Reply{Granted: true}})
 		}
 	}
 }

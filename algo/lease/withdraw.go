@@ -8,20 +8,20 @@ import (
 
 // withdrawal is the state of nominees that have withdrawn. A nominee withdraws if less than a
 // majority replies to it. Without this, members that hear it would keep nominating it, although
-// no majority can grant its lease. It sends [Aside] to the members that it reaches, and they
+// no majority can grant its lease. It sends [Withdraw] to the members that it reaches, and they
 // relay the message. As long as the nominee repeats it, the inner algorithms of the others
 // exclude it, and its own inner algorithm does not elect it.
 type withdrawal struct {
-	withdrawn   bool    // this node has withdrawn
-	seq         uint64  // number of its last Aside
-	withdrawals []Aside // last Aside of each member
+	withdrawn   bool       // this node has withdrawn
+	seq         uint64     // number of its last Withdraw
+	withdrawals []Withdraw // last Withdraw of each member
 }
 
-// timerWithdraw is armed by a nominee until it withdraws, and then until it repeats its Aside.
-const timerWithdraw algo.Timer = "lease/aside"
+// timerWithdraw is armed by a nominee until it withdraws, and then until it repeats its Withdraw.
+const timerWithdraw algo.Timer = "lease/withdraw"
 
 // withdrawalTimer returns the timer after which the withdrawal of member id ends.
-func withdrawalTimer(id algo.NodeID) algo.Timer { return algo.Timer("lease/back/" + id.String()) }
+func withdrawalTimer(id algo.NodeID) algo.Timer { return algo.Timer("lease/withdraw/" + id.String()) }
 
 // armWithdrawTimer starts the time after which a nominee without a majority withdraws. A nominee
 // that has withdrawn continues its pre-votes.
@@ -33,7 +33,7 @@ func (n *node) armWithdrawTimer(env algo.Env) {
 func (n *node) setWithdrawn(env algo.Env, away bool) {
 	changes := n.withdrawn != away
 	n.withdrawn, n.seq = away, n.seq+1
-	n.broadcast(env, asPeriodic(Aside{ID: n.self, Said: n.seq, Off: !away}, !changes))
+	n.broadcast(env, asPeriodic(Withdraw{ID: n.self, Seq: n.seq, Cancelled: !away}, !changes))
 	env.StopTimer(timerWithdraw)
 	if away {
 		env.SetTimer(timerWithdraw, n.options.Duration, n.options.Duration)
@@ -44,19 +44,19 @@ func (n *node) setWithdrawn(env algo.Env, away bool) {
 	}
 }
 
-// handleAside records the withdrawal of a member, or its end. It relays the message once, also to
+// handleWithdraw records the withdrawal of a member, or its end. It relays the message once, also to
 // that member: a member that has restarted must learn the number of its previous message.
-func (n *node) handleAside(env algo.Env, from algo.NodeID, m Aside) {
+func (n *node) handleWithdraw(env algo.Env, from algo.NodeID, m Withdraw) {
 	if m.ID == n.self {
 		n.correctSequence(env, m)
 		return
 	}
-	same := func(a Aside) bool { return a.ID == m.ID }
+	same := func(a Withdraw) bool { return a.ID == m.ID }
 	at := slices.IndexFunc(n.withdrawals, same)
-	if !n.view.Contains(m.ID) || at >= 0 && m.Said <= n.withdrawals[at].Said {
+	if !n.view.Contains(m.ID) || at >= 0 && m.Seq <= n.withdrawals[at].Seq {
 		return
 	}
-	wasWithdrawn := at >= 0 && !n.withdrawals[at].Off
+	wasWithdrawn := at >= 0 && !n.withdrawals[at].Cancelled
 	n.withdrawals = append(slices.DeleteFunc(n.withdrawals, same), m)
 	env.SetTimer(withdrawalTimer(m.ID), 3*n.options.Duration, 3*n.options.Duration)
 	for other := range n.view.Others(n.self) {
@@ -64,36 +64,36 @@ func (n *node) handleAside(env algo.Env, from algo.NodeID, m Aside) {
 			env.Send(other, algo.Repeat{Message: m})
 		}
 	}
-	if wasWithdrawn == m.Off {
+	if wasWithdrawn == m.Cancelled {
 		n.updateInnerView(env)
 	}
 }
 
 // correctSequence replaces the message that this node sent before its restart. Members ignore a
 // number that they know, so this node continues above it.
-func (n *node) correctSequence(env algo.Env, old Aside) {
-	if old.Said > n.seq {
-		n.seq = old.Said + 1
-		n.broadcast(env, algo.Repeat{Message: Aside{ID: n.self, Said: n.seq, Off: !n.withdrawn}})
+func (n *node) correctSequence(env algo.Env, old Withdraw) {
+	if old.Seq > n.seq {
+		n.seq = old.Seq + 1
+		n.broadcast(env, algo.Repeat{Message: Withdraw{ID: n.self, Seq: n.seq, Cancelled: !n.withdrawn}})
 	}
 }
 
-// endWithdrawal has a member take part again: it has not repeated its Aside for too long, or its
-// process has ended. The number of the Aside stays until withdrawalTimer, when no copy of it can
+// endWithdrawal has a member take part again: it has not repeated its Withdraw for too long, or its
+// process has ended. The number of the Withdraw stays until withdrawalTimer, when no copy of it can
 // arrive any more. Without the number a copy would count as new: this node would relay it to all,
 // the dead member included. The refused dial to that would make this node forget the number again,
 // and so on without end.
 func (n *node) endWithdrawal(env algo.Env, id algo.NodeID) {
-	at := slices.IndexFunc(n.withdrawals, func(a Aside) bool { return a.ID == id })
-	if at >= 0 && !n.withdrawals[at].Off {
-		n.withdrawals[at].Off = true
+	at := slices.IndexFunc(n.withdrawals, func(a Withdraw) bool { return a.ID == id })
+	if at >= 0 && !n.withdrawals[at].Cancelled {
+		n.withdrawals[at].Cancelled = true
 		n.updateInnerView(env)
 	}
 }
 
-// expireWithdrawal drops the Aside of the member with that withdrawalTimer.
+// expireWithdrawal drops the Withdraw of the member with that withdrawalTimer.
 func (n *node) expireWithdrawal(env algo.Env, t algo.Timer) {
-	isOf := func(a Aside) bool { return t == withdrawalTimer(a.ID) }
+	isOf := func(a Withdraw) bool { return t == withdrawalTimer(a.ID) }
 	if at := slices.IndexFunc(n.withdrawals, isOf); at >= 0 {
 		n.endWithdrawal(env, n.withdrawals[at].ID)
 		n.withdrawals = slices.Delete(n.withdrawals, at, at+1)
@@ -114,7 +114,7 @@ func (n *node) computeInnerView() algo.View {
 	hasEligible := false
 	for m := range n.view.All() {
 		m.Eligible = m.Eligible && !(n.withdrawn && m.ID == n.self)
-		if !slices.ContainsFunc(n.withdrawals, func(a Aside) bool { return a.ID == m.ID && !a.Off }) {
+		if !slices.ContainsFunc(n.withdrawals, func(a Withdraw) bool { return a.ID == m.ID && !a.Cancelled }) {
 			hasEligible = hasEligible || m.Eligible
 			members = append(members, m)
 		}

@@ -73,10 +73,10 @@ func (s *server) handleElect(env algo.Env, from algo.NodeID, m Elect) {
 	}
 	next, isVoting := m.Round == s.current.round+1, s.elector.state == voting
 	if next && !s.leaderKnown() {
-		s.elector.failedRounds = min(max(s.elector.failedRounds, m.InVain), s.maxFailedRounds())
+		s.elector.failedRounds = min(max(s.elector.failedRounds, m.FailedRounds), s.maxFailedRounds())
 	}
 	if next && (!s.leaderKnown() || m.Term == s.leader.Epoch) { // the sender has not just started
-		s.recordClaim(env, claim{from, leadInfo{m.Term, m.Msg, m.Leader}, m.View})
+		s.recordClaim(env, claim{from, leadInfo{m.Term, m.Msg, m.Leader}, m.ConfigID})
 	}
 	if next && s.leaderKnown() && from == s.leader.ID {
 		s.announceVacancy(env) // ◆ the leader has given up; without this, its followers wait for its Lead
@@ -89,7 +89,7 @@ func (s *server) handleElect(env algo.Env, from algo.NodeID, m Elect) {
 	case next && !isVoting:
 		s.countFailedRound(env)
 		s.requestRound(env)
-	case m.Again || m.Round < s.claimRound():
+	case m.WantsReply || m.Round < s.claimRound():
 		env.Send(from, s.ownClaim(false))
 	}
 }
@@ -179,8 +179,8 @@ func compareClaimant(c claim, id algo.NodeID) int { return c.from.Compare(id) }
 // ownClaim returns this server's claim as a message.
 func (s *server) ownClaim(again bool) Elect {
 	return Elect{
-		Round: s.claimRound(), Term: s.lastLead.term, Msg: s.lastLead.msg, Leader: s.lastLead.leader, View: s.view.Stamp(),
-		InVain: s.elector.failedRounds, Again: again,
+		Round: s.claimRound(), Term: s.lastLead.term, Msg: s.lastLead.msg, Leader: s.lastLead.leader, ConfigID: s.view.Stamp(),
+		FailedRounds: s.elector.failedRounds, WantsReply: again,
 	}
 }
 

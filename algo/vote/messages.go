@@ -14,12 +14,12 @@ type Elect struct {
 	Msg    uint64
 	Leader algo.NodeID
 	// View is the stamp of the view by which the sender would count its votes.
-	View algo.Stamp
+	ConfigID algo.Stamp
 	// InVain is the number of rounds in a row without a leader, as far as the sender knows. The
 	// receiver adopts a higher number.
-	InVain uint64
+	FailedRounds uint64
 	// Again requests the claim of the receiver, which the sender lacks.
-	Again bool
+	WantsReply bool
 }
 
 // Vote is the vote of its sender in Round, for the receiver.

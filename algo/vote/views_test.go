@@ -31,7 +31,7 @@ func TestCandidateWithOlderViewGetsNoVote(t *testing.T) {
 		s := alone(2, of(6, 3, 1, 2, 3), Defaults(timing))
 		s.Start(6)
 		s.Receive(3, Elect{Round: 7, Term: 6, Msg: 1, Leader: n(1)})
-		expect(t, name, s.Receive(1, Elect{Round: 7, Term: 6, Msg: 9, Leader: n(1), View: tc.view}), tc.want)
+		expect(t, name, s.Receive(1, Elect{Round: 7, Term: 6, Msg: 9, Leader: n(1), ConfigID: tc.view}), tc.want)
 	}
 }
 
@@ -68,10 +68,10 @@ func TestViewEndsRound(t *testing.T) {
 	s.Start(5)
 	expect(t, "one vote of two", s.Receive(3, Vote{6}), "save 6 for n4; stop window; pause in 60ms to 120ms")
 	expect(t, "n2 was elected, and has removed a member", s.Reconfigure(of(6, 3, 2, 3, 4)),
-		"stop pause; window in 20ms; monitor n2 n3; n2 n3 <- elect round=7 view={epoch=6,number=3}")
+		"stop pause; window in 20ms; monitor n2 n3; n2 n3 <- elect round=7 configid={epoch=6,number=3}")
 	restarted := alone(4, of(6, 3, 2, 3, 4), textbook())
 	restarted.Start(6)
-	expect(t, "the same after a restart", restarted.Receive(3, Elect{Round: 6}), "n3 <- elect round=7 view={epoch=6,number=3}")
+	expect(t, "the same after a restart", restarted.Receive(3, Elect{Round: 6}), "n3 <- elect round=7 configid={epoch=6,number=3}")
 	expect(t, "late votes", s.Receive(2, Vote{6})+s.Receive(3, Vote{6}), "")
 	expect(t, "the Lead of n2", s.Receive(2, Lead{6, 1}), "stop window; watch in 120ms; monitor n2; announce n2 in 6")
 }
@@ -80,10 +80,10 @@ func TestViewEndsRound(t *testing.T) {
 // knows that leader, the view changes nothing.
 func TestViewOfNewerLeader(t *testing.T) {
 	s := leading(t, 2, viewOf(3), textbook())
-	expect(t, "a leader", s.Reconfigure(of(9, 4, 1, 2, 3)), "save 9; stop lead; stop watch; window in 20ms; n1 n3 <- elect round=10 term=7 msg=1 leader=n2 view={epoch=9,number=4}; announce none in 7")
+	expect(t, "a leader", s.Reconfigure(of(9, 4, 1, 2, 3)), "save 9; stop lead; stop watch; window in 20ms; n1 n3 <- elect round=10 term=7 msg=1 leader=n2 configid={epoch=9,number=4}; announce none in 7")
 	s = following(t, 2, 1, viewOf(3), textbook())
-	expect(t, "a follower", s.Reconfigure(of(8, 4, 1, 2, 3)), "save 8; stop watch; window in 20ms; monitor n1 n3; n1 n3 <- elect round=9 term=7 msg=1 leader=n1 view={epoch=8,number=4}; announce none in 7")
-	expect(t, "it takes no part in that round", s.Receive(3, Elect{Round: 8}), "n3 <- elect round=9 term=7 msg=1 leader=n1 view={epoch=8,number=4}")
+	expect(t, "a follower", s.Reconfigure(of(8, 4, 1, 2, 3)), "save 8; stop watch; window in 20ms; monitor n1 n3; n1 n3 <- elect round=9 term=7 msg=1 leader=n1 configid={epoch=8,number=4}; announce none in 7")
+	expect(t, "it takes no part in that round", s.Receive(3, Elect{Round: 8}), "n3 <- elect round=9 term=7 msg=1 leader=n1 configid={epoch=8,number=4}")
 	s = following(t, 2, 1, viewOf(3), textbook())
 	expect(t, "a follower of that leader", s.Reconfigure(of(7, 4, 1, 2, 3)), "")
 	s = leading(t, 2, viewOf(3), textbook())
@@ -91,10 +91,10 @@ func TestViewOfNewerLeader(t *testing.T) {
 
 	s = alone(2, of(9, 4, 1, 2, 3), textbook())
 	expect(t, "a new member", s.Start(0),
-		"save 9; window in 20ms; monitor n1 n3; n1 n3 <- elect round=10 view={epoch=9,number=4}")
-	expect(t, "it has no vote in that round", s.Receive(3, Elect{Round: 9}), "n3 <- elect round=10 view={epoch=9,number=4}")
+		"save 9; window in 20ms; monitor n1 n3; n1 n3 <- elect round=10 configid={epoch=9,number=4}")
+	expect(t, "it has no vote in that round", s.Receive(3, Elect{Round: 9}), "n3 <- elect round=10 configid={epoch=9,number=4}")
 	expect(t, "it counts no vote in it", s.Receive(1, Vote{9})+s.Receive(3, Vote{9}), "")
-	s.Receive(3, Elect{Round: 10, View: of(9, 4).Stamp()})
+	s.Receive(3, Elect{Round: 10, ConfigID: of(9, 4).Stamp()})
 	expect(t, "it votes in the next", s.Expire(timerWindow), "save 10 for n2; pause in 60ms to 120ms")
 }
 
@@ -102,7 +102,7 @@ func TestViewOfNewerLeader(t *testing.T) {
 func TestOwnClaimUsesCurrentView(t *testing.T) {
 	s := alone(2, of(5, 1, 1, 2, 3), textbook())
 	s.Start(7)
-	s.Receive(3, Elect{Round: 8, View: of(5, 1).Stamp()})
-	expect(t, "it claims again", s.Reconfigure(of(5, 2, 1, 2, 3)), "window in 20ms; n1 n3 <- elect round=8 view={epoch=5,number=2}")
+	s.Receive(3, Elect{Round: 8, ConfigID: of(5, 1).Stamp()})
+	expect(t, "it claims again", s.Reconfigure(of(5, 2, 1, 2, 3)), "window in 20ms; n1 n3 <- elect round=8 configid={epoch=5,number=2}")
 	expect(t, "it votes for itself", s.Expire(timerWindow), "save 8 for n2; pause in 60ms to 120ms")
 }

@@ -16,8 +16,8 @@ class Peer {
   connectedAt = 0
   deadline = never // of its silence
   subscribeAt = never
-  subscription = { interval: 0, end: never, beatAt: never } // that it has sent
-  asking = new Set() // members that have asked whether this node hears it
+  subscription = { interval: 0, end: never, heartbeatAt: never } // that it has sent
+  asking = new Set() // members that have sent a probe about it
   dials = 0 // since the last connection
   brokenDials = 0
   briefConnections = 0
@@ -99,7 +99,7 @@ export class Detector {
   heard (now, id) {
     const p = this.peer(id)
     if (p.isConnected) p.isDead = false
-    for (const asking of p.asking) this.env.send(asking, { kind: 'vouch', peer: id, view: this.digest })
+    for (const asking of p.asking) this.env.send(asking, { kind: 'probe-ack', peer: id, digest: this.digest })
     p.asking.clear()
     if (!p.isMonitored || (p.isSuspected && p.isDead)) return
     if (p.isSuspected) this.trust(id, p)
@@ -110,26 +110,26 @@ export class Detector {
   receive (now, id, message) {
     const p = this.peer(id)
     switch (message.kind) {
-      case 'watch':
-        if (message.interval < 1 || message.lease < message.interval || message.lease > 3600e3) throw new Error('watch out of bounds')
-        Object.assign(p.subscription, { interval: message.interval, end: now + message.lease })
-        p.subscription.beatAt = Math.min(p.subscription.beatAt, now + message.interval)
+      case 'subscribe':
+        if (message.interval < 1 || message.ttl < message.interval || message.ttl > 3600e3) throw new Error('subscribe out of bounds')
+        Object.assign(p.subscription, { interval: message.interval, end: now + message.ttl })
+        p.subscription.heartbeatAt = Math.min(p.subscription.heartbeatAt, now + message.interval)
         break
-      case 'doubt':
-        if (message.peer === NO_ID) this.env.send(id, { kind: 'vouch', peer: NO_ID, view: this.digest })
+      case 'probe':
+        if (message.peer === NO_ID) this.env.send(id, { kind: 'probe-ack', peer: NO_ID, digest: this.digest })
         else if (message.peer !== id && this.peers.get(message.peer)?.isConnected) {
           this.peer(message.peer).asking.add(id)
-          this.env.send(message.peer, { kind: 'doubt', peer: NO_ID, view: this.digest })
+          this.env.send(message.peer, { kind: 'probe', peer: NO_ID, digest: this.digest })
         }
         break
       case 'goodbye': this.isGone(id, p)
     }
   }
 
-  // sent handles that any other frame went to a peer: it takes the place of a beat.
+  // sent handles that any other frame went to a peer: it takes the place of a heartbeat.
   sent (now, id) {
     const s = this.peers.get(id)?.subscription
-    if (s) s.beatAt = now + s.interval * 1.5
+    if (s) s.heartbeatAt = now + s.interval * 1.5
   }
 
   // wake does what is due. Late is how much later it is called than it should be.
@@ -143,7 +143,7 @@ export class Detector {
       if (p.dialAt <= now) this.dial(id, p)
       if (p.subscribeAt <= now) this.subscribe(now, id, p)
       if (p.subscription.end <= now) p.subscription.end = never
-      else if (p.subscription.end !== never && p.subscription.beatAt <= now) this.beat(now, id, p)
+      else if (p.subscription.end !== never && p.subscription.heartbeatAt <= now) this.sendHeartbeat(now, id, p)
     }
   }
 
@@ -152,18 +152,18 @@ export class Detector {
     this.stall = { length: late, end: now }
     const { heartbeat, timeout } = this.times
     for (const [id, p] of this.peers) {
-      if (p.subscription.end !== never) this.beat(now, id, p)
+      if (p.subscription.end !== never) this.sendHeartbeat(now, id, p)
       if (p.deadline === never) continue
       p.deadline = Math.min(Math.max(p.deadline + late, now + 2 * heartbeat), Math.max(p.deadline, now + timeout))
     }
   }
 
-  beat (now, id, p) {
-    const ago = now - this.stall.end
-    const isRecent = this.stall.length > 0 && ago <= SUBSCRIPTION * this.times.heartbeat
-    const stall = isRecent ? { stalled: this.stall.length, ago } : { stalled: 0, ago: 0 }
-    if (p.isConnected) this.env.send(id, { kind: 'beat', view: this.digest, ...stall })
-    p.subscription.beatAt = now + p.subscription.interval
+  sendHeartbeat (now, id, p) {
+    const stalledAgo = now - this.stall.end
+    const isRecent = this.stall.length > 0 && stalledAgo <= SUBSCRIPTION * this.times.heartbeat
+    const stall = isRecent ? { stalled: this.stall.length, stalledAgo } : { stalled: 0, stalledAgo: 0 }
+    if (p.isConnected) this.env.send(id, { kind: 'heartbeat', digest: this.digest, ...stall })
+    p.subscription.heartbeatAt = now + p.subscription.interval
   }
 
   subscribe (now, id, p) {
@@ -171,7 +171,7 @@ export class Detector {
     if (!p.isConnected) return
     const { heartbeat } = this.times
     p.subscribeAt = now + (p.isSuspected ? heartbeat : heartbeat * SUBSCRIPTION / 2)
-    this.env.send(id, { kind: 'watch', interval: heartbeat, lease: heartbeat * SUBSCRIPTION, view: this.digest })
+    this.env.send(id, { kind: 'subscribe', interval: heartbeat, ttl: heartbeat * SUBSCRIPTION, digest: this.digest })
   }
 
   isGone (id, p) {

@@ -1,5 +1,5 @@
 // The lease around bully, as docs/protocol.md says it: bully nominates, and a nominee leads while a quorum has granted
-// it the lease. It leaves out to stand aside itself, which a member does that reaches no quorum.
+// it the lease. It leaves out to withdraw itself, as a member does that reaches no quorum.
 import { Bully, isEligible } from './bully.mjs'
 import { NO_ID } from './messages.mjs'
 
@@ -29,7 +29,7 @@ export class Lease {
   round = 0n
   rounds = [] // that no quorum has granted yet: {number, end, granted}
   leaseEnd = 0 // 0 if this member holds none
-  asides = new Map() // what members have said last: {said, off}
+  withdrawals = new Map() // the last message about each member: {seq, cancelled}
 
   // The times are those of bully, with those of the lease and the round trip. The environment is that of bully, with
   // now().
@@ -66,10 +66,10 @@ export class Lease {
 
   receive (from, message) {
     switch (message.kind) {
-      case 'lease/ask': this.handleAsk(from, message); break
+      case 'lease/request': this.handleRequest(from, message); break
       case 'lease/reply': this.handleReply(from, message); break
       case 'lease/release': this.handleRelease(from, message.ballot); break
-      case 'lease/aside': this.handleAside(from, message); break
+      case 'lease/withdraw': this.handleWithdraw(from, message); break
       default: if (this.inner.members.has(from)) this.inner.receive(from, message)
     }
     this.consider()
@@ -80,8 +80,8 @@ export class Lease {
     else if (timer === 'lease/follow') this.loseLeader()
     else if (timer === 'lease/retry') this.try()
     else if (timer === 'lease/renew') this.beginRound()
-    else if (timer.startsWith('lease/back/')) {
-      this.asides.delete(timer.slice('lease/back/'.length))
+    else if (timer.startsWith('lease/withdraw/')) {
+      this.withdrawals.delete(timer.slice('lease/withdraw/'.length))
       this.inner.reconfigure(this.seats())
     } else this.inner.expire(timer)
     this.consider()
@@ -123,29 +123,29 @@ export class Lease {
 
   // The voter.
 
-  handleAsk (from, ask) {
-    if (ask.holds) this.follow(from, ask.ballot)
-    const isGranted = this.grants(from, ask)
+  handleRequest (from, request) {
+    if (request.leading) this.follow(from, request.ballot)
+    const isGranted = this.grants(from, request)
     if (!isGranted && !this.isOpen(from)) this.denied.add(from)
-    if (isGranted && ask.ballot > 0n) {
-      Object.assign(this, { ballot: ask.ballot, vote: from, kept: this.times.duration, promise: { to: from, ballot: ask.ballot } })
+    if (isGranted && request.ballot > 0n) {
+      Object.assign(this, { ballot: request.ballot, vote: from, kept: this.times.duration, promise: { to: from, ballot: request.ballot } })
       this.env.setTimer('lease/grant', this.times.duration)
     }
-    this.reply(from, ask, isGranted)
-    if (this.stage === 'holds' && ask.heard && this.nominee.id === from && isEligible(this.members, from)) this.handOver()
+    this.reply(from, request, isGranted)
+    if (this.stage === 'holds' && request.quorumReachable && this.nominee.id === from && isEligible(this.members, from)) this.handOver()
   }
 
-  reply (to, { ballot, round, again = false }, yes) {
-    this.env.send(to, { kind: 'lease/reply', ballot, round, yes, max: this.ballot }, again)
+  reply (to, { ballot, round, again = false }, granted) {
+    this.env.send(to, { kind: 'lease/reply', ballot, round, granted, highestBallot: this.ballot }, again)
   }
 
-  grants (from, { ballot, view, for: duration, holds }) {
+  grants (from, { ballot, configId, duration, leading }) {
     const { term, version } = this.config
-    const isOlder = term > 0n && (view.term < term || (view.term === term && view.version < version))
+    const isOlder = term > 0n && (configId.term < term || (configId.term === term && configId.version < version))
     const isOver = ballot > 0n && (ballot < this.ballot || (ballot === this.ballot && this.vote !== from))
     if (['requests', 'holds'].includes(this.stage) || isOlder || duration !== this.times.duration || isOver) return false
     if (this.promise && this.promise.to !== from) return false
-    if (holds || this.promise?.ballot === ballot) return true
+    if (leading || this.promise?.ballot === ballot) return true
     return isEligible(this.members, from) && (this.promise !== null || this.isOpen(from))
   }
 
@@ -179,14 +179,14 @@ export class Lease {
     const again = this.stage === 'tries'
     Object.assign(this, { stage: 'tries', free: new Set(), repliers: new Set() })
     this.env.setTimer('lease/retry', this.randomWait())
-    this.broadcast(this.ask({ ballot: 0n, round: 0n, again }), again)
+    this.broadcast(this.newRequest({ ballot: 0n, round: 0n, again }), again)
   }
 
-  handleReply (from, { ballot, round, yes, max }) {
-    if (max > this.heard) this.heard = max
-    if (ballot === 0n) return this.handleAnswer(from, yes)
+  handleReply (from, { ballot, round, granted, highestBallot }) {
+    if (highestBallot > this.heard) this.heard = highestBallot
+    if (ballot === 0n) return this.handlePreVote(from, granted)
     if (ballot !== this.ballot || !['requests', 'holds'].includes(this.stage)) return
-    if (yes) {
+    if (granted) {
       this.against.delete(from)
       for (const r of this.rounds) if (r.number <= round) r.granted.add(from)
       return this.count()
@@ -194,24 +194,24 @@ export class Lease {
     this.against.add(from)
     const mayWin = this.members.size - this.countMembers(this.against) >= this.quorum()
     if (this.stage === 'requests' && !mayWin) this.rest()
-    else if (this.stage === 'holds' && max > this.ballot) {
+    else if (this.stage === 'holds' && highestBallot > this.ballot) {
       if (!mayWin) return this.handOver()
       Object.assign(this, { ballot: this.heard + 1n, kept: this.times.duration, rounds: [] })
       this.beginRound()
     }
   }
 
-  // handleAnswer handles a reply to the question whether a member would promise.
-  handleAnswer (from, yes) {
-    if (this.stage === 'holds' && !yes) this.env.send(from, this.request(), true) // it has restarted
+  // handlePreVote handles a reply to the question whether a member would promise.
+  handlePreVote (from, granted) {
+    if (this.stage === 'holds' && !granted) this.env.send(from, this.request(), true) // it has restarted
     if (this.stage !== 'tries') return
-    if (yes) this.free.add(from)
+    if (granted) this.free.add(from)
     else this.free.delete(from)
     const hadQuorum = this.isQuorum(this.repliers)
     this.repliers.add(from)
     const leader = this.leader.id
     if (hadQuorum || !this.isQuorum(this.repliers) || !this.members.has(leader)) return
-    if (!this.promise || this.promise.to === leader) this.env.send(leader, this.ask({ ballot: 0n, round: 0n, heard: true }), false)
+    if (!this.promise || this.promise.to === leader) this.env.send(leader, this.newRequest({ ballot: 0n, round: 0n, quorumReachable: true }), false)
   }
 
   stand () {
@@ -230,7 +230,7 @@ export class Lease {
   }
 
   request () {
-    return this.ask({ ballot: this.ballot, round: this.round, holds: this.leads(), again: this.leads() })
+    return this.newRequest({ ballot: this.ballot, round: this.round, leading: this.leads(), again: this.leads() })
   }
 
   // count looks for the last round that a quorum has granted.
@@ -291,24 +291,24 @@ export class Lease {
     if (['requests', 'holds'].includes(this.stage)) this.lose()
   }
 
-  // Members that stand aside.
+  // Members that have withdrawn.
 
-  handleAside (from, { id, said, off }) {
-    const before = this.asides.get(id)
+  handleWithdraw (from, { id, seq, cancelled }) {
+    const before = this.withdrawals.get(id)
     if (id === this.self) { // it is of an earlier run
-      this.broadcast({ kind: 'lease/aside', id, said: said + 1n, off: true }, true)
+      this.broadcast({ kind: 'lease/withdraw', id, seq: seq + 1n, cancelled: true }, true)
       return
     }
-    if (!this.members.has(id) || said <= (before?.said ?? -1n)) return
-    this.asides.set(id, { said, off })
-    this.env.setTimer(`lease/back/${id}`, 3 * this.times.duration)
-    for (const other of this.others()) if (other !== from) this.env.send(other, { kind: 'lease/aside', id, said, off }, true)
-    if ((before?.off ?? true) !== off) this.inner.reconfigure(this.seats())
+    if (!this.members.has(id) || seq <= (before?.seq ?? -1n)) return
+    this.withdrawals.set(id, { seq, cancelled })
+    this.env.setTimer(`lease/withdraw/${id}`, 3 * this.times.duration)
+    for (const other of this.others()) if (other !== from) this.env.send(other, { kind: 'lease/withdraw', id, seq, cancelled }, true)
+    if ((before?.cancelled ?? true) !== cancelled) this.inner.reconfigure(this.seats())
   }
 
-  // seats are the members with which bully runs: without those that stand aside, unless no other could lead.
+  // seats are the members with which bully runs: without those that have withdrawn, unless no other could lead.
   seats () {
-    const seats = new Map([...this.members].filter(([id]) => this.asides.get(id)?.off ?? true))
+    const seats = new Map([...this.members].filter(([id]) => this.withdrawals.get(id)?.cancelled ?? true))
     return [...seats.values()].some(({ eligible }) => eligible) ? seats : this.members
   }
 
@@ -321,8 +321,8 @@ export class Lease {
   isQuorum (others) { return 1 + this.countMembers(others) >= this.quorum() }
   randomWait () { return this.times.roundTrip * (0.5 + Math.random()) }
   broadcast (message, repeat) { for (const id of this.others()) this.env.send(id, message, repeat) }
-  ask ({ ballot, round, holds = false, heard = false, again = false }) {
-    return { kind: 'lease/ask', ballot, round, view: this.config, for: this.times.duration, holds, heard, again }
+  newRequest ({ ballot, round, leading = false, quorumReachable = false, again = false }) {
+    return { kind: 'lease/request', ballot, round, configId: this.config, duration: this.times.duration, leading, quorumReachable, again }
   }
 
   announce (leader) {

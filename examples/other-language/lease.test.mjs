@@ -12,7 +12,7 @@ const config = { term: 1n, version: 2n }
 function start (hardState) {
   const effects = []
   const clock = { now: 0 }
-  const show = (m) => m.kind === 'lease/reply' ? `${m.yes ? 'grant' : 'deny'} ${m.ballot}` : `${m.kind} ${m.ballot}${m.holds ? ' holds' : ''}`
+  const show = (m) => m.kind === 'lease/reply' ? `${m.granted ? 'grant' : 'deny'} ${m.ballot}` : `${m.kind} ${m.ballot}${m.leading ? ' leading' : ''}`
   const times = { ...defaultTimes({ heartbeat: 120, roundTrip: 200 }), ...leaseTimes.lan, roundTrip: 200 }
   const lease = Object.assign(new Lease(self, times, {
     now: () => clock.now,
@@ -23,34 +23,34 @@ function start (hardState) {
     announce: ({ id, epoch }) => effects.push(`leader ${id ? names[id] : 'none'} ${epoch}`)
   }), hardState)
   lease.start(new Map([low, self, high].map((id) => [id, { id, priority: 0, eligible: true }])), config)
-  const ask = (from, fields) => lease.receive(from, {
-    kind: 'lease/ask', ballot: 0n, round: 1n, view: config, for: 960, holds: false, heard: false, again: false, ...fields
+  const request = (from, fields) => lease.receive(from, {
+    kind: 'lease/request', ballot: 0n, round: 1n, configId: config, duration: 960, leading: false, quorumReachable: false, again: false, ...fields
   })
-  const reply = (from, fields) => lease.receive(from, { kind: 'lease/reply', round: 0n, yes: true, max: 0n, ...fields })
-  return { lease, clock, ask, reply, did: () => effects.splice(0) }
+  const reply = (from, fields) => lease.receive(from, { kind: 'lease/reply', round: 0n, granted: true, highestBallot: 0n, ...fields })
+  return { lease, clock, request, reply, did: () => effects.splice(0) }
 }
 
 test('a voter grants one ballot, and denies a lower one and another member', () => {
-  const { lease, ask, did } = start()
-  ask(high, { ballot: 5n })
+  const { lease, request, did } = start()
+  request(high, { ballot: 5n })
   assert.deepEqual(did(), ['grant 5 to high'])
   assert.deepEqual(lease.hardState(), { ballot: 5n, vote: high, kept: 960 })
-  ask(high, { ballot: 4n })
-  ask(low, { ballot: 6n })
+  request(high, { ballot: 4n })
+  request(low, { ballot: 6n })
   assert.deepEqual(did(), ['deny 4 to high', 'deny 6 to low'])
 })
 
 test('a voter denies a request by an older config, and one for another duration', () => {
-  const { ask, did } = start()
-  ask(high, { ballot: 5n, view: { term: 1n, version: 1n } })
-  ask(high, { ballot: 5n, for: 1000 })
+  const { request, did } = start()
+  request(high, { ballot: 5n, configId: { term: 1n, version: 1n } })
+  request(high, { ballot: 5n, duration: 1000 })
   assert.deepEqual(did(), ['deny 5 to high', 'deny 5 to high'])
 })
 
 test('a restarted voter keeps its promise', () => {
-  const { ask, did } = start({ ballot: 5n, vote: high, kept: 960 })
+  const { request, did } = start({ ballot: 5n, vote: high, kept: 960 })
   assert.deepEqual(did(), ['deny 0 to high'])
-  ask(low, { ballot: 6n })
+  request(low, { ballot: 6n })
   assert.deepEqual(did(), ['deny 6 to low'])
 })
 
@@ -59,12 +59,12 @@ test('a nominee leads with a quorum, until its lease ends', () => {
   lease.receive(high, { kind: 'answer', epoch: 0n })
   lease.suspect(high) // and then it inquires the member below
   lease.receive(low, { kind: 'answer', epoch: 0n })
-  assert.deepEqual(did(), ['lease/ask 0 to low', 'lease/ask 0 to high'])
+  assert.deepEqual(did(), ['lease/request 0 to low', 'lease/request 0 to high'])
   reply(low, { ballot: 0n })
-  assert.deepEqual(did(), ['lease/ask 2 to low', 'lease/ask 2 to high'])
+  assert.deepEqual(did(), ['lease/request 2 to low', 'lease/request 2 to high'])
   clock.now = 100
   reply(low, { ballot: 2n, round: 1n })
-  assert.deepEqual(did(), ['leader self 2', 'lease/ask 2 holds to low', 'lease/ask 2 holds to high'])
+  assert.deepEqual(did(), ['leader self 2', 'lease/request 2 leading to low', 'lease/request 2 leading to high'])
   lease.wake(783)
   assert.deepEqual(did(), [])
   lease.wake(784) // a term after the round began, not after the grant

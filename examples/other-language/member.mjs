@@ -19,10 +19,10 @@ export const presets = {
   wan: { ...base, heartbeat: 500, timeout: 3000, roundTrip: 1000, firstContact: 6000 }
 }
 
-const DETECTOR_KINDS = ['watch', 'beat', 'doubt', 'vouch', 'goodbye']
+const DETECTOR_KINDS = ['subscribe', 'heartbeat', 'probe', 'probe-ack', 'goodbye']
 
 export class Member {
-  links = new Map() // what is kept of connected nodes: {incarnation, watch, early}
+  links = new Map() // what is kept of connected nodes: {incarnation, subscribe, early}
   timers = new Map()
   monitored = new Set()
   view = new Map()
@@ -88,8 +88,8 @@ export class Member {
   }
 
   hello () {
-    const ran = performance.now() - this.started
-    return { ...this.helloBase, clusterId: this.membership.clusterId(), view: this.membership.digest(), ran }
+    const uptime = performance.now() - this.started
+    return { ...this.helloBase, clusterId: this.membership.clusterId(), digest: this.membership.digest(), uptime }
   }
 
   async start () {
@@ -168,13 +168,13 @@ export class Member {
     const link = this.links.get(from)
     if (!link || this.membership.receive(now, from, message)) return
     const isForDetector = DETECTOR_KINDS.includes(message.kind)
-    if (['watch', 'beat'].includes(message.kind)) this.membership.handleDigest(now, from, message.view)
+    if (['subscribe', 'heartbeat'].includes(message.kind)) this.membership.handleDigest(now, from, message.digest)
     if (!this.view.has(from)) {
-      if (message.kind === 'watch') link.watch = message
+      if (message.kind === 'subscribe') link.subscribe = message
       else if (!isForDetector && !this.isRunning) link.early = message
     } else if (isForDetector) {
       this.detector.receive(now, from, message)
-      if (message.kind === 'beat' && this.isRunning && !this.monitored.has(from)) this.algorithm.trust(from)
+      if (message.kind === 'heartbeat' && this.isRunning && !this.monitored.has(from)) this.algorithm.trust(from)
     } else if (this.isRunning) this.algorithm.receive(from, message)
     else link.early = message
   }
@@ -204,7 +204,7 @@ export class Member {
       const link = this.links.get(id)
       if (before.has(id) || !link) continue
       this.detector.up(now, id, link.incarnation)
-      if (link.watch) this.detector.receive(now, id, link.watch)
+      if (link.subscribe) this.detector.receive(now, id, link.subscribe)
     }
     for (const id of before.keys()) if (!view.has(id)) this.detector.forget(id)
     if (this.isRunning && view.has(this.self.id)) this.algorithm.reconfigure(view, config)
@@ -227,7 +227,7 @@ export class Member {
   stopTimer (timer) { clearTimeout(this.timers.get(timer)) }
 
   send (id, message, repeat = false) {
-    if (message.kind !== 'beat') this.detector.sent(performance.now(), id)
+    if (message.kind !== 'heartbeat') this.detector.sent(performance.now(), id)
     this.outbox.push([id, message, repeat])
   }
 }

@@ -30,12 +30,12 @@ const config = struct({ cluster: id, id: configId, author: id, members: list(mem
 const kinds = {
   hello: {
     minVersion: int, maxVersion: int, cluster: string, clusterId: id, algorithm: string, settings: string, name: string, id,
-    incarnation: uint64, client: bool, address: string, view: uint64, members: string, ran: duration, metadata: string
+    incarnation: uint64, client: bool, address: string, digest: uint64, members: string, uptime: duration, metadata: string
   },
-  watch: { interval: duration, lease: duration, view: uint64 },
-  beat: { view: uint64, stalled: duration, ago: duration },
-  doubt: { peer: id, view: uint64 },
-  vouch: { peer: id, view: uint64 },
+  subscribe: { interval: duration, ttl: duration, digest: uint64 },
+  heartbeat: { digest: uint64, stalled: duration, stalledAgo: duration },
+  probe: { peer: id, digest: uint64 },
+  'probe-ack': { peer: id, digest: uint64 },
   self: { member, holds: configId, standby: duration, bootstraps: bool },
   config: { config, committed: bool },
   'config-ack': { holds: configId },
@@ -48,10 +48,10 @@ const kinds = {
   answer: { epoch: uint64 },
   coordinator: { epoch: uint64, leader: id },
   inquiry: {},
-  'lease/ask': { ballot: uint64, round: uint64, view: configId, for: duration, holds: bool, heard: bool, again: bool },
-  'lease/reply': { ballot: uint64, round: uint64, yes: bool, max: uint64 },
+  'lease/request': { ballot: uint64, round: uint64, configId, duration, leading: bool, quorumReachable: bool, again: bool },
+  'lease/reply': { ballot: uint64, round: uint64, granted: bool, highestBallot: uint64 },
   'lease/release': { ballot: uint64 },
-  'lease/aside': { id, said: uint64, off: bool }
+  'lease/withdraw': { id, seq: uint64, cancelled: bool }
 }
 
 export const NO_ID = '0'.repeat(32)
@@ -80,7 +80,7 @@ export function decodeMessage (payload) {
   const kind = string.in(need(Array.isArray(values), values)[0]).replace(/\+$/, '')
   need(Object.hasOwn(kinds, kind), kind)
   const message = { kind, ...readFields(kinds[kind], values.slice(1)) }
-  for (const epoch of [message.epoch, message.ballot, message.max]) need(epoch === undefined || epoch <= MAX_EPOCH, epoch)
+  for (const epoch of [message.epoch, message.ballot, message.highestBallot]) need(epoch === undefined || epoch <= MAX_EPOCH, epoch)
   return message
 }
 

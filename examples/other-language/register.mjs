@@ -35,7 +35,7 @@ export class Register {
     this.peers.set(id, {})
     this.standbyEnds.delete(id)
     this.sendSelf(id)
-    this.handleDigest(now, id, hello.view)
+    this.handleDigest(now, id, hello.digest)
   }
 
   down (id) { this.peers.delete(id) }

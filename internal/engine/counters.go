@@ -13,14 +13,14 @@ import (
 // other is the kind of messages that no codec knows. It limits the number of counters.
 const other = "other"
 
-// kinds maps the kinds of messages to counted kinds: all messages of the detector count as "beat".
+// kinds maps the kinds of messages to counted kinds: all messages of the detector count as "heartbeat".
 func kinds(messages []algo.Message) map[string]string {
 	known := make(map[string]string)
 	for _, m := range slices.Concat(messages, Messages()) {
 		known[m.Kind()] = m.Kind()
 	}
 	for _, m := range fd.Messages() {
-		known[m.Kind()] = "beat"
+		known[m.Kind()] = "heartbeat"
 	}
 	return known
 }
@@ -29,7 +29,7 @@ func kinds(messages []algo.Message) map[string]string {
 func (e *Engine) Count(event string, m algo.Message, amount int) {
 	kind, known := e.kinds[m.Kind()]
 	if _, repeat := algo.Open(m); repeat {
-		kind = "beat"
+		kind = "heartbeat"
 	} else if !known {
 		kind = other
 	}
@@ -39,7 +39,7 @@ func (e *Engine) Count(event string, m algo.Message, amount int) {
 // handleNonMember counts and drops a message from a peer that is not a member. It holds a message that matters if the
 // peer becomes a member.
 func (e *Engine) handleNonMember(now time.Duration, from algo.NodeID, said algo.Message) {
-	kind, isKept := "beats", false
+	kind, isKept := "heartbeats", false
 	m, _ := algo.Open(said)
 	switch m := m.(type) {
 	case fd.Subscribe:
@@ -48,7 +48,7 @@ func (e *Engine) handleNonMember(now time.Duration, from algo.NodeID, said algo.
 	default:
 		kind, isKept = "elections", !e.running
 	}
-	e.counters["strangers."+kind]++
+	e.counters["nonmembers."+kind]++
 	if isKept {
 		e.holdMessage(now, from, said)
 	} else {
@@ -58,7 +58,7 @@ func (e *Engine) handleNonMember(now time.Duration, from algo.NodeID, said algo.
 }
 
 // Counters returns the counters since the start of this node. Messages are counted by event and kind, such as
-// "received.elect". The kind "beat" counts all messages of the detector, and messages that an algorithm repeats (see
-// algo.Repeat). "strangers" counts dropped messages of non-members: "beats" and "elections". "refused" counts invalid
+// "received.elect". The kind "heartbeat" counts all messages of the detector, and messages that an algorithm repeats (see
+// algo.Repeat). "nonmembers" counts dropped messages of non-members: "heartbeats" and "elections". "rejected" counts invalid
 // messages, for which the connection was closed. "elections" and "suspicions" count those of this node, by cause.
 func (e *Engine) Counters() map[string]uint64 { return maps.Clone(e.counters) }

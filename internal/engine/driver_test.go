@@ -577,7 +577,7 @@ func (w *world) wantView(members ...int) {
 func (w *world) refused() (sum uint64) {
 	for _, h := range w.nodes {
 		if h.engine != nil {
-			sum += h.engine.Counters()["refused"]
+			sum += h.engine.Counters()["rejected"]
 		}
 	}
 	return sum

@@ -72,7 +72,7 @@ func New(config Config, saved ...algo.Message) *Engine {
 		unresponsive: make(map[algo.NodeID]trace.Event),
 		kinds:        kinds(config.Spec.Messages),
 		savedState:   findSaved(saved, config.Spec.Name),
-		counters:     map[string]uint64{"sent.beat": 0, "received.beat": 0, "refused": 0},
+		counters:     map[string]uint64{"sent.heartbeat": 0, "received.heartbeat": 0, "rejected": 0},
 	}
 	e.makeMembers(saved)
 	return e
@@ -351,7 +351,7 @@ func (e *Engine) ignore(now time.Duration, from algo.NodeID, m algo.Message, why
 // rejectMessage drops a message, and requests that the driver closes the connection of its sender.
 func (e *Engine) rejectMessage(now time.Duration, from algo.NodeID, m algo.Message, why error) {
 	e.ignore(now, from, m, why)
-	e.counters["refused"]++
+	e.counters["rejected"]++
 	e.out.Rejections = append(e.out.Rejections, Rejection{Peer: from, Reason: fmt.Errorf("engine: refused %s: %w", m.Kind(), why)})
 }
 

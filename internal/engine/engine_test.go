@@ -168,14 +168,14 @@ func TestHeartbeatsAreCountedSeparately(t *testing.T) {
 	w.run(time.Minute)
 	after := w.nodes[2].engine.Counters()
 	for name, count := range after {
-		if beats := strings.HasSuffix(name, ".beat"); beats == (count == before[name]) {
+		if beats := strings.HasSuffix(name, ".heartbeat"); beats == (count == before[name]) {
 			t.Errorf("%s went from %v to %v with nothing to do", name, before[name], count)
 		}
 	}
 	// 1.3 frames per node and interval at most, with the repeats.
 	var frames uint64
 	for _, h := range w.nodes {
-		frames += h.engine.Counters()["sent.beat"]
+		frames += h.engine.Counters()["sent.heartbeat"]
 	}
 	if perNode := float64(frames) / 3 / float64(w.now/interval); perNode > 1.3 {
 		t.Errorf("%.2f frames per node and interval", perNode)
@@ -196,7 +196,7 @@ func TestChangedRecordsAreSavedTogether(t *testing.T) {
 		kinds = append(kinds, m.Kind())
 	}
 	slices.Sort(kinds)
-	if !slices.Equal(kinds, []string{"config", "stable"}) {
+	if !slices.Equal(kinds, []string{"config", "hard-state"}) {
 		t.Errorf("it saves %v, want both records", kinds)
 	}
 	if out := e.Wake(time.Second); len(out.Save) != 0 {
@@ -217,7 +217,7 @@ func TestCrashBetweenSaveAndSend(t *testing.T) {
 			if two.up {
 				t.Fatal("n2 saved nothing")
 			}
-			saved := two.disk["stable"].(SavedState).Epoch
+			saved := two.disk["hard-state"].(SavedState).Epoch
 			if saved <= before.Epoch {
 				t.Errorf("n2 saved epoch %d after %d", saved, before.Epoch)
 			}
@@ -386,7 +386,7 @@ func TestInvalidIntervalIsRejected(t *testing.T) {
 		if len(out.Rejections) != 1 || out.Rejections[0].Peer != id(2) || !strings.HasPrefix(out.Rejections[0].Reason.Error(), "engine: refused ") {
 			t.Errorf("refused %v, want one refusal of n2", out.Rejections)
 		}
-		if got := e.Counters()["refused"]; got != uint64(count+1) {
+		if got := e.Counters()["rejected"]; got != uint64(count+1) {
 			t.Errorf("counted %d, want %d", got, count+1)
 		}
 		if len(out.Save)+len(out.Leaders) > 0 || out.ViewChanged || out.End != nil || e.Digest() != digest ||
@@ -417,8 +417,8 @@ func TestNonMembersChangeNothing(t *testing.T) {
 		}
 	}
 	got := e.Counters()
-	maps.DeleteFunc(got, func(name string, _ uint64) bool { return !strings.HasPrefix(name, "strangers.") })
-	if want := (map[string]uint64{"strangers.elections": 2, "strangers.beats": 3}); !maps.Equal(got, want) {
+	maps.DeleteFunc(got, func(name string, _ uint64) bool { return !strings.HasPrefix(name, "nonmembers.") })
+	if want := (map[string]uint64{"nonmembers.elections": 2, "nonmembers.heartbeats": 3}); !maps.Equal(got, want) {
 		t.Errorf("of its frames are counted %v, want %v", got, want)
 	}
 	for _, from := range []algo.NodeID{{}, id(1)} {
@@ -448,7 +448,7 @@ func TestCountersDoNotGrow(t *testing.T) {
 	for i := range 100 {
 		e.Receive(0, id(2), odd(strings.Repeat("x", i)))
 	}
-	want := map[string]uint64{"received.other": 100, "strangers.elections": 100, "elections.start": 1, "sent.beat": 0, "received.beat": 0, "refused": 0}
+	want := map[string]uint64{"received.other": 100, "nonmembers.elections": 100, "elections.start": 1, "sent.heartbeat": 0, "received.heartbeat": 0, "rejected": 0}
 	if got := e.Counters(); !maps.Equal(got, want) {
 		t.Errorf("counted %v, want all as one kind", got)
 	}

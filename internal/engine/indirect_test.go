@@ -52,7 +52,7 @@ func TestFalseProbeAckKeepsSilentLeader(t *testing.T) {
 		t.Errorf("it follows %v, knows of the elections %v, and noted %d times that another hears its leader", l, called, traced)
 	}
 	if members := e.Members(); members[2].State != fd.Indirect || members[2].Since > detection().Timeout {
-		t.Errorf("n3 is %v since %v, want hearsay since its first silence", members[2].State, members[2].Since)
+		t.Errorf("n3 is %v since %v, want indirect since its first silence", members[2].State, members[2].Since)
 	}
 	lies = false
 	run(time.Minute + 2*detection().Timeout)
@@ -76,7 +76,7 @@ func TestProbeAckOfNonMemberIsIgnored(t *testing.T) {
 			}
 		}
 	}
-	if got := e.Counters()["strangers.beats"]; got != 3 {
+	if got := e.Counters()["nonmembers.heartbeats"]; got != 3 {
 		t.Errorf("%d of 3 messages are counted as those of non-members", got)
 	}
 }

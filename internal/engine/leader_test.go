@@ -685,8 +685,8 @@ func TestMalformedConfigIsRejected(t *testing.T) {
 		change(&c)
 		for time := range 3 { // to repeat it does not help
 			out := e.Receive(w.now, id(2), membership.Update{Config: c, Committed: true})
-			if len(out.Rejections) != 1 || out.Rejections[0].Peer != id(2) || len(out.Save) != 0 || out.End != nil || e.Counters()["refused"] != uint64(time+1) {
-				t.Errorf("%s: refused %v, counted %d, saved %v, ends with %v", name, out.Rejections, e.Counters()["refused"], out.Save, out.End)
+			if len(out.Rejections) != 1 || out.Rejections[0].Peer != id(2) || len(out.Save) != 0 || out.End != nil || e.Counters()["rejected"] != uint64(time+1) {
+				t.Errorf("%s: refused %v, counted %d, saved %v, ends with %v", name, out.Rejections, e.Counters()["rejected"], out.Save, out.End)
 			}
 		}
 		if e.Digest() != digest || e.machine.Stable() != stable {

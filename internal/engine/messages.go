@@ -25,8 +25,8 @@ type SavedState struct {
 	Algorithm string `wire:"max=32"`   // that saved the record
 }
 
-// Kind is "stable".
-func (SavedState) Kind() string { return "stable" }
+// Kind is "hard-state".
+func (SavedState) Kind() string { return "hard-state" }
 
 // algorithmChangeGap is the number of epochs that a change of the algorithm skips. An algorithm guarantees one leader
 // in an epoch only among nodes that run the same algorithm, and this node may not know the last epochs of the

@@ -224,7 +224,7 @@ func TestMessageBeforeStartIsKept(t *testing.T) {
 	e.Start(0)
 	e.meet(0, 2)
 	out := e.Receive(0, id(2), bullySpec().Messages[0])
-	if len(out.Rejections) != 0 || e.Counters()["refused"] != 0 {
+	if len(out.Rejections) != 0 || e.Counters()["rejected"] != 0 {
 		t.Errorf("a member was refused: %v", out.Rejections)
 	}
 	p.want(t, "before its start")

@@ -40,14 +40,14 @@ type AdminReply struct {
 	Applied bool
 }
 
-// Kind is "status".
-func (StatusRequest) Kind() string { return "status" }
+// Kind is "status-request".
+func (StatusRequest) Kind() string { return "status-request" }
 
-// Kind is "order".
-func (AdminRequest) Kind() string { return "order" }
+// Kind is "admin-request".
+func (AdminRequest) Kind() string { return "admin-request" }
 
-// Kind is "done".
-func (AdminReply) Kind() string { return "done" }
+// Kind is "admin-reply".
+func (AdminReply) Kind() string { return "admin-reply" }
 
 // HelloCodec is the codec of the handshake.
 var HelloCodec = Must(Hello{})

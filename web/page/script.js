@@ -34,7 +34,7 @@ const causes = {
   expire: 'waited in vain', receive: 'has said so', trust: 'hears the leader again',
 };
 const suspicions = {
-  silence: 'heard nothing of', refusal: 'was refused by the address of', goodbye: 'heard the goodbye of', restart: 'saw a restart of',
+  silence: 'heard nothing of', refused: 'was refused by the address of', goodbye: 'heard the goodbye of', restart: 'saw a restart of',
 };
 const cause = call => {
   const by = name(call.by);
@@ -43,7 +43,7 @@ const cause = call => {
 };
 
 // A state is told by its sign and its word; its colour only helps.
-const signs = { self: ['●', 'good'], alive: ['●', 'good'], connected: ['○', ''], hearsay: ['◐', 'bad'], suspected: ['▲', 'bad'], unknown: ['–', ''] };
+const signs = { self: ['●', 'good'], alive: ['●', 'good'], connected: ['○', ''], indirect: ['◐', 'bad'], suspected: ['▲', 'bad'], unknown: ['–', ''] };
 const stateOf = m => {
   const [sign, kind] = Object.hasOwn(signs, m.state) ? signs[m.state] : ['?', ''];
   return element('td', `${sign} ${m.state === 'self' ? 'this node' : m.state}`, kind);
