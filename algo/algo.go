@@ -42,16 +42,16 @@ func (l Leader) Compare(o Leader) int {
 // OlderThan reports whether l comes before o.
 func (l Leader) OlderThan(o Leader) bool { return l.Compare(o) < 0 }
 
-// Stable is the state of an algorithm that survives a crash. The driver compares it after each
+// HardState is the state of an algorithm that survives a crash. The driver compares it after each
 // event and saves it if it has changed, so an algorithm can neither forget a save nor perform it
 // too late.
-type Stable struct {
+type HardState struct {
 	Epoch Epoch
 	Vote  NodeID
 	Extra string // additional state, as UTF-8 of at most MaxExtra bytes
 }
 
-// MaxExtra is the maximum length of Stable.Extra in bytes.
+// MaxExtra is the maximum length of HardState.Extra in bytes.
 const MaxExtra = 4096
 
 // Message is a message between algorithms: a struct from [Spec].Messages, by value. It must not
@@ -81,7 +81,7 @@ type Timer string
 
 // Env is the interface through which an algorithm acts. It is valid only during the call that
 // received it. The driver performs the requested effects after the call, in this order: saving a
-// changed [Stable], timers, monitoring, sends, announcements. If the save fails, the driver
+// changed [HardState], timers, monitoring, sends, announcements. If the save fails, the driver
 // performs none of the others.
 type Env interface {
 	// Send sends m, or a Repeat of it, to another member. It may be lost. Sending to the node
@@ -102,7 +102,7 @@ type Env interface {
 	Monitor(peers ...NodeID)
 
 	// Announce announces the leader that this node follows, this node itself, or a vacancy. The
-	// epoch must be covered by Stable when the call returns, and must never decrease.
+	// epoch must be covered by HardState when the call returns, and must never decrease.
 	Announce(l Leader)
 
 	// Note explains the current event in traces. It is formatted only when it is read, so its
@@ -135,19 +135,19 @@ const MissFormat = "misses %s, which %s"
 //
 //   - It is deterministic: the same calls have the same effects. It uses no clock, randomness,
 //     map order, goroutine or I/O.
-//   - It does not store an Env. All state that it must not forget is in Stable.
-//   - It never sends a message to itself, and never announces a leader in an epoch that Stable
+//   - It does not store an Env. All state that it must not forget is in HardState.
+//   - It never sends a message to itself, and never announces a leader in an epoch that HardState
 //     does not cover.
 //   - It takes part in no epoch up to that of the stamp of its view, except as the leader of
-//     that epoch or as its follower. When it receives such a view, it raises its epoch in Stable.
+//     that epoch or as its follower. When it receives such a view, it raises its epoch in HardState.
 //   - It tolerates messages that are late, duplicated, out of order or from another epoch. The
 //     driver drops messages of non-members.
 //
 // Calls are sequential. Start is the first.
 type Algorithm interface {
 	// Start starts the algorithm, for the first time or after a crash. saved is the last saved
-	// Stable, or the zero value at the first start.
-	Start(env Env, view View, saved Stable)
+	// HardState, or the zero value at the first start.
+	Start(env Env, view View, saved HardState)
 	// Receive handles a message from another member of the view.
 	Receive(env Env, from NodeID, m Message)
 	// Expire handles the end of a timer.
@@ -162,8 +162,8 @@ type Algorithm interface {
 	Campaign(env Env)
 	// Reconfigure replaces the view. The node itself is in the new view.
 	Reconfigure(env Env, view View)
-	// Stable returns the current state that must survive a crash.
-	Stable() Stable
+	// HardState returns the current state that must survive a crash.
+	HardState() HardState
 	// Clone returns a copy that shares no state that changes.
 	Clone() Algorithm
 }

@@ -3,7 +3,7 @@ package algo
 // Base contains methods that ignore their events. A simple algorithm embeds it and declares only
 // the methods that it needs.
 //
-// Start, Receive, Stable and Clone are not among them: an algorithm that did not declare one of
+// Start, Receive, HardState and Clone are not among them: an algorithm that did not declare one of
 // these would be wrong.
 type Base struct{}
 

@@ -10,11 +10,11 @@ import (
 // first is a minimal algorithm: a node announces itself as leader when it starts.
 type first struct{ algo.Base }
 
-func (first) Start(env algo.Env, _ algo.View, _ algo.Stable) {
+func (first) Start(env algo.Env, _ algo.View, _ algo.HardState) {
 	env.Announce(algo.Leader{ID: algo.NodeID{1}})
 }
 func (first) Receive(algo.Env, algo.NodeID, algo.Message) {}
-func (first) Stable() algo.Stable                         { return algo.Stable{} }
+func (first) HardState() algo.HardState                   { return algo.HardState{} }
 func (first) Clone() algo.Algorithm                       { return first{} }
 
 // An algorithm that embeds Base keeps the contract at all events, and has no effects.

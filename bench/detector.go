@@ -246,7 +246,7 @@ type watch struct {
 	self algo.NodeID
 }
 
-func (w *watch) Start(env algo.Env, view algo.View, _ algo.Stable) { w.Reconfigure(env, view) }
+func (w *watch) Start(env algo.Env, view algo.View, _ algo.HardState) { w.Reconfigure(env, view) }
 
 func (w *watch) Reconfigure(env algo.Env, view algo.View) {
 	if w.self == sim.ID(watcher) && view.Contains(sim.ID(target)) {
@@ -255,5 +255,5 @@ func (w *watch) Reconfigure(env algo.Env, view algo.View) {
 }
 
 func (w *watch) Receive(algo.Env, algo.NodeID, algo.Message) {}
-func (w *watch) Stable() algo.Stable                         { return algo.Stable{} }
+func (w *watch) HardState() algo.HardState                   { return algo.HardState{} }
 func (w *watch) Clone() algo.Algorithm                       { c := *w; return &c }

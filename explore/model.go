@@ -30,7 +30,7 @@ type nodeState struct {
 	node    int
 	phase   phase
 	machine *driver.Machine // nil unless up; must be cloned before a step
-	saved   algo.Stable     // on its disk
+	saved   algo.HardState  // on its disk
 	leader  algo.Leader     // as announced, while up
 	timers  timers
 	// Sets of peers. A peer in missed was down while the detector monitored it, unnoticed: the
@@ -231,7 +231,7 @@ func (m *model) computeOutcome(number uint32, kind driver.EventKind, argument ui
 		l.suspected &= l.monitored
 		l.missed &= l.monitored
 	}
-	l.phase, l.machine, l.saved, l.leader = up, machine, machine.Stable(), machine.Leader()
+	l.phase, l.machine, l.saved, l.leader = up, machine, machine.HardState(), machine.Leader()
 	o.node, o.epoch, o.isPeriodic = m.internNode(l), l.saved.Epoch, kind == expires && areAllPeriodic(effects.Sends)
 	return o
 }

@@ -29,7 +29,7 @@ type naive struct {
 type naiveNode struct {
 	id                           algo.NodeID
 	machine                      *driver.Machine
-	saved                        algo.Stable
+	saved                        algo.HardState
 	timers                       timers
 	monitored, suspected, missed map[algo.NodeID]bool
 	highestAnnounced             algo.Epoch
@@ -163,7 +163,7 @@ func (s *naive) successors() (all []*naive, leftOut int) {
 
 func (s *naive) step(n *naiveNode, e driver.Event) {
 	effects := n.machine.Step(e)
-	n.saved = effects.Stable
+	n.saved = effects.HardState
 	n.timers = n.timers.change(effects.Timers)
 	if effects.Watch {
 		monitored := map[algo.NodeID]bool{}

@@ -146,7 +146,7 @@ func (r *replay) recordEffects(at time.Duration, node algo.NodeID, effects *driv
 		add("note: ", trace.Event{Kind: trace.Note, Format: note.Format, Args: note.Args})
 	}
 	if effects.Save {
-		add("", trace.Event{Kind: trace.Save, Epoch: effects.Stable.Epoch})
+		add("", trace.Event{Kind: trace.Save, Epoch: effects.HardState.Epoch})
 	}
 	for _, e := range effects.Sends {
 		add("", trace.Event{Kind: trace.Send, Peer: e.To, Message: e.Message})

@@ -23,7 +23,7 @@ type changRoberts struct {
 	state      string // "cand", "lost" or "won"
 }
 
-func (c *changRoberts) Start(env algo.Env, view algo.View, _ algo.Stable) {
+func (c *changRoberts) Start(env algo.Env, view algo.View, _ algo.HardState) {
 	c.next, c.state = view.Successor(c.self), "lost"
 	if c.initiator {
 		c.state = "cand"
@@ -50,7 +50,7 @@ func (*changRoberts) Suspect(algo.Env, algo.NodeID)   {}
 func (*changRoberts) Trust(algo.Env, algo.NodeID)     {}
 func (*changRoberts) Campaign(algo.Env)               {}
 func (*changRoberts) Reconfigure(algo.Env, algo.View) {}
-func (*changRoberts) Stable() algo.Stable             { return algo.Stable{} }
+func (*changRoberts) HardState() algo.HardState       { return algo.HardState{} }
 func (c *changRoberts) Clone() algo.Algorithm         { clone := *c; return &clone }
 func changRobertsSpec(initiators map[int]bool) algo.Spec {
 	return algo.Spec{

@@ -24,7 +24,7 @@ func (beat) Kind() string { return "beat" }
 type toy struct {
 	self   algo.NodeID
 	view   algo.View
-	stable algo.Stable
+	stable algo.HardState
 	rules  *rules
 }
 
@@ -36,7 +36,7 @@ type rules struct {
 	suspect func(t *toy, env algo.Env, peer algo.NodeID)
 }
 
-func (t *toy) Start(env algo.Env, view algo.View, saved algo.Stable) {
+func (t *toy) Start(env algo.Env, view algo.View, saved algo.HardState) {
 	t.view, t.stable = view, saved
 	if t.rules.start != nil {
 		t.rules.start(t, env)
@@ -64,7 +64,7 @@ func (t *toy) Suspect(env algo.Env, peer algo.NodeID) {
 func (*toy) Trust(algo.Env, algo.NodeID)     {}
 func (*toy) Campaign(algo.Env)               {}
 func (*toy) Reconfigure(algo.Env, algo.View) {}
-func (t *toy) Stable() algo.Stable           { return t.stable }
+func (t *toy) HardState() algo.HardState     { return t.stable }
 func (t *toy) Clone() algo.Algorithm         { clone := *t; return &clone }
 
 func (t *toy) first() bool { return t.self == explore.NodeID(1) }

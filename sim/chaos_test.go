@@ -308,12 +308,12 @@ func TestScenarioReplaysChaosRun(t *testing.T) {
 // broken is bully with a fault.
 type broken struct {
 	algo.Algorithm
-	start   func(b *broken, env algo.Env, view algo.View, saved algo.Stable)
+	start   func(b *broken, env algo.Env, view algo.View, saved algo.HardState)
 	receive func(b *broken, env algo.Env, from algo.NodeID, m algo.Message)
 	expire  func(b *broken, env algo.Env, timer algo.Timer)
 }
 
-func (b *broken) Start(env algo.Env, view algo.View, saved algo.Stable) {
+func (b *broken) Start(env algo.Env, view algo.View, saved algo.HardState) {
 	if b.start != nil {
 		b.start(b, env, view, saved)
 		return
@@ -353,8 +353,8 @@ func TestChaosFindsFaultyAlgorithm(t *testing.T) {
 		fault broken
 	}{
 		{"forgets its epoch in a crash", algo.MonotonicEpochs, broken{
-			start: func(b *broken, env algo.Env, view algo.View, _ algo.Stable) {
-				b.Algorithm.Start(env, view, algo.Stable{})
+			start: func(b *broken, env algo.Env, view algo.View, _ algo.HardState) {
+				b.Algorithm.Start(env, view, algo.HardState{})
 			},
 		}},
 		{"repeats nothing", algo.Agreement, broken{

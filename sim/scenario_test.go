@@ -289,8 +289,8 @@ func TestScenarioWithFaultyAlgorithm(t *testing.T) {
 		spec := spec(t)
 		sound := spec.New
 		spec.New = func(self algo.NodeID) algo.Algorithm {
-			return &broken{Algorithm: sound(self), start: func(b *broken, env algo.Env, view algo.View, _ algo.Stable) {
-				b.Algorithm.Start(env, view, algo.Stable{})
+			return &broken{Algorithm: sound(self), start: func(b *broken, env algo.Env, view algo.View, _ algo.HardState) {
+				b.Algorithm.Start(env, view, algo.HardState{})
 			}}
 		}
 		return spec, nil

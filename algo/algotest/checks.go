@@ -139,7 +139,7 @@ var checks = []Check{
 	},
 	{
 		Name: "durable", run: checkProperty(algo.Durable),
-		Requires: "In every state of a small cluster that the search reaches, Stable covers the epoch of each announcement.",
+		Requires: "In every state of a small cluster that the search reaches, HardState covers the epoch of each announcement.",
 	},
 	{
 		Name: "no-phantom", run: checkProperty(algo.NoPhantom), assumed: oneAtATime,

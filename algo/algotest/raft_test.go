@@ -67,7 +67,7 @@ func raftSpec(omits string) algo.Spec {
 	}
 }
 
-func (r *raft) Start(env algo.Env, view algo.View, saved algo.Stable) {
+func (r *raft) Start(env algo.Env, view algo.View, saved algo.HardState) {
 	r.view, r.term, r.vote = view, saved.Epoch, saved.Vote
 	r.adoptView()
 	r.setElectionTimer(env, r.timing.RoundTrip)
@@ -240,7 +240,7 @@ func (r *raft) broadcast(env algo.Env, m algo.Message) {
 
 func (r *raft) isLeader() bool { return r.leader.ID == r.self }
 
-func (r *raft) Stable() algo.Stable { return algo.Stable{Epoch: r.term, Vote: r.vote} }
+func (r *raft) HardState() algo.HardState { return algo.HardState{Epoch: r.term, Vote: r.vote} }
 
 func (r *raft) Clone() algo.Algorithm {
 	clone := *r

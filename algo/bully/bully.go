@@ -121,7 +121,7 @@ type process struct {
 	suspected algo.Set
 }
 
-func (p *process) Start(env algo.Env, view algo.View, saved algo.Stable) {
+func (p *process) Start(env algo.Env, view algo.View, saved algo.HardState) {
 	p.view, p.epoch = view, saved.Epoch
 	p.adoptEpoch(view.Stamp().Epoch)
 	p.startElection(env)
@@ -193,8 +193,8 @@ func (p *process) Trust(env algo.Env, peer algo.NodeID) {
 	}
 }
 
-func (p *process) Stable() algo.Stable {
-	return algo.Stable{Epoch: max(p.epoch, p.reserved)}
+func (p *process) HardState() algo.HardState {
+	return algo.HardState{Epoch: max(p.epoch, p.reserved)}
 }
 
 func (p *process) Clone() algo.Algorithm {

@@ -47,25 +47,25 @@ func (k EventKind) String() string {
 // Event is a call of an [algo.Algorithm] as data.
 type Event struct {
 	Kind    EventKind
-	Peer    algo.NodeID  // Receive: the sender; Suspect, Trust, Died: the subject
-	Message algo.Message // Receive
-	Timer   algo.Timer   // Expire
-	View    algo.View    // Start, Reconfigure
-	Saved   algo.Stable  // Start
+	Peer    algo.NodeID    // Receive: the sender; Suspect, Trust, Died: the subject
+	Message algo.Message   // Receive
+	Timer   algo.Timer     // Expire
+	View    algo.View      // Start, Reconfigure
+	Saved   algo.HardState // Start
 }
 
 // Effects are the effects of one [Event], in the order in which the driver must perform them. They
 // are valid until the next Step of the same Machine.
 type Effects struct {
-	Save     bool // Stable has changed and must be durable before the effects below
-	Stable   algo.Stable
-	Timers   []TimerChange
-	Bound    algo.Timer // deadline of the leadership; empty if unchanged
-	Watch    bool       // Monitor has changed
-	Monitor  []algo.NodeID
-	Sends    []Envelope
-	Announce []algo.Leader
-	Notes    []Note
+	Save      bool // HardState has changed and must be durable before the effects below
+	HardState algo.HardState
+	Timers    []TimerChange
+	Bound     algo.Timer // deadline of the leadership; empty if unchanged
+	Watch     bool       // Monitor has changed
+	Monitor   []algo.NodeID
+	Sends     []Envelope
+	Announce  []algo.Leader
+	Notes     []Note
 }
 
 // TimerChange arms a timer, or stops it.
@@ -95,7 +95,7 @@ type Machine struct {
 	self      algo.NodeID
 	spec      *algo.Spec
 	algorithm algo.Algorithm
-	stable    algo.Stable
+	stable    algo.HardState
 	announced algo.Leader
 	effects   Effects
 }
@@ -116,8 +116,8 @@ func (m *Machine) Clone() *Machine {
 // Algorithm returns the algorithm that the machine runs, for inspection.
 func (m *Machine) Algorithm() algo.Algorithm { return m.algorithm }
 
-// Stable returns the current state that must survive a crash.
-func (m *Machine) Stable() algo.Stable { return m.stable }
+// HardState returns the current state that must survive a crash.
+func (m *Machine) HardState() algo.HardState { return m.stable }
 
 // Leader returns the last announcement.
 func (m *Machine) Leader() algo.Leader { return m.announced }
@@ -159,10 +159,10 @@ func (m *Machine) Step(e Event) *Effects {
 	return &m.effects
 }
 
-// checkEffects determines whether Stable must be saved, and checks Stable and the announcements
+// checkEffects determines whether HardState must be saved, and checks HardState and the announcements
 // against the contract.
 func (m *Machine) checkEffects() {
-	stable := m.algorithm.Stable()
+	stable := m.algorithm.HardState()
 	if stable.Epoch < m.stable.Epoch {
 		m.violate(algo.MonotonicEpochs, "took its epoch back from "+formatEpoch(m.stable.Epoch)+" to "+formatEpoch(stable.Epoch))
 	}
@@ -170,7 +170,7 @@ func (m *Machine) checkEffects() {
 		m.violate(algo.Contract, "keeps an Extra of "+strconv.Itoa(len(extra))+" bytes, want UTF-8 of at most "+strconv.Itoa(algo.MaxExtra))
 	}
 	m.effects.Save = stable != m.stable
-	m.effects.Stable = stable
+	m.effects.HardState = stable
 	m.stable = stable
 	for _, l := range m.effects.Announce {
 		if l.Epoch > stable.Epoch {

@@ -30,7 +30,7 @@ func (bare) Kind() string { return "bare" }
 type scripted struct {
 	do       func(env algo.Env)
 	calls    []string
-	stable   algo.Stable
+	stable   algo.HardState
 	received algo.Message
 }
 
@@ -41,7 +41,7 @@ func (s *scripted) call(env algo.Env, format string, args ...any) {
 	}
 }
 
-func (s *scripted) Start(env algo.Env, view algo.View, saved algo.Stable) {
+func (s *scripted) Start(env algo.Env, view algo.View, saved algo.HardState) {
 	s.stable = saved
 	s.call(env, "start %d %d", view.Number(), saved.Epoch)
 }
@@ -58,7 +58,7 @@ func (s *scripted) Campaign(env algo.Env)                  { s.call(env, "campai
 func (s *scripted) Reconfigure(env algo.Env, view algo.View) {
 	s.call(env, "reconfigure %d", view.Number())
 }
-func (s *scripted) Stable() algo.Stable { return s.stable }
+func (s *scripted) HardState() algo.HardState { return s.stable }
 func (s *scripted) Clone() algo.Algorithm {
 	clone := *s
 	clone.calls = slices.Clone(s.calls)
@@ -74,7 +74,7 @@ func newMachine(do func(s *scripted, env algo.Env)) (*driver.Machine, *scripted)
 		New:      func(algo.NodeID) algo.Algorithm { return s },
 	}
 	m := driver.NewMachine(spec, id(1))
-	m.Step(driver.Event{Kind: driver.EventStart, Saved: algo.Stable{Epoch: 5}})
+	m.Step(driver.Event{Kind: driver.EventStart, Saved: algo.HardState{Epoch: 5}})
 	if do != nil {
 		s.do = func(env algo.Env) { do(s, env) }
 	}
@@ -122,8 +122,8 @@ func TestEffectsContainAllRequests(t *testing.T) {
 		s.stable.Epoch = 6
 	})
 	e := m.Step(driver.Event{Kind: driver.EventCampaign})
-	if !e.Save || e.Stable != (algo.Stable{Epoch: 6}) || m.Stable() != e.Stable {
-		t.Errorf("save %v %v", e.Save, e.Stable)
+	if !e.Save || e.HardState != (algo.HardState{Epoch: 6}) || m.HardState() != e.HardState {
+		t.Errorf("save %v %v", e.Save, e.HardState)
 	}
 	if want := []driver.TimerChange{{Timer: "tea", Min: time.Second, Max: time.Minute}, {Timer: "coffee", Stop: true}}; !slices.Equal(e.Timers, want) {
 		t.Errorf("timers %v, want %v", e.Timers, want)
@@ -148,19 +148,19 @@ func TestEffectsContainAllRequests(t *testing.T) {
 	}
 }
 
-// A change of any part of Stable must be durable: a vote is as binding as an epoch.
+// A change of any part of HardState must be durable: a vote is as binding as an epoch.
 func TestEachPartOfStableIsSaved(t *testing.T) {
-	for name, change := range map[string]func(*algo.Stable){
-		"the epoch": func(s *algo.Stable) { s.Epoch++ },
-		"the vote":  func(s *algo.Stable) { s.Vote = id(2) },
-		"the rest":  func(s *algo.Stable) { s.Extra = "x" },
+	for name, change := range map[string]func(*algo.HardState){
+		"the epoch": func(s *algo.HardState) { s.Epoch++ },
+		"the vote":  func(s *algo.HardState) { s.Vote = id(2) },
+		"the rest":  func(s *algo.HardState) { s.Extra = "x" },
 	} {
 		m, _ := newMachine(func(s *scripted, _ algo.Env) { change(&s.stable) })
-		before := m.Stable()
+		before := m.HardState()
 		e := m.Step(driver.Event{Kind: driver.EventCampaign})
 		change(&before)
-		if !e.Save || e.Stable != before || m.Stable() != before {
-			t.Errorf("%s changes: save %v of %+v, want %+v", name, e.Save, e.Stable, before)
+		if !e.Save || e.HardState != before || m.HardState() != before {
+			t.Errorf("%s changes: save %v of %+v, want %+v", name, e.Save, e.HardState, before)
 		}
 	}
 }
@@ -243,7 +243,7 @@ func TestCloneOfMachineIsIndependent(t *testing.T) {
 	m.Step(driver.Event{Kind: driver.EventCampaign})
 	clone := m.Clone()
 	calls := len(s.calls)
-	if clone.Stable() != m.Stable() || clone.Leader() != m.Leader() {
+	if clone.HardState() != m.HardState() || clone.Leader() != m.Leader() {
 		t.Error("the clone is in another state")
 	}
 	clone.Algorithm().(*scripted).do = nil
@@ -252,8 +252,8 @@ func TestCloneOfMachineIsIndependent(t *testing.T) {
 		t.Error("the step of the clone is a call of the first")
 	}
 	m.Step(driver.Event{Kind: driver.EventCampaign})
-	if clone.Stable().Epoch != 6 || m.Stable().Epoch != 7 || clone.Leader().Epoch != 6 || m.Leader().Epoch != 7 {
-		t.Errorf("epochs %d and %d, want 6 and 7", clone.Stable().Epoch, m.Stable().Epoch)
+	if clone.HardState().Epoch != 6 || m.HardState().Epoch != 7 || clone.Leader().Epoch != 6 || m.Leader().Epoch != 7 {
+		t.Errorf("epochs %d and %d, want 6 and 7", clone.HardState().Epoch, m.HardState().Epoch)
 	}
 }
 

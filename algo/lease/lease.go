@@ -124,7 +124,7 @@ func (e innerEnv) Announce(l algo.Leader) { e.n.nominee = l }
 // Start starts the node. A node that has taken part before keeps the grant that it may have
 // given. It does not know how old the grant is. It reports to the member with the grant: if that
 // member still leads, this node follows it without waiting for a renewal.
-func (n *node) Start(env algo.Env, view algo.View, saved algo.Stable) {
+func (n *node) Start(env algo.Env, view algo.View, saved algo.HardState) {
 	n.view, n.ballot, n.vote = view, saved.Epoch, saved.Vote
 	if granted := GrantedFor(saved.Extra); granted > 0 && !(n.options.TrustEvidence && saved.Vote == n.self) {
 		n.grantDuration = max(granted, n.options.Duration)
@@ -136,7 +136,7 @@ func (n *node) Start(env algo.Env, view algo.View, saved algo.Stable) {
 	}
 	n.adoptConfigTerm(env)
 	n.innerView = n.computeInnerView()
-	n.inner.Start(innerEnv{env, n}, n.innerView, algo.Stable{})
+	n.inner.Start(innerEnv{env, n}, n.innerView, algo.HardState{})
 	n.advance(env)
 }
 
@@ -279,11 +279,11 @@ func (n *node) announceVacancy(env algo.Env) {
 	}
 }
 
-// Stable returns the ballot, the vote, and the duration of the grant as Extra. The inner
+// HardState returns the ballot, the vote, and the duration of the grant as Extra. The inner
 // algorithm saves nothing across a crash: it only elects a nominee, and each election would wait
 // for its save.
-func (n *node) Stable() algo.Stable {
-	return algo.Stable{Epoch: n.ballot, Vote: n.vote, Extra: strconv.FormatInt(int64(n.grantDuration), 10)}
+func (n *node) HardState() algo.HardState {
+	return algo.HardState{Epoch: n.ballot, Vote: n.vote, Extra: strconv.FormatInt(int64(n.grantDuration), 10)}
 }
 
 // GrantedFor returns the maximum time for which the grant in the saved Extra can last, or 0 if

@@ -123,7 +123,7 @@ func TestGrantToDeadProcess(t *testing.T) {
 		reportCrash(n, 3)
 		requireEffects(t, "the other has crashed", n.Clone().Receive(3, requestMsg(2, 1)), denies, grants)
 		again := algosim.NewSingle(spec, 1, three())
-		again.StartFrom(algo.Stable{Epoch: 3, Vote: algosim.ID(1), Extra: n.Machine.Stable().Extra})
+		again.StartFrom(algo.HardState{Epoch: 3, Vote: algosim.ID(1), Extra: n.Machine.HardState().Extra})
 		if effects := reportCrash(n, 2); !trusts {
 			requireEffects(t, "it has crashed", effects, "", "lease/reply", "announce")
 			requireEffects(t, "its own earlier incarnation", again.Receive(3, requestMsg(4, 1)), "ballot=4", grants)
@@ -172,7 +172,7 @@ func TestRestartedVoterHonorsEarlierGrant(t *testing.T) {
 	n.Start(0)
 	n.Receive(2, requestMsg(1, 1))
 	again := member(t, 0)
-	did := again.StartFrom(n.Machine.Stable())
+	did := again.StartFrom(n.Machine.HardState())
 	requireEffects(t, "restart", did, "lease/grant in 1.1s")
 	requireEffects(t, "the leader continues", again.Clone().Receive(2, leaderRequest(1, 2)), grants)
 	requireEffects(t, "another", again.Clone().Receive(3, requestMsg(2, 1)), denies, grants)
@@ -188,7 +188,7 @@ func TestStoppedLeaderHasGrantedNothing(t *testing.T) {
 	n.Receive(2, lease.Request{QuorumReachable: true, Duration: options.Duration})
 	again := func() *algosim.Single {
 		m := member(t, 0)
-		m.StartFrom(n.Machine.Stable())
+		m.StartFrom(n.Machine.HardState())
 		return m
 	}
 	requireEffects(t, "killed while its callback runs", again().Receive(2, requestMsg(2, 1)), denies, grants)
@@ -206,7 +206,7 @@ func TestLateCallbackEndsNoGrant(t *testing.T) {
 	requireEffects(t, "another", n.Receive(2, requestMsg(2, 1)), grants)
 	requireEffects(t, "the callback returns", callbackReturns(n), "lease/release")
 	again := member(t, 0)
-	again.StartFrom(n.Machine.Stable())
+	again.StartFrom(n.Machine.HardState())
 	requireEffects(t, "killed then", again.Receive(3, requestMsg(3, 1)), "lease/reply ballot=3", grants)
 }
 
@@ -215,11 +215,11 @@ func TestLongerGrantOutlastsShorterConfiguration(t *testing.T) {
 	n := member(t, 0)
 	n.Start(0)
 	n.Receive(2, requestMsg(1, 1))
-	saved := n.Machine.Stable()
+	saved := n.Machine.HardState()
 	for _, extra := range []string{"9000000000", "9000000000 1 00000000-0000-4000-8000-000000000002 "} { // also in the format of earlier versions
 		saved.Extra = strings.Replace(saved.Extra, "1100000000", extra, 1)
 		requireEffects(t, "restart", member(t, 0).StartFrom(saved), "lease/grant in 9s")
-		saved = n.Machine.Stable()
+		saved = n.Machine.HardState()
 	}
 }
 
@@ -452,7 +452,7 @@ func TestReconfigWaitsForGrantsOfNewMembers(t *testing.T) {
 func TestRestartedLeaderReleasesNothing(t *testing.T) {
 	n := leading(t, time.Second)
 	again := member(t, time.Second)
-	requireEffects(t, "restart", again.StartFrom(n.Machine.Stable()), "lease/grant in 1.1s") // operations of its earlier incarnation may still run
+	requireEffects(t, "restart", again.StartFrom(n.Machine.HardState()), "lease/grant in 1.1s") // operations of its earlier incarnation may still run
 	requireEffects(t, "no callback runs", callbackReturns(again), "", "release")
 }
 

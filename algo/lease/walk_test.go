@@ -29,12 +29,12 @@ type point struct{ ID algo.NodeID }
 
 func (point) Kind() string { return "point" }
 
-func (puppet) Start(algo.Env, algo.View, algo.Stable) {}
+func (puppet) Start(algo.Env, algo.View, algo.HardState) {}
 func (puppet) Receive(env algo.Env, _ algo.NodeID, m algo.Message) {
 	env.Announce(algo.Leader{ID: m.(point).ID})
 }
-func (puppet) Stable() algo.Stable   { return algo.Stable{} }
-func (puppet) Clone() algo.Algorithm { return puppet{} }
+func (puppet) HardState() algo.HardState { return algo.HardState{} }
+func (puppet) Clone() algo.Algorithm     { return puppet{} }
 
 const ms = time.Millisecond
 
@@ -69,7 +69,7 @@ type alarm struct {
 type actor struct {
 	id      algo.NodeID
 	machine *driver.Machine // nil while it is down
-	saved   algo.Stable
+	saved   algo.HardState
 	view    algo.View // saved
 	canAck  bool      // the view was saved before a ballot above its stamp
 	before  algo.View // view that it changed as leader; zero once the change is committed
@@ -225,7 +225,7 @@ func (w *walk) step(a *actor, e driver.Event) {
 		if !survives() {
 			return
 		}
-		a.saved = effects.Stable
+		a.saved = effects.HardState
 	}
 	now := w.clock(a)
 	for _, t := range effects.Timers {
@@ -383,7 +383,7 @@ func (w *walk) take(a *actor, from algo.NodeID, v algo.View) {
 func (w *walk) govern(a *actor) {
 	l := a.machine.Leader()
 	stamp := a.view.Stamp()
-	if l.ID != a.id || l.Epoch != a.machine.Stable().Epoch || l.Epoch < stamp.Epoch {
+	if l.ID != a.id || l.Epoch != a.machine.HardState().Epoch || l.Epoch < stamp.Epoch {
 		return
 	}
 	members := ids(a.view)

@@ -108,7 +108,7 @@ type process struct {
 	electionTimerRuns, reserveTimerRuns bool
 }
 
-func (p *process) Start(env algo.Env, view algo.View, saved algo.Stable) {
+func (p *process) Start(env algo.Env, view algo.View, saved algo.HardState) {
 	p.view, p.epoch = view, max(saved.Epoch, view.Stamp().Epoch)
 	p.updateSuccessor(env)
 	p.startElection(env)
@@ -164,8 +164,8 @@ func (p *process) Trust(env algo.Env, peer algo.NodeID) {
 	p.updateTimers(env)
 }
 
-func (p *process) Stable() algo.Stable {
-	return algo.Stable{Epoch: max(p.epoch, p.reserved)}
+func (p *process) HardState() algo.HardState {
+	return algo.HardState{Epoch: max(p.epoch, p.reserved)}
 }
 
 func (p *process) Clone() algo.Algorithm {

@@ -281,7 +281,7 @@ func TestViewDefinesRing(t *testing.T) {
 // save: N−1 processes would save one after the other.
 func TestFailoverWaitsForNoSave(t *testing.T) {
 	c := agreedCluster(t, viewOf(5))
-	var saved []algo.Stable
+	var saved []algo.HardState
 	for i := range 4 {
 		saved = append(saved, c.Node(i+1).Saved)
 	}

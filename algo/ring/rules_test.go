@@ -128,8 +128,8 @@ func TestOlderTokenStartsElection(t *testing.T) {
 		c.StartAll()
 		c.Run(20 * T)
 		c.Crash(3)
-		c.Node(3).Saved = algo.Stable{} // as if restored from a backup
-		c.Start(3)                      // before any process notices
+		c.Node(3).Saved = algo.HardState{} // as if restored from a backup
+		c.Start(3)                         // before any process notices
 		return c.DisagreementAfter(50 * T)
 	})
 }

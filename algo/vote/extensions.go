@@ -33,7 +33,7 @@ type roundState struct {
 // restoreRound returns the state after a restart. If this server has voted in the saved round,
 // the round counts as decided, because the server may have led in it. Without a vote it cannot
 // have led.
-func restoreRound(saved algo.Stable) roundState {
+func restoreRound(saved algo.HardState) roundState {
 	return roundState{round: saved.Epoch, vote: saved.Vote, decided: !saved.Vote.IsZero()}
 }
 

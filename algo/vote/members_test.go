@@ -98,7 +98,7 @@ func TestWitnessVotesAndIsNotElected(t *testing.T) {
 		t.Errorf("%d votes, want none", got)
 	}
 	// Each has sent one request: nothing is saved or sent until a member is eligible.
-	if c.Sent["elect"] != 6 || c.Node(1).Saved != (algo.Stable{}) {
+	if c.Sent["elect"] != 6 || c.Node(1).Saved != (algo.HardState{}) {
 		t.Errorf("%d Elects, want 6, and %v is saved", c.Sent["elect"], c.Node(1).Saved)
 	}
 	c.View = witnesses(2, 3, 1, 3)
@@ -149,7 +149,7 @@ func TestCloneSharesNothing(t *testing.T) {
 		clone.Suspect(4)
 		clone.Receive(3, Vote{9})
 		clone.Receive(4, Vote{9})
-		if got := s.Machine.Stable().Epoch; got != 7 {
+		if got := s.Machine.HardState().Epoch; got != 7 {
 			t.Errorf("the original is in round %d, want 7", got)
 		}
 		p := s.Machine.Algorithm().(*server)

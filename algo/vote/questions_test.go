@@ -116,7 +116,7 @@ func TestLateStarterIsAskedAgain(t *testing.T) {
 func TestServerAheadOfOthersIsNotLeftOut(t *testing.T) {
 	checkRun(t, Defaults(timing), 5, func(c *algosim.Cluster) string {
 		elected(c)
-		c.Node(5).Saved = algo.Stable{Epoch: 11}
+		c.Node(5).Saved = algo.HardState{Epoch: 11}
 		c.Crash(5)
 		c.Start(5)
 		return c.DisagreementAfter(6 * T)

@@ -95,12 +95,12 @@ func TestVoteIsSavedBeforeItIsSent(t *testing.T) {
 func TestCrashAroundSaveOfVote(t *testing.T) {
 	for moment, want := range map[string]struct {
 		dieIn int
-		saved algo.Stable
+		saved algo.HardState
 		again string // whether it votes in that round after the restart
 	}{
-		"before the save": {1, algo.Stable{}, "votes"},
-		"after the save":  {2, algo.Stable{Epoch: 1, Vote: n(1)}, "abstains"},
-		"after the vote":  {3, algo.Stable{Epoch: 1, Vote: n(1)}, "abstains"},
+		"before the save": {1, algo.HardState{}, "votes"},
+		"after the save":  {2, algo.HardState{Epoch: 1, Vote: n(1)}, "abstains"},
+		"after the vote":  {3, algo.HardState{Epoch: 1, Vote: n(1)}, "abstains"},
 	} {
 		t.Run(moment, func(t *testing.T) {
 			c := newCluster(textbook(), viewOf(3))
@@ -138,7 +138,7 @@ func TestCrashAroundSaveOfVote(t *testing.T) {
 func TestRestartedServerDoesNotLeadInOldRound(t *testing.T) {
 	for name, voted := range map[string]int{"for another": 1, "for itself": 2} {
 		s := alone(2, viewOf(3), Defaults(timing))
-		s.StartFrom(algo.Stable{Epoch: 7, Vote: n(voted)})
+		s.StartFrom(algo.HardState{Epoch: 7, Vote: n(voted)})
 		expect(t, "a late vote, having voted "+name, s.Receive(1, Vote{7}), "")
 		expect(t, "a majority of them", s.Receive(3, Vote{7}), "")
 		expect(t, "it claims in the next round", s.Receive(3, Elect{Round: 7}), "n3 <- elect round=8 configid={number=1}")
@@ -168,7 +168,7 @@ func TestRestartedLeaderWithoutVoteDoesNotLeadAgain(t *testing.T) {
 	expect(t, "a vote for it", s.Receive(2, Vote{7}), "")
 	expect(t, "another vote", s.Receive(3, Vote{7}), "save 7 for n1; lead in 40ms; stop window; watch in 120ms; n2 n3 <- lead term=7 msg=1; announce n1 in 7")
 	s = alone(1, viewOf(3), Defaults(timing))
-	s.StartFrom(algo.Stable{Epoch: 7, Vote: n(1)})
+	s.StartFrom(algo.HardState{Epoch: 7, Vote: n(1)})
 	expect(t, "the votes arrive again", s.Receive(2, Vote{7})+s.Receive(3, Vote{7}), "")
 }
 
@@ -233,7 +233,7 @@ func TestTimeoutTakesNextRound(t *testing.T) {
 // together with the others.
 func TestServerAdoptsNewerRound(t *testing.T) {
 	s := alone(2, viewOf(3), Defaults(timing))
-	s.StartFrom(algo.Stable{Epoch: 6, Vote: n(3)})
+	s.StartFrom(algo.HardState{Epoch: 6, Vote: n(3)})
 	s.Receive(1, Elect{Round: 7, Term: 5, Msg: 9, Leader: n(1)})
 	expect(t, "while voting in another", s.Receive(3, Elect{Round: 9}),
 		"save 8; window in 20ms; n1 n3 <- elect round=9 configid={number=1}")
@@ -519,7 +519,7 @@ func TestNoRoundWithoutMajority(t *testing.T) {
 		expect(t, "the window", unresponsive(s.Machine.Step(windowEnds)), "n3 requested no election and does not lead; "+
 			"n4 requested no election and does not lead; n5 requested no election and does not lead")
 	}
-	if got := s.Machine.Stable(); got != (algo.Stable{Epoch: 6}) {
+	if got := s.Machine.HardState(); got != (algo.HardState{Epoch: 6}) {
 		t.Errorf("it saves %v", got)
 	}
 }

@@ -104,7 +104,7 @@ type leadInfo struct {
 	leader algo.NodeID
 }
 
-func (s *server) Start(env algo.Env, view algo.View, saved algo.Stable) {
+func (s *server) Start(env algo.Env, view algo.View, saved algo.HardState) {
 	s.view, s.current = view, restoreRound(saved)
 	s.adoptView()
 	s.requestRound(env)
@@ -175,8 +175,8 @@ func (s *server) Expire(env algo.Env, t algo.Timer) {
 	s.updateMonitored(env)
 }
 
-func (s *server) Stable() algo.Stable {
-	return algo.Stable{Epoch: s.current.round, Vote: s.current.vote}
+func (s *server) HardState() algo.HardState {
+	return algo.HardState{Epoch: s.current.round, Vote: s.current.vote}
 }
 
 func (s *server) Clone() algo.Algorithm {

@@ -67,7 +67,7 @@ type process struct {
 	heard algo.Leader
 }
 
-func (p *process) Start(env algo.Env, view algo.View, saved algo.Stable) {
+func (p *process) Start(env algo.Env, view algo.View, saved algo.HardState) {
 	p.view, p.epoch = view, saved.Epoch
 	p.trust(env)
 	p.ask(env)
@@ -156,7 +156,7 @@ func (p *process) Reconfigure(env algo.Env, view algo.View) {
 	}
 }
 
-func (p *process) Stable() algo.Stable { return algo.Stable{Epoch: p.epoch} }
+func (p *process) HardState() algo.HardState { return algo.HardState{Epoch: p.epoch} }
 
 func (p *process) Clone() algo.Algorithm {
 	clone := *p

@@ -17,7 +17,7 @@ type toy struct {
 	on    func(t *toy, env algo.Env, e driver.Event)
 }
 
-func (t *toy) Start(env algo.Env, view algo.View, saved algo.Stable) {
+func (t *toy) Start(env algo.Env, view algo.View, saved algo.HardState) {
 	t.epoch = saved.Epoch
 	t.on(t, env, driver.Event{Kind: driver.EventStart, View: view})
 }
@@ -44,7 +44,7 @@ func (t *toy) Reconfigure(env algo.Env, view algo.View) {
 	t.on(t, env, driver.Event{Kind: driver.EventReconfigure, View: view})
 }
 
-func (t *toy) Stable() algo.Stable { return algo.Stable{Epoch: t.epoch} }
+func (t *toy) HardState() algo.HardState { return algo.HardState{Epoch: t.epoch} }
 
 func (t *toy) Clone() algo.Algorithm {
 	clone := *t

@@ -64,7 +64,7 @@ type Node struct {
 	ID      algo.NodeID
 	Machine *driver.Machine // nil while crashed
 	View    algo.View       // the newest view it has received; kept over crashes
-	Saved   algo.Stable     // on its disk
+	Saved   algo.HardState  // on its disk
 	// Monitored has the monitored peers, and whether the detector suspects them.
 	Monitored map[algo.NodeID]bool
 	// CrashAfter counts down to a crash between the effects of an event: 1 is before the save, 2

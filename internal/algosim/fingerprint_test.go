@@ -31,7 +31,7 @@ type whole struct {
 	anything any
 	nested   struct{ deep struct{ x int } }
 	leader   algo.Leader
-	stable   algo.Stable
+	stable   algo.HardState
 	view     algo.View
 	call     func()
 	Exported int
@@ -48,7 +48,7 @@ func others() []whole {
 	return []whole{
 		{flag: true}, {small: 1}, {number: 1}, {wide: 1}, {real: 1}, {both: 1i}, {text: "a"}, {id: algo.NodeID{15: 1}}, {pair: [2]uint16{1: 1}},
 		{list: []int{}}, {parts: []part{{}}}, {set: map[algo.NodeID]bool{}}, {byName: map[string][]int{"": nil}}, {pointer: &part{}}, {anything: 0}, nested,
-		{leader: algo.Leader{ID: algo.NodeID{1}}}, {stable: algo.Stable{Extra: "a"}}, {view: algo.NewView(1)}, {call: nothing}, {Exported: 1}, {part: part{1}},
+		{leader: algo.Leader{ID: algo.NodeID{1}}}, {stable: algo.HardState{Extra: "a"}}, {view: algo.NewView(1)}, {call: nothing}, {Exported: 1}, {part: part{1}},
 	}
 }
 

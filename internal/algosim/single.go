@@ -24,10 +24,10 @@ func NewSingle(spec algo.Spec, i int, view algo.View) *Single {
 func (s *Single) Clone() *Single { return &Single{s.Machine.Clone(), s.View} }
 
 // Start starts the process with a saved epoch.
-func (s *Single) Start(epoch algo.Epoch) string { return s.StartFrom(algo.Stable{Epoch: epoch}) }
+func (s *Single) Start(epoch algo.Epoch) string { return s.StartFrom(algo.HardState{Epoch: epoch}) }
 
 // StartFrom starts the process with saved hard state.
-func (s *Single) StartFrom(saved algo.Stable) string {
+func (s *Single) StartFrom(saved algo.HardState) string {
 	return s.step(driver.Event{Kind: driver.EventStart, View: s.View, Saved: saved})
 }
 
@@ -66,7 +66,7 @@ func FormatEffects(effects *driver.Effects) string {
 	var line []string
 	add := func(format string, args ...any) { line = append(line, fmt.Sprintf(format, args...)) }
 	if effects.Save {
-		add("save %s", formatState(effects.Stable))
+		add("save %s", formatState(effects.HardState))
 	}
 	for _, change := range effects.Timers {
 		switch {
@@ -99,7 +99,7 @@ func FormatEffects(effects *driver.Effects) string {
 	return strings.Join(line, "; ")
 }
 
-func formatState(s algo.Stable) string {
+func formatState(s algo.HardState) string {
 	text := fmt.Sprint(s.Epoch)
 	if !s.Vote.IsZero() {
 		text += " for " + Name(s.Vote)

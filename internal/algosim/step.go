@@ -28,7 +28,7 @@ func (c *Cluster) step(nd *Node, e driver.Event) {
 	for _, note := range effects.Notes {
 		c.emit(nd.ID, trace.Event{Kind: trace.Note, Format: note.Format, Args: note.Args})
 	}
-	if effects.Save && !c.save(nd, effects.Stable) {
+	if effects.Save && !c.save(nd, effects.HardState) {
 		return
 	}
 	for _, change := range effects.Timers {
@@ -65,7 +65,7 @@ func Step(m *driver.Machine, e driver.Event) (effects *driver.Effects, violation
 }
 
 // save saves the hard state of a node. It returns false if the node crashes.
-func (c *Cluster) save(nd *Node, stable algo.Stable) bool {
+func (c *Cluster) save(nd *Node, stable algo.HardState) bool {
 	if c.crashIfDue(nd) {
 		return false
 	}

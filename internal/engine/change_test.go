@@ -16,15 +16,15 @@ func TestStateOfOtherAlgorithmRaisesEpoch(t *testing.T) {
 	for _, tc := range []struct {
 		name  string
 		kept  SavedState
-		start algo.Stable
+		start algo.HardState
 		save  bool
 	}{
 		{"its own is handed back",
 			SavedState{Epoch: 5, Vote: id(2), Extra: "x", Algorithm: "probe"},
-			algo.Stable{Epoch: 5, Vote: id(2), Extra: "x"}, false},
+			algo.HardState{Epoch: 5, Vote: id(2), Extra: "x"}, false},
 		{"of another one only the epoch counts, which does not go back",
 			SavedState{Epoch: 5, Vote: id(2), Extra: "x", Algorithm: "vote"},
-			algo.Stable{Epoch: 5 + algorithmChangeGap}, true},
+			algo.HardState{Epoch: 5 + algorithmChangeGap}, true},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			p := &probe{}

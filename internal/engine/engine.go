@@ -357,7 +357,7 @@ func (e *Engine) rejectMessage(now time.Duration, from algo.NodeID, m algo.Messa
 
 // save collects all records that have changed in one transaction.
 func (e *Engine) save(now time.Duration) {
-	stable := e.machine.Stable()
+	stable := e.machine.HardState()
 	if k := (SavedState{Epoch: stable.Epoch, Vote: stable.Vote, Extra: stable.Extra, Algorithm: e.config.Spec.Name}); e.running && k != e.savedState {
 		e.savedState = k
 		e.out.Save = append(e.out.Save, k)

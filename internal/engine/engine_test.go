@@ -380,7 +380,7 @@ func TestSubscribeBeforeSelfCounts(t *testing.T) {
 // An interval that no node has is refused and counted. Nothing changes.
 func TestInvalidIntervalIsRejected(t *testing.T) {
 	e, _ := met(t, 2, nil)
-	digest, stable, leader := e.Digest(), e.machine.Stable(), e.machine.Leader()
+	digest, stable, leader := e.Digest(), e.machine.HardState(), e.machine.Leader()
 	for count := range 3 { // to repeat it does not help
 		out := e.Receive(ms, id(2), fd.Subscribe{Interval: 1, TTL: time.Second})
 		if len(out.Rejections) != 1 || out.Rejections[0].Peer != id(2) || !strings.HasPrefix(out.Rejections[0].Reason.Error(), "engine: refused ") {
@@ -390,7 +390,7 @@ func TestInvalidIntervalIsRejected(t *testing.T) {
 			t.Errorf("counted %d, want %d", got, count+1)
 		}
 		if len(out.Save)+len(out.Leaders) > 0 || out.ViewChanged || out.End != nil || e.Digest() != digest ||
-			e.machine.Stable() != stable || e.machine.Leader() != leader {
+			e.machine.HardState() != stable || e.machine.Leader() != leader {
 			t.Errorf("it changed something: %+v", out)
 		}
 	}
@@ -400,8 +400,8 @@ func TestInvalidIntervalIsRejected(t *testing.T) {
 func TestDistantEpochIsAccepted(t *testing.T) {
 	e, _ := met(t, 3, nil)
 	for _, epoch := range []algo.Epoch{1 << 33, 1 << 34} {
-		if out := e.Receive(0, id(3), bully.Answer{Epoch: epoch}); len(out.Rejections) != 0 || e.machine.Stable().Epoch < epoch {
-			t.Errorf("epoch %d: refused %v, and it is in epoch %d", epoch, out.Rejections, e.machine.Stable().Epoch)
+		if out := e.Receive(0, id(3), bully.Answer{Epoch: epoch}); len(out.Rejections) != 0 || e.machine.HardState().Epoch < epoch {
+			t.Errorf("epoch %d: refused %v, and it is in epoch %d", epoch, out.Rejections, e.machine.HardState().Epoch)
 		}
 	}
 }

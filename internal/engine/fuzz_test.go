@@ -157,9 +157,9 @@ func wakeAll(t *testing.T, a speech, e *Engine, now time.Duration) {
 
 // bounded fails when one input brings about too much.
 func bounded(t *testing.T, a speech, e *Engine, input func() *Output) {
-	before, leader := e.machine.Stable().Epoch, e.machine.Leader()
+	before, leader := e.machine.HardState().Epoch, e.machine.Leader()
 	out := input()
-	after := e.machine.Stable().Epoch
+	after := e.machine.HardState().Epoch
 	if after < before {
 		t.Fatalf("the epoch went from %d to %d", before, after)
 	}

@@ -529,7 +529,7 @@ func TestLeaderInLaterEpochWritesNothing(t *testing.T) {
 	w := newCluster(t, voteSpec(), 3)
 	e := w.node(1).engine
 	before, led := e.dynamic.Config(), e.machine.Leader()
-	taken := func() algo.Epoch { return e.machine.Stable().Epoch }
+	taken := func() algo.Epoch { return e.machine.HardState().Epoch }
 	for _, s := range w.node(3).engine.Campaign(w.now).Send {
 		if s.To == id(1) {
 			e.Receive(w.now, id(3), s.Message)
@@ -678,7 +678,7 @@ func TestMalformedConfigIsRejected(t *testing.T) {
 	} {
 		w := newCluster(t, voteSpec(), 3)
 		e := w.node(3).engine
-		digest, stable := e.Digest(), e.machine.Stable()
+		digest, stable := e.Digest(), e.machine.HardState()
 		c := w.node(2).engine.dynamic.Config()
 		c.ID.Term, c.ID.Version = c.ID.Term+1, c.ID.Version+1 // without the change it would be adopted
 		c.Members = slices.Clone(c.Members)
@@ -689,7 +689,7 @@ func TestMalformedConfigIsRejected(t *testing.T) {
 				t.Errorf("%s: refused %v, counted %d, saved %v, ends with %v", name, out.Rejections, e.Counters()["rejected"], out.Save, out.End)
 			}
 		}
-		if e.Digest() != digest || e.machine.Stable() != stable {
+		if e.Digest() != digest || e.machine.HardState() != stable {
 			t.Errorf("%s: it changed something", name)
 		}
 	}

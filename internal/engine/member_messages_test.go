@@ -86,10 +86,10 @@ func TestAnyMessageOfMemberIsSafe(t *testing.T) {
 					case 3:
 						return e.Campaign(now)
 					case 4:
-						return e.Receive(now, from, s.message(said[s.IntN(len(said))], e.machine.Stable().Epoch))
+						return e.Receive(now, from, s.message(said[s.IntN(len(said))], e.machine.HardState().Epoch))
 					default:
 						m := a.spec.Messages[s.IntN(len(a.spec.Messages))]
-						return e.Receive(now, from, s.message(m, e.machine.Stable().Epoch))
+						return e.Receive(now, from, s.message(m, e.machine.HardState().Epoch))
 					}
 				})
 			}

@@ -164,7 +164,7 @@ func (v *memberEnv) HoldsLease() bool {
 
 // taken returns the highest epoch in which this node has taken part.
 func (e *Engine) taken() algo.Epoch {
-	return max(e.savedState.hardState(e.config.Spec.Name).Epoch, e.machine.Stable().Epoch)
+	return max(e.savedState.hardState(e.config.Spec.Name).Epoch, e.machine.HardState().Epoch)
 }
 
 // reject requests that the driver closes the connection to a peer.

@@ -36,11 +36,11 @@ const algorithmChangeGap = 1 << 20
 
 // hardState returns the state from which an algorithm continues. From the record of another algorithm it takes only
 // the epoch: a vote has a meaning only within one algorithm.
-func (k SavedState) hardState(algorithm string) algo.Stable {
+func (k SavedState) hardState(algorithm string) algo.HardState {
 	if k.Algorithm != algorithm {
-		return algo.Stable{Epoch: k.Epoch + algorithmChangeGap}
+		return algo.HardState{Epoch: k.Epoch + algorithmChangeGap}
 	}
-	return algo.Stable{Epoch: k.Epoch, Vote: k.Vote, Extra: k.Extra}
+	return algo.HardState{Epoch: k.Epoch, Vote: k.Vote, Extra: k.Extra}
 }
 
 // findSaved returns the record of the algorithm, or an empty one.

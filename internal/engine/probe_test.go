@@ -13,7 +13,7 @@ import (
 type probe struct {
 	said   []string
 	does   func(env algo.Env, what string)
-	stable algo.Stable
+	stable algo.HardState
 }
 
 func (p *probe) say(env algo.Env, format string, args ...any) {
@@ -24,7 +24,7 @@ func (p *probe) say(env algo.Env, format string, args ...any) {
 	}
 }
 
-func (p *probe) Start(env algo.Env, _ algo.View, saved algo.Stable) {
+func (p *probe) Start(env algo.Env, _ algo.View, saved algo.HardState) {
 	p.stable = saved
 	p.say(env, "start %d", saved.Epoch)
 }
@@ -36,7 +36,7 @@ func (p *probe) Suspect(env algo.Env, peer algo.NodeID)   { p.say(env, "suspect 
 func (p *probe) Trust(env algo.Env, peer algo.NodeID)     { p.say(env, "trust n%d", peer[15]) }
 func (p *probe) Campaign(env algo.Env)                    { p.say(env, "campaign") }
 func (p *probe) Reconfigure(env algo.Env, view algo.View) { p.say(env, "view %d", view.Len()) }
-func (p *probe) Stable() algo.Stable                      { return p.stable }
+func (p *probe) HardState() algo.HardState                { return p.stable }
 func (p *probe) Clone() algo.Algorithm                    { c := *p; return &c }
 func (p *probe) spec() algo.Spec {
 	return algo.Spec{Name: "probe", Messages: bullySpec().Messages, New: func(algo.NodeID) algo.Algorithm { return p }}

@@ -31,7 +31,7 @@ func (e silent) Send(to algo.NodeID, m algo.Message) {
 	}
 }
 
-func (m mute) Start(env algo.Env, view algo.View, saved algo.Stable) {
+func (m mute) Start(env algo.Env, view algo.View, saved algo.HardState) {
 	m.Algorithm.Start(silent{env}, view, saved)
 }
 

@@ -102,7 +102,7 @@ type process struct {
 }
 
 // Start is [R0]: "recovers from failure".
-func (p *process) Start(env algo.Env, view algo.View, saved algo.Stable) {
+func (p *process) Start(env algo.Env, view algo.View, saved algo.HardState) {
 	p.view, p.epoch = view, saved.Epoch
 	p.elect(env)
 }
@@ -205,8 +205,8 @@ func (p *process) Reconfigure(env algo.Env, view algo.View) {
 	p.elect(env)
 }
 
-// Stable is contract: "epochs are/can be saved in persistent storage".
-func (p *process) Stable() algo.Stable { return algo.Stable{Epoch: p.epoch} }
+// HardState is contract: "epochs are/can be saved in persistent storage".
+func (p *process) HardState() algo.HardState { return algo.HardState{Epoch: p.epoch} }
 
 // Clone is contract: the explorer continues from a state more than once.
 func (p *process) Clone() algo.Algorithm {

@@ -86,7 +86,7 @@ type process struct {
 }
 
 // Start is [9].
-func (p *process) Start(env algo.Env, view algo.View, saved algo.Stable) {
+func (p *process) Start(env algo.Env, view algo.View, saved algo.HardState) {
 	p.elected.Epoch = saved.Epoch
 	p.Reconfigure(env, view)
 }
@@ -211,8 +211,8 @@ func (p *process) Reconfigure(env algo.Env, view algo.View) {
 	p.elect(env)
 }
 
-// Stable is contract: epochs do not decrease over a crash.
-func (p *process) Stable() algo.Stable { return algo.Stable{Epoch: p.elected.Epoch} }
+// HardState is contract: epochs do not decrease over a crash.
+func (p *process) HardState() algo.HardState { return algo.HardState{Epoch: p.elected.Epoch} }
 
 // Clone is contract: the explorer continues from a state more than once.
 func (p *process) Clone() algo.Algorithm {

@@ -149,7 +149,7 @@ func record(board []claim, c claim) []claim {
 	return slices.Insert(board, i, c)
 }
 
-func (s *server) Start(env algo.Env, view algo.View, saved algo.Stable) {
+func (s *server) Start(env algo.Env, view algo.View, saved algo.HardState) {
 	s.view, s.last.Term = view, saved.Epoch // contract: an epoch never decreases
 	s.enterWatching(env)
 }
@@ -301,8 +301,8 @@ func (s *server) announce(env algo.Env, from algo.NodeID, last seen) {
 // Reconfigure is contract: in the source, the set of servers never changes.
 func (s *server) Reconfigure(_ algo.Env, view algo.View) { s.view = view }
 
-// Stable is contract: terms do not decrease over a crash.
-func (s *server) Stable() algo.Stable { return algo.Stable{Epoch: s.last.Term} }
+// HardState is contract: terms do not decrease over a crash.
+func (s *server) HardState() algo.HardState { return algo.HardState{Epoch: s.last.Term} }
 
 // Clone is contract: the explorer continues from a state more than once.
 func (s *server) Clone() algo.Algorithm {

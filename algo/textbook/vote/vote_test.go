@@ -172,7 +172,7 @@ func TestOnceIsLostInCrash(t *testing.T) {
 // A restart keeps the term, and the next claim uses it.
 func TestTermSurvivesRestart(t *testing.T) {
 	s := algosim.NewSingle(spec(t), 2, algosim.View(3))
-	s.StartFrom(algo.Stable{Epoch: 7})
+	s.StartFrom(algo.HardState{Epoch: 7})
 	does(t, "a Lead of an older term", s.Receive(1, vote.Lead{Term: 6, Msg: 9}), "watching in 120ms")
 	does(t, "its claim", s.Expire(watching), "stop watching; voting in 20ms; n1 n3 <- elect term=7")
 	clone := s.Clone()

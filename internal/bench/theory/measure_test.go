@@ -129,7 +129,7 @@ func (m megaphone) Announce(l algo.Leader) {
 	m.Env.Announce(l)
 }
 
-func (l *loud) Start(env algo.Env, view algo.View, saved algo.Stable) {
+func (l *loud) Start(env algo.Env, view algo.View, saved algo.HardState) {
 	l.view = view
 	l.Algorithm.Start(megaphone{env, l}, view, saved)
 }
