@@ -30,8 +30,8 @@ type Leader struct {
 	ID    NodeID
 }
 
-// Vacant reports whether l names no leader.
-func (l Leader) Vacant() bool { return l.ID.IsZero() }
+// IsVacant reports whether l names no leader.
+func (l Leader) IsVacant() bool { return l.ID.IsZero() }
 
 // Compare orders leaderships by epoch, then by ID. It is negative if l is older than o, zero if
 // they are equal, and positive if l is newer.
@@ -62,14 +62,14 @@ type Message interface {
 	Kind() string
 }
 
-// Repeat marks a [Message] as periodic, like a heartbeat: env.Send(peer, algo.Repeat{m}). Drivers
+// Periodic marks a [Message] as periodic, like a heartbeat: env.Send(peer, algo.Periodic{m}). Drivers
 // send it like m, but count it with the heartbeats instead of the messages of an election. The
 // driver of the receiver removes the mark, so an algorithm cannot distinguish the two.
-type Repeat struct{ Message }
+type Periodic struct{ Message }
 
-// Open returns the message without the mark of [Repeat], and whether it had one.
-func Open(m Message) (inner Message, repeat bool) {
-	if r, ok := m.(Repeat); ok {
+// Unwrap returns the message without the mark of [Periodic], and whether it had one.
+func Unwrap(m Message) (inner Message, repeat bool) {
+	if r, ok := m.(Periodic); ok {
 		return r.Message, true
 	}
 	return m, false
@@ -84,7 +84,7 @@ type Timer string
 // changed [HardState], timers, monitoring, sends, announcements. If the save fails, the driver
 // performs none of the others.
 type Env interface {
-	// Send sends m, or a Repeat of it, to another member. It may be lost. Sending to the node
+	// Send sends m, or a Periodic of it, to another member. It may be lost. Sending to the node
 	// itself, or a message that is not in Spec.Messages, panics.
 	Send(to NodeID, m Message)
 
@@ -118,18 +118,18 @@ type LeaseEnv interface {
 	// and before each event that the driver receives later than that, even if the driver is late.
 	SetDeadline(t Timer, d time.Duration)
 
-	// Bound ends the leadership of this node with the deadline t. The driver passes this to the
+	// LeadUntil ends the leadership of this node with the deadline t. The driver passes this to the
 	// application, whose work ends then even if the driver hangs.
-	Bound(t Timer)
+	LeadUntil(t Timer)
 }
 
-// Miss reports that an election waited without success for a member, and why it waited for that
+// ReportUnresponsive reports that an election waited without success for a member, and why it waited for that
 // member, for example "answered but did not become leader". A member that is reported repeatedly is shown
 // to operators.
-func Miss(env Env, peer NodeID, what string) { env.Note(MissFormat, peer, what) }
+func ReportUnresponsive(env Env, peer NodeID, what string) { env.Note(UnresponsiveFormat, peer, what) }
 
-// MissFormat is the format of the note of Miss. Drivers recognize the note by it.
-const MissFormat = "misses %s, which %s"
+// UnresponsiveFormat is the format of the note of ReportUnresponsive. Drivers recognize the note by it.
+const UnresponsiveFormat = "misses %s, which %s"
 
 // Algorithm is an election algorithm. It must meet these requirements:
 //
@@ -138,7 +138,7 @@ const MissFormat = "misses %s, which %s"
 //   - It does not store an Env. All state that it must not forget is in HardState.
 //   - It never sends a message to itself, and never announces a leader in an epoch that HardState
 //     does not cover.
-//   - It takes part in no epoch up to that of the stamp of its view, except as the leader of
+//   - It takes part in no epoch up to the config term of its view, except as the leader of
 //     that epoch or as its follower. When it receives such a view, it raises its epoch in HardState.
 //   - It tolerates messages that are late, duplicated, out of order or from another epoch. The
 //     driver drops messages of non-members.
@@ -168,22 +168,22 @@ type Algorithm interface {
 	Clone() Algorithm
 }
 
-// Lessee is an [Algorithm] whose leader needs grants from other members.
-type Lessee interface {
+// LeaseHolder is an [Algorithm] whose leader needs grants from other members.
+type LeaseHolder interface {
 	Algorithm
-	// Returned reports that the work of the application has ended, after the end of a leadership
+	// WorkReturned reports that the work of the application has ended, after the end of a leadership
 	// of this node.
-	Returned(env Env)
-	// Died reports that the process of a peer has ended: its address refuses connections, or
+	WorkReturned(env Env)
+	// PeerDied reports that the process of a peer has ended: its address refuses connections, or
 	// another process answers there. The peer need not be monitored. The report is only as
 	// reliable as the refusal.
-	Died(env Env, peer NodeID)
-	// Backed reports whether this node leads and a majority of the view has granted its lease.
+	PeerDied(env Env, peer NodeID)
+	// HoldsLease reports whether this node leads and a majority of the view has granted its lease.
 	// Until then, the members must not change.
-	Backed() bool
-	// Ungranted returns the members that have not granted the lease to this node, and whether
+	HoldsLease() bool
+	// PendingGrants returns the members that have not granted the lease to this node, and whether
 	// this node is the nominee while it knows of no leader.
-	Ungranted() (missing []NodeID, nominated bool)
+	PendingGrants() (missing []NodeID, nominated bool)
 }
 
 // Claims are guarantees of an algorithm beyond the contract. The conformance suite checks each of
@@ -196,7 +196,7 @@ type Claims struct {
 	// leader that loses the majority stops.
 	//
 	// Only the leader changes the members, one at a time. Such an algorithm has an additional
-	// duty: it must not help to elect a node whose view has an older stamp than its own.
+	// duty: it must not help to elect a node whose view has an older config ID than its own.
 	NeedsQuorum bool
 	// HighestLeads: once no faults occur, the highest live member leads, in the order of View.
 	HighestLeads bool

@@ -28,7 +28,7 @@ func TestBaseIgnoresEvents(t *testing.T) {
 		driver.EventExpire, driver.EventSuspect, driver.EventTrust, driver.EventCampaign, driver.EventReconfigure,
 	} {
 		e := m.Step(driver.Event{Kind: kind, Peer: algo.NodeID{2}, Timer: "none"})
-		if e.Save || e.Watch || len(e.Timers)+len(e.Sends)+len(e.Announce) > 0 {
+		if e.Save || e.MonitorSet || len(e.Timers)+len(e.Sends)+len(e.Announce) > 0 {
 			t.Errorf("event %v has the effects %+v, want none", kind, e)
 		}
 	}

@@ -89,7 +89,7 @@ func TestLeadersAreOrderedByEpochThenID(t *testing.T) {
 			}
 		}
 	}
-	if !inOrder[3].Vacant() || inOrder[4].Vacant() {
+	if !inOrder[3].IsVacant() || inOrder[4].IsVacant() {
 		t.Error("Vacant is not true for leaders with a zero ID only")
 	}
 }

@@ -15,21 +15,21 @@ type Timing struct {
 	Timeout time.Duration
 	// MaxTimeout is the maximum timeout, after false suspicions have increased it.
 	MaxTimeout time.Duration
-	// Forgive is the time without a false suspicion after which the timeout of a peer decreases
+	// TimeoutDecay is the time without a false suspicion after which the timeout of a peer decreases
 	// by a quarter of its increase.
-	Forgive time.Duration
+	TimeoutDecay time.Duration
 	// RoundTrip is a generous bound on the round-trip time of a message, including processing:
 	// twice the T of the literature. The algorithms wait that long for replies.
 	RoundTrip time.Duration
 	// MinRedial and MaxRedial bound the backoff between dials to a required peer.
 	MinRedial time.Duration
 	MaxRedial time.Duration
-	// FirstContact is the maximum time that a node without a quorum waits at its start for listed
+	// StartupWait is the maximum time that a node without a quorum waits at its start for listed
 	// members that neither answer nor refuse.
-	FirstContact time.Duration
-	// NoEvidence makes the failure detector ignore all evidence except silence, for networks whose
+	StartupWait time.Duration
+	// TimeoutOnly makes the failure detector ignore all evidence except silence, for networks whose
 	// firewalls forge resets and refusals. A killed process is then detected after Timeout.
-	NoEvidence bool
+	TimeoutOnly bool
 }
 
 // DialTimeout is the maximum time of a dial without an answer.
@@ -48,8 +48,8 @@ func WAN() Timing { return preset(500*time.Millisecond, 3*time.Second, time.Seco
 
 func preset(heartbeat, timeout, roundTrip time.Duration) Timing {
 	return Timing{
-		Heartbeat: heartbeat, Timeout: timeout, MaxTimeout: 10 * timeout, Forgive: time.Minute,
-		RoundTrip: roundTrip, MinRedial: 10 * time.Millisecond, MaxRedial: time.Second, FirstContact: 2 * timeout,
+		Heartbeat: heartbeat, Timeout: timeout, MaxTimeout: 10 * timeout, TimeoutDecay: time.Minute,
+		RoundTrip: roundTrip, MinRedial: 10 * time.Millisecond, MaxRedial: time.Second, StartupWait: 2 * timeout,
 	}
 }
 
@@ -58,20 +58,20 @@ func Presets() map[string]Timing {
 	return map[string]Timing{"local": Local(), "lan": LAN(), "wan": WAN()}
 }
 
-// Repeat returns the interval at which a leader should repeat its announcement, so that two leaders
+// AnnounceInterval returns the interval at which a leader should repeat its announcement, so that two leaders
 // detect each other. The repeats add at most one frame for each ten heartbeats, and each reply to one
 // arrives before the next is sent.
-func (t Timing) Repeat() time.Duration { return max(10*t.Heartbeat, 2*t.RoundTrip) }
+func (t Timing) AnnounceInterval() time.Duration { return max(10*t.Heartbeat, 2*t.RoundTrip) }
 
-// Bound returns the maximum time from the last fault until all live members that can reach each
+// RecoveryBound returns the maximum time from the last fault until all live members that can reach each
 // other follow one leader. It applies to the algorithms of this module with their defaults for t, as
 // long as no timeout has increased. It is the sum of the timeout, a repeat of the old leader, two
 // elections, and a dial that was started before the end of the fault, times out, and is retried.
 //
-// Bound depends neither on the number of members nor on the options of the algorithm, so it does not
+// RecoveryBound depends neither on the number of members nor on the options of the algorithm, so it does not
 // hold if these make an election longer. With ring, a process waits 3 to 4.5 times N·RoundTrip/2
 // before it starts a new election after a lost token, where N is the number of members, including
-// crashed ones. With LAN, this alone can exceed Bound for 11 members, and does for 17.
-func (t Timing) Bound() time.Duration {
-	return t.Timeout + t.Heartbeat + t.Repeat() + 2*3*t.RoundTrip + DialTimeout + t.MaxRedial
+// crashed ones. With LAN, this alone can exceed RecoveryBound for 11 members, and does for 17.
+func (t Timing) RecoveryBound() time.Duration {
+	return t.Timeout + t.Heartbeat + t.AnnounceInterval() + 2*3*t.RoundTrip + DialTimeout + t.MaxRedial
 }

@@ -29,47 +29,46 @@ func (m Member) Compare(o Member) int {
 	return cmp.Or(cmp.Compare(m.Priority, o.Priority), m.ID.Compare(o.ID))
 }
 
-// Stamp orders the views of a cluster: by the epoch of the leader that created the view, then by
-// its number. Other texts call these configuration term and version. Epoch is 0 until a leader has
-// created a view. All views with epoch 0 of an algorithm that needs a majority have the same
-// members, so their order has no meaning.
-type Stamp struct {
-	Epoch  Epoch
-	Number uint64
+// ConfigID orders the configs of a cluster, and so the views: by the epoch of the leader that wrote
+// the config, then by its version. Term is 0 until a leader has written a config. All configs with
+// term 0 of an algorithm that needs a majority have the same members, so their order has no meaning.
+type ConfigID struct {
+	Term    Epoch
+	Version uint64
 }
 
 // Compare is negative if s is older than o, zero if they are equal, and positive if s is newer.
-func (s Stamp) Compare(o Stamp) int {
-	return cmp.Or(cmp.Compare(s.Epoch, o.Epoch), cmp.Compare(s.Number, o.Number))
+func (s ConfigID) Compare(o ConfigID) int {
+	return cmp.Or(cmp.Compare(s.Term, o.Term), cmp.Compare(s.Version, o.Version))
 }
 
-// OlderThan reports whether s is older than o. It is false if no leader has created o.
-func (s Stamp) OlderThan(o Stamp) bool { return o.Epoch > 0 && s.Compare(o) < 0 }
+// OlderThan reports whether s is older than o. It is false if no leader has written o.
+func (s ConfigID) OlderThan(o ConfigID) bool { return o.Term > 0 && s.Compare(o) < 0 }
 
 // View is an immutable snapshot of the config that an algorithm works with. It is cheap to copy.
 // Members that have resigned are ineligible in it. The zero value is a view without members.
 type View struct{ v *view }
 
 type view struct {
-	epoch   Epoch
-	number  uint64
+	term    Epoch
+	version uint64
 	members []Member // sorted by ID
 }
 
-// NewView returns a view of members, which it copies. number identifies the view in the cluster and
+// NewView returns a view of members, which it copies. version identifies the config in the cluster and
 // increases with each change. If several members have the same ID, the last one counts.
-func NewView(number uint64, members ...Member) View {
+func NewView(version uint64, members ...Member) View {
 	unique := slices.Clone(members)
 	slices.Reverse(unique) // the last member of an ID comes first
 	slices.SortStableFunc(unique, func(a, b Member) int { return a.ID.Compare(b.ID) })
 	unique = slices.CompactFunc(unique, func(a, b Member) bool { return a.ID == b.ID })
-	return View{&view{number: number, members: unique}}
+	return View{&view{version: version, members: unique}}
 }
 
-// In returns the same view with the epoch of the leader that created it.
-func (w View) In(epoch Epoch) View {
+// WithTerm returns the same view with the epoch of the leader that wrote its config.
+func (w View) WithTerm(term Epoch) View {
 	v := *w.get()
-	v.epoch = epoch
+	v.term = term
 	return View{&v}
 }
 
@@ -82,11 +81,11 @@ func (w View) get() *view {
 	return w.v
 }
 
-// Number returns the number that identifies the view in the cluster.
-func (w View) Number() uint64 { return w.get().number }
+// Version returns the version of the config.
+func (w View) Version() uint64 { return w.get().version }
 
-// Stamp returns the stamp of the view, which orders it among the views of the cluster.
-func (w View) Stamp() Stamp { return Stamp{w.get().epoch, w.get().number} }
+// ConfigID returns the ID of the config, which orders it among the configs of the cluster.
+func (w View) ConfigID() ConfigID { return ConfigID{w.get().term, w.get().version} }
 
 // Len returns N, the number of members, including crashed ones.
 func (w View) Len() int { return len(w.get().members) }
@@ -128,8 +127,8 @@ func (w View) Member(id NodeID) (Member, bool) {
 	return Member{}, false
 }
 
-// MayLead reports whether id is an eligible member.
-func (w View) MayLead(id NodeID) bool {
+// IsEligible reports whether id is an eligible member.
+func (w View) IsEligible(id NodeID) bool {
 	m, _ := w.Member(id)
 	return m.Eligible
 }
@@ -137,14 +136,14 @@ func (w View) MayLead(id NodeID) bool {
 // Contains reports whether id is a member.
 func (w View) Contains(id NodeID) bool { return w.Index(id) >= 0 }
 
-// Above iterates over the eligible members that are higher than id in the order of candidates, in
+// Higher iterates over the eligible members that are higher than id in the order of candidates, in
 // the order of IDs. It is empty for a non-member.
-func (w View) Above(id NodeID) iter.Seq[NodeID] {
+func (w View) Higher(id NodeID) iter.Seq[NodeID] {
 	return w.pick(id, func(self, other Member) bool { return other.Eligible && other.Compare(self) > 0 })
 }
 
-// Below iterates over the other members that are not in Above.
-func (w View) Below(id NodeID) iter.Seq[NodeID] {
+// Lower iterates over the other members that are not in Higher.
+func (w View) Lower(id NodeID) iter.Seq[NodeID] {
 	return w.pick(id, func(self, other Member) bool { return !other.Eligible || other.Compare(self) < 0 })
 }
 
@@ -167,9 +166,9 @@ func (w View) pick(id NodeID, wanted func(self, other Member) bool) iter.Seq[Nod
 	}
 }
 
-// IsAbove reports whether a is eligible and higher than b in the order of candidates. It is false
+// IsHigher reports whether a is eligible and higher than b in the order of candidates. It is false
 // if one of them is no member.
-func (w View) IsAbove(a, b NodeID) bool {
+func (w View) IsHigher(a, b NodeID) bool {
 	ma, ok := w.Member(a)
 	mb, known := w.Member(b)
 	return ok && known && ma.Eligible && ma.Compare(mb) > 0

@@ -52,13 +52,13 @@ func TestAboveAndBelow(t *testing.T) {
 		{5, "[3]", "[1 2 4]", "[1 2 3 4]"},
 		{6, "[]", "[]", "[]"}, // a non-member
 	} {
-		above, below, others := numbers(view.Above(id(tc.of))), numbers(view.Below(id(tc.of))), numbers(view.Others(id(tc.of)))
+		above, below, others := numbers(view.Higher(id(tc.of))), numbers(view.Lower(id(tc.of))), numbers(view.Others(id(tc.of)))
 		if above != tc.above || below != tc.below || others != tc.others {
 			t.Errorf("of %d: above %s, below %s, others %s, want %s, %s, %s", tc.of, above, below, others, tc.above, tc.below, tc.others)
 		}
 		for other := range 7 {
-			want := slices.Contains(slices.Collect(view.Above(id(tc.of))), id(other))
-			if got := view.IsAbove(id(other), id(tc.of)); got != want {
+			want := slices.Contains(slices.Collect(view.Higher(id(tc.of))), id(other))
+			if got := view.IsHigher(id(other), id(tc.of)); got != want {
 				t.Errorf("IsAbove(%d, %d) = %v, want %v", other, tc.of, got, want)
 			}
 		}
@@ -77,13 +77,13 @@ func TestIterationOverMembersMayEndEarly(t *testing.T) {
 
 func TestWitnessIsAboveNoMember(t *testing.T) {
 	view := algo.NewView(1, member(1, 0, false), member(2, 0, false))
-	if got := numbers(view.Above(id(1))); got != "[]" {
+	if got := numbers(view.Higher(id(1))); got != "[]" {
 		t.Errorf("members above a witness: %s, want none", got)
 	}
-	if got := numbers(view.Below(id(1))); got != "[2]" {
+	if got := numbers(view.Lower(id(1))); got != "[2]" {
 		t.Errorf("members below a witness: %s, want all other witnesses", got)
 	}
-	if view.IsAbove(id(2), id(1)) || view.IsAbove(id(1), id(2)) {
+	if view.IsHigher(id(2), id(1)) || view.IsHigher(id(1), id(2)) {
 		t.Error("one witness is above another")
 	}
 }
@@ -114,15 +114,15 @@ func TestQuorum(t *testing.T) {
 
 func TestSizeOfView(t *testing.T) {
 	view := algo.NewView(3, member(1, 0, true), member(2, 0, true))
-	if view.Number() != 3 || view.Len() != 2 || view.Quorum() != 2 {
-		t.Errorf("view %d: %d members, quorum %d", view.Number(), view.Len(), view.Quorum())
+	if view.Version() != 3 || view.Len() != 2 || view.Quorum() != 2 {
+		t.Errorf("view %d: %d members, quorum %d", view.Version(), view.Len(), view.Quorum())
 	}
 	var none algo.View
-	if none.Len() != 0 || none.Contains(id(1)) || none.Index(id(1)) != -1 || none.MayLead(id(1)) {
+	if none.Len() != 0 || none.Contains(id(1)) || none.Index(id(1)) != -1 || none.IsEligible(id(1)) {
 		t.Error("the zero view has members")
 	}
 	view = algo.NewView(3, member(1, 0, true), member(2, 0, false))
-	if !view.MayLead(id(1)) || view.MayLead(id(2)) || view.MayLead(id(3)) {
+	if !view.IsEligible(id(1)) || view.IsEligible(id(2)) || view.IsEligible(id(3)) {
 		t.Error("want n1 as the only eligible member")
 	}
 }
@@ -155,25 +155,25 @@ func TestLastMemberWithSameIDCounts(t *testing.T) {
 func TestStamps(t *testing.T) {
 	members := []algo.Member{member(1, 0, true), member(2, 0, true)}
 	view := algo.NewView(7, members...)
-	if got := view.Stamp(); got != (algo.Stamp{Number: 7}) {
+	if got := view.ConfigID(); got != (algo.ConfigID{Version: 7}) {
 		t.Errorf("the stamp of view 7 is %v", got)
 	}
-	in := view.In(4)
-	if in.Stamp() != (algo.Stamp{Epoch: 4, Number: 7}) || in.Len() != 2 || view.Stamp().Epoch != 0 {
-		t.Errorf("in epoch 4: %v, %d members", in.Stamp(), in.Len())
+	in := view.WithTerm(4)
+	if in.ConfigID() != (algo.ConfigID{Term: 4, Version: 7}) || in.Len() != 2 || view.ConfigID().Term != 0 {
+		t.Errorf("in epoch 4: %v, %d members", in.ConfigID(), in.Len())
 	}
-	if got := (algo.View{}).In(2).Stamp(); got != (algo.Stamp{Epoch: 2}) {
+	if got := (algo.View{}).WithTerm(2).ConfigID(); got != (algo.ConfigID{Term: 2}) {
 		t.Errorf("the stamp of no view is %v", got)
 	}
-	inOrder := []algo.Stamp{{Epoch: 1, Number: 9}, {Epoch: 2, Number: 1}, {Epoch: 2, Number: 3}, {Epoch: 1 << 40}}
+	inOrder := []algo.ConfigID{{Term: 1, Version: 9}, {Term: 2, Version: 1}, {Term: 2, Version: 3}, {Term: 1 << 40}}
 	for i, a := range inOrder {
 		for j, b := range inOrder {
 			if got := a.OlderThan(b); got != (i < j) {
 				t.Errorf("%v is older than %v: %v", a, b, got)
 			}
 		}
-		early := algo.Stamp{Number: 1 << 50}
-		if a.OlderThan(early) || early.OlderThan(algo.Stamp{}) || !early.OlderThan(a) {
+		early := algo.ConfigID{Version: 1 << 50}
+		if a.OlderThan(early) || early.OlderThan(algo.ConfigID{}) || !early.OlderThan(a) {
 			t.Errorf("%v and %v: a view that no leader has made must be older than all others, and none older than it", a, early)
 		}
 	}

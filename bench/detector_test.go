@@ -192,7 +192,7 @@ func (w *witness) mistakes(from, to int64) []time.Duration {
 			}
 		case e.Kind == trace.Trust:
 			ends(key, at)
-		case e.Kind == trace.Announce && !e.Leader.Vacant():
+		case e.Kind == trace.Announce && !e.Leader.IsVacant():
 			for of := range began {
 				if of.node == key.node {
 					ends(of, at)

@@ -48,7 +48,7 @@ func (c striking) name() string {
 // start starts a cluster, of which those are dead that are to be.
 func (c striking) start(ctx context.Context, config fleet.Config) (*failoverSeries, error) {
 	if c.NoEvidence {
-		config.Args = append(slices.Clone(config.Args), "--no-evidence")
+		config.Args = append(slices.Clone(config.Args), "--timeout-only")
 	}
 	if c.Trusted {
 		config.Args = append(slices.Clone(config.Args), "--lease-trust-evidence", "--lease-trusted-network")

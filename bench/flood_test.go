@@ -174,7 +174,7 @@ func benchmarkFlood(b *testing.B, config fleet.Config, kind floodKind, span time
 		switch {
 		case e.Kind == trace.Suspect:
 			suspicions++
-		case e.Kind == trace.Announce && !e.Leader.Vacant() && e.Leader.ID.String() != leader.ID:
+		case e.Kind == trace.Announce && !e.Leader.IsVacant() && e.Leader.ID.String() != leader.ID:
 			changes++
 		default:
 			continue

@@ -208,7 +208,7 @@ func stepping(m algo.Message) func(testing.TB) func() (int, error) {
 		e := engine.New(engine.Config{
 			MemberConfig: engine.MemberConfig{Self: all[nodes-1], List: list}, Spec: bullySpec(tb, timing),
 			Detector: fd.New(algo.Timing{
-				Heartbeat: timing.Heartbeat, Timeout: timing.Timeout, MaxTimeout: timing.MaxTimeout, Forgive: timing.Forgive,
+				Heartbeat: timing.Heartbeat, Timeout: timing.Timeout, MaxTimeout: timing.MaxTimeout, TimeoutDecay: timing.TimeoutDecay,
 				MinRedial: timing.MinRedial, MaxRedial: timing.MaxRedial,
 			}),
 			Pick: func(least, _ time.Duration) time.Duration { return least },
@@ -219,7 +219,7 @@ func stepping(m algo.Message) func(testing.TB) func() (int, error) {
 			e.Receive(0, m.ID, membership.Self{Member: membership.MemberOf(m)})
 		}
 		lowest, now := sim.ID(1), time.Duration(0)
-		for l, _ := e.Leader(); l.Vacant(); l, _ = e.Leader() { // it asks the others first
+		for l, _ := e.Leader(); l.IsVacant(); l, _ = e.Leader() { // it asks the others first
 			now, _ = e.Deadline()
 			e.Wake(now)
 		}

@@ -152,7 +152,7 @@ func TestATapSeesEveryFrame(t *testing.T) {
 		stream = append(stream, payload...)
 	}
 	for _, m := range []algo.Message{
-		bully.Election{Epoch: 1}, fd.Heartbeat{Digest: 7}, bully.Answer{Epoch: 1}, algo.Repeat{Message: bully.Coordinator{Epoch: 2}},
+		bully.Election{Epoch: 1}, fd.Heartbeat{Digest: 7}, bully.Answer{Epoch: 1}, algo.Periodic{Message: bully.Coordinator{Epoch: 2}},
 		bully.Coordinator{Epoch: 2}, bully.Election{Epoch: 300},
 	} {
 		payload, err := codec.Append(nil, m)

@@ -201,7 +201,7 @@ func (c *Config) complete() (algo.Spec, error) {
 	inner, isLeased := spec, !c.Lease.IsOff() && spec.Name != ""
 	if isLeased && timing == nil {
 		c.Lease = cmp.Or(c.Lease, lease.Defaults(c.Timing))
-		c.Lease.Drain = c.Drain
+		c.Lease.DrainTimeout = c.Drain
 		leased, err := lease.Wrap(spec, c.Timing, c.Lease)
 		found.add(err)
 		if err == nil {

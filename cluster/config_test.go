@@ -82,8 +82,8 @@ func TestConfigMistakes(t *testing.T) {
 			c.Timing.Heartbeat, c.Timing.Timeout, c.Timing.RoundTrip = 50*ms, 340*ms, 600*ms
 		}, "timing.timeout is 340ms, want at least a heartbeat and half a round trip (350ms)", "timing.timeout"},
 		{"a round trip", func(c *cluster.Config) { c.Timing = algo.LAN(); c.Timing.RoundTrip = 0 }, "timing.round_trip is 0s, want more than 0", "timing.round_trip"},
-		{"a first contact", func(c *cluster.Config) { c.Timing = algo.LAN(); c.Timing.FirstContact = -1 }, "timing.first_contact is -1ns, want from 0 to 1h0m0s", "timing.first_contact"},
-		{"a first contact for ever", func(c *cluster.Config) { c.Timing = algo.LAN(); c.Timing.FirstContact = 1<<63 - 1 }, "want from 0 to 1h0m0s", "timing.first_contact"},
+		{"a first contact", func(c *cluster.Config) { c.Timing = algo.LAN(); c.Timing.StartupWait = -1 }, "timing.startup_wait is -1ns, want from 0 to 1h0m0s", "timing.startup_wait"},
+		{"a first contact for ever", func(c *cluster.Config) { c.Timing = algo.LAN(); c.Timing.StartupWait = 1<<63 - 1 }, "want from 0 to 1h0m0s", "timing.startup_wait"},
 		{"an option", func(c *cluster.Config) {
 			c.Options = func(o any) error { o.(*bully.Options).AnswerTimeout = ms; return nil }
 		}, "bully.answer_timeout is 1ms, want at least the round trip (" + algo.LAN().RoundTrip.String() + ")", "bully.answer_timeout"},
@@ -195,12 +195,12 @@ func TestPresets(t *testing.T) {
 			config.Timing = timing
 			_, err := cluster.New(config)
 			require.NoError(t, err)
-			require.Greater(t, timing.Bound(), timing.Timeout+2*timing.RoundTrip)
-			require.Less(t, timing.Bound(), 30*timing.Timeout)
+			require.Greater(t, timing.RecoveryBound(), timing.Timeout+2*timing.RoundTrip)
+			require.Less(t, timing.RecoveryBound(), 30*timing.Timeout)
 		})
 	}
-	require.Less(t, algo.Local().Bound(), algo.LAN().Bound())
-	require.Less(t, algo.LAN().Bound(), algo.WAN().Bound())
+	require.Less(t, algo.Local().RecoveryBound(), algo.LAN().RecoveryBound())
+	require.Less(t, algo.LAN().RecoveryBound(), algo.WAN().RecoveryBound())
 }
 
 // A textbook runs for a lesson only, and a lesson only where nobody else is.

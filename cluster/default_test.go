@@ -16,9 +16,9 @@ import (
 
 func TestLeaseIsOnByDefault(t *testing.T) {
 	defaults := lease.Defaults(algo.LAN())
-	defaults.Drain = 5 * time.Second
+	defaults.DrainTimeout = 5 * time.Second
 	given := lease.Defaults(algo.WAN())
-	given.Drain = 5 * time.Second
+	given.DrainTimeout = 5 * time.Second
 	for name, tc := range map[string]struct {
 		algorithm   string
 		lease, want lease.Options
@@ -63,9 +63,9 @@ func TestLeaseNeedsDataOrStore(t *testing.T) {
 // A mistake in the timing or in the lease is not taken for a lack of a quorum.
 func TestJoinIsAcceptedBesideOtherMistakes(t *testing.T) {
 	for field, change := range map[string]func(*cluster.Config){
-		"timing.heartbeat": func(c *cluster.Config) { c.Timing = algo.LAN(); c.Timing.Heartbeat = -1 },
-		"lease.drift":      func(c *cluster.Config) { c.Lease = lease.Defaults(algo.LAN()); c.Lease.Drift = 90 },
-		"algorithm":        func(c *cluster.Config) { c.Algorithm = "paxos" },
+		"timing.heartbeat":  func(c *cluster.Config) { c.Timing = algo.LAN(); c.Timing.Heartbeat = -1 },
+		"lease.clock_drift": func(c *cluster.Config) { c.Lease = lease.Defaults(algo.LAN()); c.Lease.ClockDrift = 90 },
+		"algorithm":         func(c *cluster.Config) { c.Algorithm = "paxos" },
 	} {
 		c := cluster.Config{Listen: "127.0.0.1:7400", Data: "data", Join: []string{"127.0.0.1:7401"}}
 		change(&c)

@@ -65,7 +65,7 @@ func TestWithoutEvidenceOnlySilenceCounts(t *testing.T) {
 		f := newFleet(t)
 		f.config = func(c *cluster.Config) {
 			c.Timing = algo.LAN()
-			c.Timing.NoEvidence = true
+			c.Timing.TimeoutOnly = true
 		}
 		members := f.grow(3)
 		start := time.Now()
@@ -81,7 +81,7 @@ func TestGoodbyeIsFollowedAtOnce(t *testing.T) {
 		f := newFleet(t)
 		f.config = func(c *cluster.Config) {
 			c.Timing = algo.LAN()
-			c.Timing.NoEvidence = true // so that nothing else can tell
+			c.Timing.TimeoutOnly = true // so that nothing else can tell
 		}
 		members := f.grow(3)
 		start := time.Now()

@@ -191,18 +191,18 @@ func (n *Node) removal(id algo.NodeID) (*errand, error) {
 // resignation starts one.
 func (n *Node) resignation(period time.Duration) (*errand, error) {
 	view := n.engine.View()
-	if !slices.ContainsFunc(slices.Collect(view.Others(n.self.ID)), view.MayLead) {
+	if !slices.ContainsFunc(slices.Collect(view.Others(n.self.ID)), view.IsEligible) {
 		return nil, fmt.Errorf("cluster: resign: %w", ErrNoHeir)
 	}
 	led := n.Leads()
-	period = cmp.Or(period, n.config.Timing.Bound())
+	period = cmp.Or(period, n.config.Timing.RecoveryBound())
 	e := &errand{
 		done: func() bool {
 			s, _, _ := n.board.read()
 			return !s.Leads && (s.Known() || !led)
 		},
 		late: func() error {
-			if n.engine.View().MayLead(n.self.ID) {
+			if n.engine.View().IsEligible(n.self.ID) {
 				return errors.New("cluster: it resigned, no other member was elected, and it may be elected again")
 			}
 			return doneHere("done here, and nobody else leads yet" + n.vacancy())

@@ -286,4 +286,4 @@ func (f *fleet) quiet(d time.Duration) {
 	}
 }
 
-var bound = algo.LAN().Bound()
+var bound = algo.LAN().RecoveryBound()

@@ -31,7 +31,7 @@ func FuzzWireTypes(f *testing.F) {
 	config := membership.Config{Cluster: id, ID: membership.ConfigID{Term: 1, Version: 2}, Author: id, Members: []membership.Member{entry}, Expired: []algo.NodeID{id}}
 	for _, m := range []algo.Message{
 		fd.Heartbeat{Digest: 1}, fd.Probe{Digest: 1}, fd.ProbeAck{Digest: 1}, fd.Subscribe{Interval: 1, TTL: 2, Digest: 3},
-		bully.Election{Epoch: 1}, bully.Answer{Epoch: 2}, bully.Coordinator{Epoch: 3, Leader: id}, algo.Repeat{Message: bully.Coordinator{Epoch: 3, Leader: id}},
+		bully.Election{Epoch: 1}, bully.Answer{Epoch: 2}, bully.Coordinator{Epoch: 3, Leader: id}, algo.Periodic{Message: bully.Coordinator{Epoch: 3, Leader: id}},
 		ring.Election{Epoch: 1, Eligible: true, Priority: -3, ID: id, Hops: 4}, ring.Elected{Epoch: 2, ID: id, Hops: 5},
 		vote.Elect{Round: 1, Term: 2, Msg: 3, Leader: id}, vote.Vote{Round: 4}, vote.Lead{Term: 5, Msg: 6},
 		membership.Update{Config: config, Committed: true}, membership.Ack{Config: config.ID}, membership.Self{Member: entry, Holds: config.ID, Standby: 3, Bootstraps: true},

@@ -115,7 +115,7 @@ func (n *Node) warnOverdue(told, returned <-chan struct{}, epoch algo.Epoch) {
 
 // giveUp resigns from the leadership of that epoch, if it lasts.
 func (n *Node) giveUp(ctx context.Context, epoch algo.Epoch) {
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), n.config.Drain+n.config.Timing.Bound())
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), n.config.Drain+n.config.Timing.RecoveryBound())
 	defer cancel()
 	err := n.run(ctx, func() (*errand, error) {
 		if s, _, _ := n.board.read(); !s.Leads || s.Leader.Epoch != epoch || n.ctx.Err() != nil {

@@ -704,9 +704,9 @@ func TestALeaderThatIsCutOffGivesUpInTime(t *testing.T) {
 				f.config = func(c *cluster.Config) { c.Algorithm, c.Timing = "vote", timing }
 				for i := 1; i <= 3; i++ {
 					f.start(i)
-					f.leader(3 * timing.Bound())
+					f.leader(3 * timing.RecoveryBound())
 				}
-				testkit.Pass(timing.Bound())
+				testkit.Pass(timing.RecoveryBound())
 				leader := f.leader(0)
 				f.net.Partition([]string{leader.name})
 				cut := time.Now()

@@ -138,8 +138,8 @@ func (n *Node) perform(out *engine.Output) {
 	n.loseBy(out.Leaders)
 	for _, c := range out.Elections {
 		n.call, n.callAt = c, time.Now().Round(0)
-		why := strings.TrimSuffix(fmt.Sprintf("%s for %v", c.Why, c.Silence), " for 0s")
-		n.asked.Info("election", "by", n.title(c.By), "why", why, "left", n.title(c.Left), "epoch", c.Epoch)
+		why := strings.TrimSuffix(fmt.Sprintf("%s for %v", c.Reason, c.SilentFor), " for 0s")
+		n.asked.Info("election", "by", n.title(c.Caller), "why", why, "left", n.title(c.Previous), "epoch", c.Epoch)
 	}
 	for _, e := range out.BrokenLinks {
 		n.warn("", "link to the leader", "what", e.Describe(n.title))
@@ -291,9 +291,9 @@ func (n *Node) viewChanged() {
 	hello := *n.hello.Load()
 	hello.ClusterID, hello.Digest = n.engine.Cluster(), n.engine.Digest()
 	n.hello.Store(&hello)
-	stamp := n.engine.View().Stamp()
+	stamp := n.engine.View().ConfigID()
 	members := n.engine.View().Len()
-	n.asked.Info("view changed", "view", fmt.Sprintf("%d.%d", stamp.Epoch, stamp.Number), "members", members)
+	n.asked.Info("view changed", "view", fmt.Sprintf("%d.%d", stamp.Term, stamp.Version), "members", members)
 	isPair := members == 2 && n.engine.View().Contains(n.self.ID) && n.spec.Claims.NeedsQuorum
 	if isPair && !n.isPair {
 		n.log.Warn("of two members neither can lead without the other: add a third, which may be a witness")
@@ -316,7 +316,7 @@ func (n *Node) loseBy(announced []algo.Leader) {
 		return // both epochs are its own, and there is none between
 	case last.ID == n.self.ID:
 		cause = ErrReelected
-	case !last.Vacant():
+	case !last.IsVacant():
 		cause = &DeposedError{By: n.leadership(last)}
 	case n.spec.Claims.NeedsQuorum && len(n.those(fd.Alive)) < n.engine.View().Quorum():
 		cause = ErrNoMajority
@@ -399,7 +399,7 @@ func (n *Node) announce(l algo.Leader) {
 
 // leadership is l as the application sees it; zero for a vacancy.
 func (n *Node) leadership(l algo.Leader) Leadership {
-	if l.Vacant() {
+	if l.IsVacant() {
 		return Leadership{}
 	}
 	m, _ := n.engine.View().Member(l.ID)
@@ -424,7 +424,7 @@ func (n *Node) title(id algo.NodeID) string {
 func (n *Node) stop() {
 	n.board.lose(cmp.Or(n.failed, ErrStopped), true)
 	if !n.config.Lease.IsOff() {
-		n.perform(n.engine.Resign(n.now(), n.config.Timing.Bound()))
+		n.perform(n.engine.Resign(n.now(), n.config.Timing.RecoveryBound()))
 		n.returned() // so that others need not wait for the end of its lease
 	}
 	n.perform(n.engine.Stop(n.now()))

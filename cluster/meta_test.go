@@ -55,7 +55,7 @@ func TestAFollowerKnowsWhatTheLeaderSaysOfItself(t *testing.T) {
 				wantLeaderSays(t, c, second.Name+":8080")
 				c.Start(first.Name)
 				c.Await()
-				c.Pass(c.Node(first.Name).Config().Timing.Bound())
+				c.Pass(c.Node(first.Name).Config().Timing.RecoveryBound())
 				wantLeaderSays(t, c, c.Await().Name+":8080")
 			})
 		})

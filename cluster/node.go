@@ -111,7 +111,7 @@ type Node struct {
 	met       bool                   // a member was connected in this life
 	isPair    bool                   // the cluster has two members, which need each other
 	denied    time.Time              // when a member said last that another process has this node's id
-	call      algo.Call              // how the last election began
+	call      algo.ElectionCause     // how the last election began
 	callAt    time.Time
 	saves     uint64
 	from      algo.NodeID              // whose message the loop handles; zero for another input
@@ -399,7 +399,7 @@ func (n *Node) SetPriority(ctx context.Context, priority int) error {
 
 // Resign gives the leadership up: the context of Lead's work ends, and when that has returned, or
 // after Config.Drain, this node is not eligible for the period, or for that
-// of Timing.Bound if it is zero, and another is elected. It returns nil when another leads, or at
+// of Timing.RecoveryBound if it is zero, and another is elected. It returns nil when another leads, or at
 // once if this node did not lead. Else the error is ErrNoHeir, and nothing is changed; one that says
 // that the period is over and nobody else leads; or context.Cause(ctx), ErrStopped, or an ErrSave that
 // stops the node. The end of ctx takes nothing back. So the work itself may call it, with its own context:

@@ -67,7 +67,7 @@ func TestProtocolDocument(t *testing.T) {
 		// Ring has a word in common with bully.
 		"ring-election": ring.Election{Epoch: 3, Eligible: true, Priority: 5, ID: id(2), Hops: 1},
 		"elected":       ring.Elected{Epoch: 3, ID: id(2), Hops: 4},
-		"elect":         vote.Elect{Round: 8, Term: 7, Msg: 1000, Leader: id(2), ConfigID: algo.Stamp{Epoch: 6, Number: 9}, FailedRounds: 2, WantsReply: true},
+		"elect":         vote.Elect{Round: 8, Term: 7, Msg: 1000, Leader: id(2), ConfigID: algo.ConfigID{Term: 6, Version: 9}, FailedRounds: 2, WantsReply: true},
 		"config": membership.Update{
 			Config: membership.Config{
 				Cluster: id(12), ID: membership.ConfigID{Term: 6, Version: 9}, Author: id(1),
@@ -86,21 +86,21 @@ func TestProtocolDocument(t *testing.T) {
 		"founding-reply":   membership.FoundingReply{Member: membership.Member{ID: id(1), Name: "n1", Addr: "10.0.0.1:7400", Priority: -1}},
 
 		"lease-request": lease.Request{
-			Ballot: 7, Round: 2, ConfigID: algo.Stamp{Epoch: 6, Number: 9}, Duration: 960 * time.Millisecond, Leading: true, Again: true,
+			Ballot: 7, Round: 2, ConfigID: algo.ConfigID{Term: 6, Version: 9}, Duration: 960 * time.Millisecond, Leading: true, Again: true,
 		},
 		"lease-reply":    lease.Reply{Ballot: 7, Round: 2, Granted: true, HighestBallot: 7},
 		"lease-release":  lease.Release{Ballot: 7},
 		"lease-withdraw": lease.Withdraw{ID: id(2), Seq: 3},
 
 		"vote":           vote.Vote{Round: 8},
-		"lead":           algo.Repeat{Message: vote.Lead{Term: 8, Msg: 2}},
+		"lead":           algo.Periodic{Message: vote.Lead{Term: 8, Msg: 2}},
 		"status-request": wire.StatusRequest{},
 		"status-reply": statusReply(Status{
 			Cluster: "demo", Algorithm: "bully", Node: id(1), Leader: &self, Epoch: 3, View: 2, ViewEpoch: 1, Committed: true,
 			Members:  []Member{{ID: self, Name: "n1", Addr: "10.0.0.1:7400", Eligible: true, State: "self", Since: time.Date(2026, 11, 23, 0, 18, 23, 0, time.UTC), Meta: map[string]string{"http": ":80"}}},
 			Awaited:  []Awaited{{Addr: "n2:7", Answer: "no answer"}},
 			Counters: map[string]uint64{"saves": 5},
-			Called:   algo.Call{By: self, Why: fd.ReasonSilence, Left: id(2), Epoch: 2, Silence: 380 * time.Millisecond},
+			Called:   algo.ElectionCause{Caller: self, Reason: fd.ReasonSilence, Previous: id(2), Epoch: 2, SilentFor: 380 * time.Millisecond},
 			CalledAt: time.Date(2026, 11, 23, 0, 18, 22, 0, time.UTC),
 			Lease:    &Lease{Token: 3, Left: 600 * time.Millisecond},
 		}),

@@ -91,7 +91,7 @@ func (r *records) next(state []byte) (record algo.Message, rest []byte, err erro
 	if record, err = recorded.Decode(value); err != nil {
 		return nil, nil, err
 	}
-	if _, repeat := algo.Open(record); repeat || r.kept[record.Kind()] != nil {
+	if _, repeat := algo.Unwrap(record); repeat || r.kept[record.Kind()] != nil {
 		return nil, nil, fmt.Errorf("it is the second of kind %q", record.Kind())
 	}
 	r.kept[record.Kind()] = value

@@ -39,7 +39,7 @@ func (l Leadership) Valid() bool {
 }
 
 // Deadline is, for that work, when its lease ends if nobody renews it; false without a lease. While this node
-// is heard by a majority it moves on, Config.Lease.Renew at a time.
+// is heard by a majority it moves on, Config.Lease.RenewInterval at a time.
 func (l Leadership) Deadline() (end time.Time, bounded bool) {
 	if l.work == nil {
 		return end, false
@@ -60,7 +60,7 @@ type State struct {
 	// ErrDuplicate or ErrDeaf. It is nil while this node leads, and when it never did.
 	Cause error
 	// Called is how the last election began that this node knows of: who called it, and why.
-	Called algo.Call
+	Called algo.ElectionCause
 	// CalledAt is when this node knew of that election, zero before one, and At when of the leadership.
 	CalledAt, At time.Time
 }

@@ -77,8 +77,8 @@ type Status struct {
 	// "nonmembers.heartbeats", "dropped.queue full", "closed.handshake" and so on.
 	Counters map[string]uint64 `json:"counters"`
 	// Called is how the last election began that the node knows of, and CalledAt when it knew; zero before.
-	Called   algo.Call `json:"called,omitzero"`
-	CalledAt time.Time `json:"called_at,omitzero"`
+	Called   algo.ElectionCause `json:"called,omitzero"`
+	CalledAt time.Time          `json:"called_at,omitzero"`
 	// Lease is how the lease stands; null without one.
 	Lease *Lease `json:"lease,omitempty"`
 	// A status that comes over the network has at most 64 KiB. MetaOmitted counts the members without Meta for
@@ -180,11 +180,11 @@ func (n *Node) status() Status {
 	l, _ := n.engine.Leader()
 	s := Status{
 		Cluster: n.config.Cluster, Algorithm: n.spec.Name, Node: n.self.ID, Epoch: l.Epoch,
-		View: n.engine.View().Number(), ViewEpoch: n.engine.View().Stamp().Epoch, Committed: n.engine.Committed(),
+		View: n.engine.View().Version(), ViewEpoch: n.engine.View().ConfigID().Term, Committed: n.engine.Committed(),
 		Called: n.call, CalledAt: n.callAt, Members: []Member{}, Counters: n.counters(), CertificateEnd: n.certificateEnd(),
 		Warnings: n.warnings.latest(time.Now()),
 	}
-	if !l.Vacant() {
+	if !l.IsVacant() {
 		s.Leader = &l.ID
 	}
 	for _, m := range n.engine.Members() {
@@ -220,9 +220,9 @@ func (n *Node) status() Status {
 }
 
 // lease is how the lease stands.
-func (n *Node) lease(of algo.Lessee) *Lease {
+func (n *Node) lease(of algo.LeaseHolder) *Lease {
 	shown, _, _ := n.board.read()
-	missing, nominated := of.Ungranted()
+	missing, nominated := of.PendingGrants()
 	l := &Lease{Token: shown.Leader.Token, Nominated: nominated}
 	l.Left = n.LeaseLeft()
 	for _, id := range missing {

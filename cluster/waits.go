@@ -98,7 +98,7 @@ func (n *Node) complain() {
 		n.complaint = 0
 		return
 	}
-	now, patience := n.now(), n.config.Timing.Bound()
+	now, patience := n.now(), n.config.Timing.RecoveryBound()
 	all, most := n.missed()
 	if alone {
 		patience = waitEvery

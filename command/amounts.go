@@ -15,7 +15,7 @@ type amounts struct {
 	// right before, which took its time; while no timeout has grown, and when it has grown
 	// as far as it may.
 	detection, grown time.Duration
-	// failover is Timing.Bound, and four times a lease.
+	// failover is Timing.RecoveryBound, and four times a lease.
 	failover time.Duration
 	// rest is how many frames a second all nodes together send when nothing happens, if a
 	// simulation came to rest.
@@ -33,7 +33,7 @@ type amounts struct {
 func amountsOf(s *config.Settings, nodes int, budget uint64) (amounts, error) {
 	t := s.Config.Timing
 	a := amounts{
-		nodes: nodes, detection: t.Timeout + t.RoundTrip/2, grown: t.MaxTimeout + t.RoundTrip/2, failover: t.Bound(),
+		nodes: nodes, detection: t.Timeout + t.RoundTrip/2, grown: t.MaxTimeout + t.RoundTrip/2, failover: t.RecoveryBound(),
 	}
 	spec, err := s.Spec()
 	if o := s.Config.Lease; err == nil && o.IsOff() {
@@ -50,7 +50,7 @@ func amountsOf(s *config.Settings, nodes int, budget uint64) (amounts, error) {
 		return a, err
 	}
 	for range settleTries {
-		world.Run(t.Bound())
+		world.Run(t.RecoveryBound())
 		if _, _, a.settled = world.Leader(); a.settled {
 			break
 		}
@@ -58,7 +58,7 @@ func amountsOf(s *config.Settings, nodes int, budget uint64) (amounts, error) {
 	if !a.settled {
 		return a, nil
 	}
-	world.Run(t.Bound()) // what is left of the election
+	world.Run(t.RecoveryBound()) // what is left of the election
 	before := world.Frames()
 	period := restIntervals * t.Heartbeat
 	world.Run(period)

@@ -31,7 +31,7 @@ func TestTheAlgorithmOfAClusterCanBeChanged(t *testing.T) {
 	follow := func(node string, e trace.Event) {
 		mu.Lock()
 		defer mu.Unlock()
-		if e.Kind == trace.Announce && !e.Leader.Vacant() {
+		if e.Kind == trace.Announce && !e.Leader.IsVacant() {
 			epoch := uint64(e.Leader.Epoch)
 			if epoch < newest[node] {
 				wrong = append(wrong, node+" goes back from epoch "+strconv.FormatUint(newest[node], 10)+" to "+strconv.FormatUint(epoch, 10))

@@ -190,7 +190,7 @@ func (h *history) add(node string, e trace.Event) {
 		}
 		h.ids[node] = e.Node
 	case trace.Announce:
-		if e.Leader.Vacant() {
+		if e.Leader.IsVacant() {
 			return // to the application it has no epoch
 		}
 		epoch := uint64(e.Leader.Epoch)

@@ -156,7 +156,7 @@ func printShow(w io.Writer, s *config.Settings, a amounts) error {
 	lines := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
 	line := func(what, much, why string) { fmt.Fprintf(lines, "  %s\t%s\t%s\n", what, much, why) }
 	killed := "a killed one is found at once"
-	if s.Config.Timing.NoEvidence {
+	if s.Config.Timing.TimeoutOnly {
 		killed = "so for a killed one: evidence is off"
 	}
 	line("worst detection", roundly(a.detection), "of a silent leader, "+roundly(a.grown)+" once its timeout has grown; "+killed)

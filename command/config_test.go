@@ -155,7 +155,7 @@ func TestConfigShow(t *testing.T) {
 
 func TestConfigShowAsJSON(t *testing.T) {
 	written(t, right+"members: [127.0.0.1:7400, 127.0.0.1:7401, 127.0.0.1:7402]\n")
-	status, stdout, stderr := elect("config", "show", "--config", "elect.yaml", "--json", "--no-evidence", "--option", "head_start=0s")
+	status, stdout, stderr := elect("config", "show", "--config", "elect.yaml", "--json", "--timeout-only", "--option", "head_start=0s")
 	require.Zero(t, status, stderr)
 	require.Equal(t, []string{"amounts", "fields", "file", "unknown_variables"}, keys(t, stdout))
 	var o showObject
@@ -167,12 +167,12 @@ func TestConfigShowAsJSON(t *testing.T) {
 		byName[f.Field] = f
 	}
 	require.Equal(t, effectiveObject{"listen", "127.0.0.1:7400", mistake.File, "elect.yaml:1", 1}, byName["listen"])
-	require.Equal(t, effectiveObject{"timing.no_evidence", true, mistake.Flag, "--no-evidence", 0}, byName["timing.no_evidence"])
+	require.Equal(t, effectiveObject{"timing.timeout_only", true, mistake.Flag, "--timeout-only", 0}, byName["timing.timeout_only"])
 	require.Equal(t, effectiveObject{"bully.head_start", "0s", mistake.Flag, "--option head_start", 0}, byName["bully.head_start"])
 	require.Equal(t, effectiveObject{"priority", 0.0, "default", "default", 0}, byName["priority"])
 	require.Equal(t, []any{"127.0.0.1:7400", "127.0.0.1:7401", "127.0.0.1:7402"}, byName["members"].Value)
 	require.Equal(t, 3, o.Amounts.Nodes, "as many as members")
-	require.Equal(t, ms(algo.LAN().Bound()), o.Amounts.Failover)
+	require.Equal(t, ms(algo.LAN().RecoveryBound()), o.Amounts.Failover)
 	require.Equal(t, 480.0, o.Amounts.Detection)
 	require.Equal(t, 3900.0, o.Amounts.Grown)
 	require.True(t, o.Amounts.ForDefaults)

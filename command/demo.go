@@ -197,7 +197,7 @@ func (p *program) runDemo(cmd *cobra.Command, flags *demoFlags) (err error) {
 
 	d := &demo{
 		flags: flags, signal: sig, out: cmd.OutOrStdout(),
-		bound:  15*time.Second + 2*s.Config.Timing.Bound(),
+		bound:  15*time.Second + 2*s.Config.Timing.RecoveryBound(),
 		random: rand.New(rand.NewPCG(flags.seed, 0)),
 	}
 	d.story = newStory(d.out, flags)

@@ -157,7 +157,7 @@ func TestPartitionHasALeaderOnEachSideAndAHealLeavesTheHighest(t *testing.T) {
 					took := time.Duration(since - at)
 					t.Logf("%s elected %v after the cut", side.leader, took)
 					require.Greater(t, took, timing.Timeout-2*timing.Heartbeat, "only silence tells")
-					require.Less(t, took, timing.Bound()+lost())
+					require.Less(t, took, timing.RecoveryBound()+lost())
 				}
 			}
 			// Long enough for the connections across the cut to be given up.
@@ -171,7 +171,7 @@ func TestPartitionHasALeaderOnEachSideAndAHealLeavesTheHighest(t *testing.T) {
 			all := side{hosts: []int{0, 1, 2, 3, 4}, leader: "n5"}
 			took := time.Duration(s.await(t, all) - at)
 			t.Logf("all agree %v after the heal", took)
-			require.Less(t, took, timing.Bound()+lost())
+			require.Less(t, took, timing.RecoveryBound()+lost())
 			s.requireCalm(t, 3*announceInterval, settled, all)
 		})
 	}

@@ -347,7 +347,7 @@ func TestEvidenceBeatsWaiting(t *testing.T) {
 func TestWithoutEvidenceSilenceTells(t *testing.T) {
 	testkit.OnlyLong(t)
 	t.Parallel()
-	f := runFleet(t, 3, nil, "--preset", "local", "--lease=off", "--no-evidence")
+	f := runFleet(t, 3, nil, "--preset", "local", "--lease=off", "--timeout-only")
 	m, err := f.Failover(within(t), fleet.Kill)
 	require.NoError(t, err)
 	require.Greater(t, m.Detect, algo.Local().Timeout-2*algo.Local().Heartbeat)
@@ -425,7 +425,7 @@ func TestAfterSIGCONTAllNameOneLeaderAndNoElectionFollows(t *testing.T) {
 			}
 		}
 	}, "--lease=off")
-	bound := algo.LAN().Bound()
+	bound := algo.LAN().RecoveryBound()
 
 	old, err := f.AwaitLeader(within(t))
 	require.NoError(t, err)

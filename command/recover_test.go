@@ -40,7 +40,7 @@ func TestALostMajorityIsRecovered(t *testing.T) {
 				switch {
 				case e.Kind == trace.Ready:
 					ready, elected, led = int64(e.At), 0, nil
-				case e.Kind == trace.Announce && !e.Leader.Vacant():
+				case e.Kind == trace.Announce && !e.Leader.IsVacant():
 					elected = int64(e.At)
 					if fleet.Leads(e) {
 						led = append(led, node)
@@ -89,7 +89,7 @@ func TestALostMajorityIsRecovered(t *testing.T) {
 			require.GreaterOrEqual(t, leader.Epoch, uint64(done.Epoch))
 			require.Greater(t, leader.Epoch, before.Epoch)
 			mu.Lock()
-			require.Less(t, time.Duration(elected-ready), algo.Local().Bound()+lost())
+			require.Less(t, time.Duration(elected-ready), algo.Local().RecoveryBound()+lost())
 			mu.Unlock()
 			require.NotContains(t, statusOf(t, leader.Addr), "n3")
 

@@ -255,7 +255,7 @@ func (r *runner) standBy(ctx context.Context, pause time.Duration) bool {
 		r.log.Warn("command failed soon after it began", "standby", pause)
 		// After its command ended this member has resigned for Bound. The period must not be shorter.
 		// An error means that no other member may lead: this member leads on, without its command.
-		_ = r.Resign(ctx, max(pause, r.Config().Timing.Bound()))
+		_ = r.Resign(ctx, max(pause, r.Config().Timing.RecoveryBound()))
 	}
 	return rest(ctx, time.Until(until))
 }

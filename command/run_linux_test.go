@@ -371,7 +371,7 @@ func TestOnceOnTheWholeFleet(t *testing.T) {
 		return leader != ""
 	}, patience, time.Millisecond)
 	r.start("n2")
-	for started, met := time.Now(), false; !met || time.Since(started) < algo.LAN().Bound(); {
+	for started, met := time.Now(), false; !met || time.Since(started) < algo.LAN().RecoveryBound(); {
 		s, err := operator.Client{}.Status(within(t), r.addrs[2])
 		for _, m := range s.Members {
 			if err == nil && s.Leader != nil && m.ID == *s.Leader {

@@ -72,7 +72,7 @@ func (s *simulation) runStorms(ctx context.Context) error {
 		return err
 	}
 	o.Trace = s.watch.event()
-	r := stormsResult{seedsResult: seedsResult{Algorithm: o.Spec.Name}, Bound: ms(o.Timing.Bound())}
+	r := stormsResult{seedsResult: seedsResult{Algorithm: o.Spec.Name}, Bound: ms(o.Timing.RecoveryBound())}
 	err = s.runSeeds(ctx, s.seed, r, func(ctx context.Context, seed uint64) (seedRun, error) {
 		o := o
 		o.Seed = seed

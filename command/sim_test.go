@@ -301,7 +301,7 @@ func TestStormsAreTheSameEachTime(t *testing.T) {
 	require.Positive(t, r.Crashes)
 	require.Positive(t, *r.Median)
 	require.LessOrEqual(t, *r.Median, *r.Most)
-	require.Equal(t, ms(algo.LAN().Bound()), r.Bound)
+	require.Equal(t, ms(algo.LAN().RecoveryBound()), r.Bound)
 	require.Equal(t, r, simulated[stormsResult](t, args...))
 	r = simulated[stormsResult](t, "--storm", "--algorithm", "ring+lease", "--seeds", "8", "--period", "2s", "--nodes", "3")
 	require.Equal(t, "ring+lease", r.Algorithm)

@@ -74,8 +74,8 @@ members without meta because the answer has no room for it), members_omitted and
 number of those that are not listed for that reason; each is absent if 0), lease (absent without one;
 an object: token, of the leader, 0 if none is known, left_ns: only on the leader, nominated,
 missing: names), awaited (a list of objects: addr, answer),
-called (an object: by, an id; why; left, the id of who led until then, absent if nobody did;
-epoch, of that leadership; silence_ns) and called_at, both absent before the first
+called (an object: caller, an id; reason; previous, the id of the leader until then, absent if there was none;
+epoch, of that leadership; silent_for_ns) and called_at, both absent before the first
 election, other_lists (names of connected members whose list of members is another one,
 absent if none), learners (a list of objects: id, name, addr) and pending (a list of objects: what, "add" or
 "remove", id, name, reason), both absent if empty and of at most 16, certificate_end (when the certificate
@@ -214,13 +214,13 @@ func printStatus(w io.Writer, s cluster.Status, now time.Time) error {
 	if len(s.OtherLists) > 0 {
 		fmt.Fprintf(w, "lists      another list of members at %s\n", strings.Join(s.OtherLists, ", "))
 	}
-	if c := s.Called; c.Why != "" {
-		fmt.Fprintf(w, "election   called by %s %s: %s", name(c.By.String()), ago(now.Sub(s.CalledAt)), c.Why)
-		if c.Silence > 0 {
-			fmt.Fprintf(w, " for %v", c.Silence)
+	if c := s.Called; c.Reason != "" {
+		fmt.Fprintf(w, "election   called by %s %s: %s", name(c.Caller.String()), ago(now.Sub(s.CalledAt)), c.Reason)
+		if c.SilentFor > 0 {
+			fmt.Fprintf(w, " for %v", c.SilentFor)
 		}
-		if !c.Left.IsZero() {
-			fmt.Fprintf(w, ", when %s led in epoch %d", name(c.Left.String()), c.Epoch)
+		if !c.Previous.IsZero() {
+			fmt.Fprintf(w, ", when %s led in epoch %d", name(c.Previous.String()), c.Epoch)
 		}
 		fmt.Fprintln(w)
 	}

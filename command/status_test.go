@@ -29,9 +29,9 @@ func TestAStatusForPeople(t *testing.T) {
 		return out.String()
 	}
 	require.NotContains(t, print(), "election ")
-	s.Called, s.CalledAt = algo.Call{By: algo.NodeID{1}, Why: "start"}, now.Add(-time.Hour)
+	s.Called, s.CalledAt = algo.ElectionCause{Caller: algo.NodeID{1}, Reason: "start"}, now.Add(-time.Hour)
 	require.Regexp(t, `(?m)^election +called by a 1 h ago: start$`, print())
-	s.Called = algo.Call{By: algo.NodeID{1}, Why: fd.ReasonSilence, Left: algo.NodeID{2}, Epoch: 6, Silence: 380 * time.Millisecond}
+	s.Called = algo.ElectionCause{Caller: algo.NodeID{1}, Reason: fd.ReasonSilence, Previous: algo.NodeID{2}, Epoch: 6, SilentFor: 380 * time.Millisecond}
 	require.Regexp(t, `(?m)^election +called by a 1 h ago: silence for 380ms, when b led in epoch 6$`, print())
 	require.Regexp(t, `(?m)^leader +nobody is known to lead in epoch 7$`, print())
 	s.Leader = &s.Members[0].ID

@@ -62,7 +62,7 @@ func (t *tracer) isWanted(e trace.Event) bool {
 	case trace.SetTimer, trace.Expire, trace.Announce:
 		return false
 	}
-	_, repeat := algo.Open(e.Message)
+	_, repeat := algo.Unwrap(e.Message)
 	return !repeat && (e.Message == nil || !t.others[e.Message.Kind()])
 }
 

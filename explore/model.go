@@ -68,8 +68,8 @@ const (
 	suspects    = driver.EventSuspect
 	trusts      = driver.EventTrust
 	campaigns   = driver.EventCampaign
-	crashes     = driver.EventDied + 1
-	missesCrash = driver.EventDied + 2 // a peer that it monitors was down and is up again
+	crashes     = driver.EventPeerDied + 1
+	missesCrash = driver.EventPeerDied + 2 // a peer that it monitors was down and is up again
 )
 
 // outcome is the effect of an action on a node. It depends on the node alone, so it is computed
@@ -157,7 +157,7 @@ func intern[T any](m *model, all *[]T, print algosim.Fingerprint, v T) uint32 {
 // internMessage returns the number of a message to a member.
 func (m *model) internMessage(from int, e driver.Envelope) uint32 {
 	to := m.index(e.To)
-	message, _ := algo.Open(e.Message) // its receiver cannot tell whether it is periodic
+	message, _ := algo.Unwrap(e.Message) // its receiver cannot tell whether it is periodic
 	print := algosim.FingerprintOf(from, to, message)
 	return intern(m, &m.messages, print, envelope{from, to, message, print})
 }
@@ -221,7 +221,7 @@ func (m *model) computeOutcome(number uint32, kind driver.EventKind, argument ui
 		}
 	}
 	l.timers = l.timers.change(effects.Timers)
-	if effects.Watch {
+	if effects.MonitorSet {
 		l.monitored = 0
 		for _, peer := range effects.Monitor {
 			if i := m.index(peer); i >= 0 {
@@ -239,7 +239,7 @@ func (m *model) computeOutcome(number uint32, kind driver.EventKind, argument ui
 // areAllPeriodic reports whether there are messages and all are periodic, see [algo.Repeat].
 func areAllPeriodic(sends []driver.Envelope) bool {
 	return len(sends) > 0 && !slices.ContainsFunc(sends, func(e driver.Envelope) bool {
-		_, periodic := algo.Open(e.Message)
+		_, periodic := algo.Unwrap(e.Message)
 		return !periodic
 	})
 }

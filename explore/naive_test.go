@@ -165,7 +165,7 @@ func (s *naive) step(n *naiveNode, e driver.Event) {
 	effects := n.machine.Step(e)
 	n.saved = effects.HardState
 	n.timers = n.timers.change(effects.Timers)
-	if effects.Watch {
+	if effects.MonitorSet {
 		monitored := map[algo.NodeID]bool{}
 		for _, peer := range effects.Monitor {
 			monitored[peer] = true
@@ -175,7 +175,7 @@ func (s *naive) step(n *naiveNode, e driver.Event) {
 		maps.DeleteFunc(n.missed, func(id algo.NodeID, _ bool) bool { return !monitored[id] })
 	}
 	for _, m := range effects.Sends {
-		message, _ := algo.Open(m.Message)
+		message, _ := algo.Unwrap(m.Message)
 		s.network[fmt.Sprintf("%v %v %T %+v", n.id, m.To, message, message)] = naiveMessage{n.id, m.To, message}
 	}
 	for _, l := range effects.Announce {

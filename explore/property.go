@@ -62,7 +62,7 @@ type announceResult struct {
 // announce returns the result of an announcement. It is computed once.
 func (m *model) announce(before uint32, node int, l algo.Leader) announceResult {
 	after := announceResult{history: before}
-	if !m.tracksLeaders && !m.tracksFollowed || l.Vacant() {
+	if !m.tracksLeaders && !m.tracksFollowed || l.IsVacant() {
 		return after
 	}
 	key := announcement{before, node, l}

@@ -153,7 +153,7 @@ func head(o *Options) string {
 	var b strings.Builder
 	line := func(format string, args ...any) { fmt.Fprintf(&b, format+"\n", args...) }
 	line("mode choice\n%s", strings.TrimSuffix(scenario.Head(&o.Spec), "\n"))
-	if version := o.View.Number(); version != 1 {
+	if version := o.View.Version(); version != 1 {
 		line("config-version %d", version)
 	}
 	if o.Network == Once {
@@ -240,7 +240,7 @@ func (x *executor) Opinions() []scenario.Opinion {
 	for i := range all {
 		l := &x.m.nodes[x.current.nodes[i]]
 		all[i] = scenario.Opinion{Epoch: l.leader.Epoch, Down: l.phase != up}
-		if !l.leader.Vacant() {
+		if !l.leader.IsVacant() {
 			all[i].Leader = x.m.index(l.leader.ID) + 1
 		}
 	}

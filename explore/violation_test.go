@@ -327,7 +327,7 @@ func TestPeriodicSendsAreLimited(t *testing.T) {
 		expire: func(t *toy, env algo.Env) {
 			t.stable.Extra += "x"
 			for other := range t.view.Others(t.self) {
-				env.Send(other, algo.Repeat{Message: beat{count(t)}})
+				env.Send(other, algo.Periodic{Message: beat{count(t)}})
 			}
 			env.SetTimer("beat", 1, 1)
 		},

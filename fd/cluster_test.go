@@ -110,7 +110,7 @@ func TestDeadlineIsNeverTooLate(t *testing.T) {
 func history(seed uint64, often bool) (lines string) {
 	random := rand.New(rand.NewPCG(seed, 1))
 	c := config()
-	c.Forgive = 2 * time.Second
+	c.TimeoutDecay = 2 * time.Second
 	d := New(c)
 	take := func(now time.Duration) {
 		out := d.TakeOutput()

@@ -28,7 +28,7 @@ func Check(t algo.Timing) error {
 	require(t.Timeout >= 2*t.Heartbeat, "timeout", t.Timeout, "at least 2 heartbeats ("+(2*t.Heartbeat).String()+")")
 	require(t.MaxTimeout >= t.Timeout && t.MaxTimeout <= maxDuration, "max_timeout", t.MaxTimeout,
 		"at least the timeout ("+t.Timeout.String()+") and at most "+maxDuration.String())
-	require(t.Forgive > t.Timeout, "forgive", t.Forgive, "more than the timeout ("+t.Timeout.String()+")")
+	require(t.TimeoutDecay > t.Timeout, "timeout_decay", t.TimeoutDecay, "more than the timeout ("+t.Timeout.String()+")")
 	require(t.MinRedial > 0, "min_redial", t.MinRedial, "more than 0")
 	require(t.MaxRedial >= t.MinRedial && t.MaxRedial <= maxDuration, "max_redial", t.MaxRedial,
 		"at least min_redial ("+t.MinRedial.String()+") and at most "+maxDuration.String())
@@ -37,6 +37,6 @@ func Check(t algo.Timing) error {
 		// Otherwise a heartbeat that was sent in time may arrive after the timeout.
 		require(t.Timeout >= shortest, "timeout", t.Timeout, "at least a heartbeat and half a round trip ("+shortest.String()+")")
 	}
-	require(t.FirstContact >= 0 && t.FirstContact <= maxDuration, "first_contact", t.FirstContact, "from 0 to "+maxDuration.String())
+	require(t.StartupWait >= 0 && t.StartupWait <= maxDuration, "startup_wait", t.StartupWait, "from 0 to "+maxDuration.String())
 	return c.Err()
 }

@@ -43,7 +43,7 @@ func (d *Detector) Down(now time.Duration, id algo.NodeID, graceful bool) {
 	p.connected, p.dials, p.resets, p.renewAt = false, max(0, p.briefConns-instantRedials), 0, never
 	p.expiresAt = never // a live subscriber renews on its next connection
 	p.noteState(now)
-	if !graceful && p.deadReason == "" && !d.timing.NoEvidence && p.dials == 0 {
+	if !graceful && p.deadReason == "" && !d.timing.TimeoutOnly && p.dials == 0 {
 		d.dial(p)
 	} else if p.monitored {
 		d.redial(now, p)
@@ -56,7 +56,7 @@ func (d *Detector) HandleDialFailure(now time.Duration, id algo.NodeID, result D
 	if p.connected {
 		return // the peer has dialed this node meanwhile
 	}
-	if result == DialReset && !d.timing.NoEvidence && p.resets < instantRedials {
+	if result == DialReset && !d.timing.TimeoutOnly && p.resets < instantRedials {
 		p.resets++
 		d.dial(p)
 		return
@@ -64,7 +64,7 @@ func (d *Detector) HandleDialFailure(now time.Duration, id algo.NodeID, result D
 	if result != DialReset {
 		p.resets = 0
 	}
-	if result == DialRefused && !d.timing.NoEvidence {
+	if result == DialRefused && !d.timing.TimeoutOnly {
 		d.out.Changes = append(d.out.Changes, Change{Peer: id, Died: true, Reason: ReasonRefused})
 		d.recordEvidence(now, p, ReasonRefused)
 	}

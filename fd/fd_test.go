@@ -18,7 +18,7 @@ const (
 
 func config() algo.Timing {
 	return algo.Timing{
-		Heartbeat: interval, Timeout: timeout, MaxTimeout: 10 * timeout, Forgive: time.Second,
+		Heartbeat: interval, Timeout: timeout, MaxTimeout: 10 * timeout, TimeoutDecay: time.Second,
 		RoundTrip: 1, MinRedial: 10 * ms, MaxRedial: time.Second,
 	}
 }
@@ -119,18 +119,18 @@ func TestCheckReportsEveryProblem(t *testing.T) {
 	}{
 		{"heartbeat", func(c *algo.Timing) { c.Heartbeat = 0 }},
 		{"heartbeat", func(c *algo.Timing) {
-			c.Heartbeat, c.Timeout, c.MaxTimeout, c.Forgive = 7*time.Minute, time.Hour, time.Hour, 2*time.Hour
+			c.Heartbeat, c.Timeout, c.MaxTimeout, c.TimeoutDecay = 7*time.Minute, time.Hour, time.Hour, 2*time.Hour
 		}},
 		{"timeout", func(c *algo.Timing) { c.Timeout = interval }},
 		{"max_timeout", func(c *algo.Timing) { c.MaxTimeout = timeout - 1 }},
 		{"max_timeout", func(c *algo.Timing) { c.MaxTimeout = 1 << 62 }},
-		{"forgive", func(c *algo.Timing) { c.Forgive = timeout }},
+		{"timeout_decay", func(c *algo.Timing) { c.TimeoutDecay = timeout }},
 		{"min_redial", func(c *algo.Timing) { c.MinRedial = 0 }},
 		{"max_redial", func(c *algo.Timing) { c.MaxRedial = ms }},
 		{"max_redial", func(c *algo.Timing) { c.MaxRedial = 1 << 62 }},
 		{"round_trip", func(c *algo.Timing) { c.RoundTrip = 0 }},
 		{"timeout", func(c *algo.Timing) { c.RoundTrip = 2 * timeout }},
-		{"first_contact", func(c *algo.Timing) { c.FirstContact = -1 }},
+		{"startup_wait", func(c *algo.Timing) { c.StartupWait = -1 }},
 	} {
 		c := config()
 		test.change(&c)
@@ -324,12 +324,12 @@ func TestTimeoutGrowsAndDecays(t *testing.T) {
 		t.Errorf("the timeout is %v, want the most, %v", p.timeout, config().MaxTimeout)
 	}
 	before := p.timeout
-	hearUntil(d, at, at+config().Forgive+2*interval)
-	at += config().Forgive + 2*interval
+	hearUntil(d, at, at+config().TimeoutDecay+2*interval)
+	at += config().TimeoutDecay + 2*interval
 	if want := before - (before-timeout)/4; p.timeout != want {
 		t.Errorf("after a while without a mistake it is %v, want %v", p.timeout, want)
 	}
-	hearUntil(d, at, at+200*config().Forgive)
+	hearUntil(d, at, at+200*config().TimeoutDecay)
 	if p.timeout != timeout {
 		t.Errorf("after a long while it is %v, want %v", p.timeout, timeout)
 	}
@@ -575,7 +575,7 @@ func TestDialTimeoutIsNoEvidence(t *testing.T) {
 // "A setting turns evidence off."
 func TestEvidenceCanBeDisabled(t *testing.T) {
 	c := config()
-	c.NoEvidence = true
+	c.TimeoutOnly = true
 	d := New(c)
 	d.Up(0, n(1), 7)
 	d.Monitor(0, []algo.NodeID{n(1)})

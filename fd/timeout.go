@@ -91,7 +91,7 @@ func (d *Detector) raiseTimeout(now time.Duration, p *peer) {
 // otherwise p would be suspected again and again.
 func (d *Detector) decayTimeout(now time.Duration, p *peer) {
 	p.longestGap = max(p.longestGap, now-p.lastHeard)
-	if now-p.changedAt <= d.timing.Forgive {
+	if now-p.changedAt <= d.timing.TimeoutDecay {
 		return
 	}
 	if excess := p.timeout - max(d.timing.Timeout, p.longestGap+p.longestGap/4); excess > 0 {

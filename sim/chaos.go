@@ -98,7 +98,7 @@ func (o *ChaosOptions) within(nodes int) time.Duration {
 	if o.Within > 0 {
 		return o.Within
 	}
-	return o.Timing.Bound() + time.Duration(max(0, nodes-5))*o.Timing.RoundTrip*9/4
+	return o.Timing.RecoveryBound() + time.Duration(max(0, nodes-5))*o.Timing.RoundTrip*9/4
 }
 
 // budget limits the messages, heartbeats included: 100 per second and pair of nodes, for at least 50 pairs.
@@ -325,7 +325,7 @@ func (s *chaosRun) expendable() int {
 			return 0 // static members bootstrap the cluster only if all of them run
 		}
 		voters := len(h.ids)
-		if h.configID.Epoch > 0 && !h.committed {
+		if h.configID.Term > 0 && !h.committed {
 			voters--
 		}
 		if !n.gone && slices.Contains(n.memberIDs(), n.id) {

@@ -135,7 +135,7 @@ func runChaos(t *testing.T, spec algo.Spec, timing algo.Timing) {
 		t.Errorf("%d members joined, left or were removed, and nodes stayed down in %d of %d chaos runs: too few", changes, lost, runs)
 	}
 	t.Logf("%d chaos runs in %v: %d frames, %d crashes, %d changes of membership, %d runs with nodes that stay down; recovered after %v (median), %v (at most); the bound is %v; known faults: %v",
-		runs, time.Since(began).Round(time.Millisecond), frames, crashes, changes, lost, healed[len(healed)/2], healed[len(healed)-1], timing.Bound(), known)
+		runs, time.Since(began).Round(time.Millisecond), frames, crashes, changes, lost, healed[len(healed)/2], healed[len(healed)-1], timing.RecoveryBound(), known)
 }
 
 // TestRecoveryBoundStartsAtEndOfFaults: the end of the faults also ends resignations.
@@ -158,7 +158,7 @@ func TestRecoveryBoundStartsAtEndOfFaults(t *testing.T) {
 	if now := w.Now(); now != began {
 		t.Errorf("%v pass before the clock runs", now-began)
 	}
-	took := w.Await(algo.LAN().Bound())
+	took := w.Await(algo.LAN().RecoveryBound())
 	if leader, _, _ := w.Leader(); leader != 3 || took == 0 || len(w.Violations()) > 0 {
 		t.Errorf("after %v: %s, violations %v, want n3 to lead again", took, w.Opinions(), w.Violations())
 	}
@@ -223,7 +223,7 @@ func TestPickDeadLeavesQuorumWithoutUncommittedMember(t *testing.T) {
 		if err := w.Cluster(6); err != nil {
 			t.Fatal(err)
 		}
-		w.Await(algo.LAN().Bound())
+		w.Await(algo.LAN().RecoveryBound())
 		_ = w.Do("join n1")
 		for i := 1; i <= 6; i++ {
 			_ = w.Do("link n7 n%d 100ms", i)
@@ -265,7 +265,7 @@ func TestNoNodeIsExpendableBeforeBootstrap(t *testing.T) {
 	if count := s.expendable(); count != 0 {
 		t.Errorf("before the bootstrap %d nodes are expendable, want none", count)
 	}
-	w.Run(algo.LAN().Bound())
+	w.Run(algo.LAN().RecoveryBound())
 	if count := s.expendable(); count != 2 {
 		t.Errorf("of five members %d are expendable, want 2", count)
 	}
@@ -341,7 +341,7 @@ func (b *broken) Expire(env algo.Env, timer algo.Timer) {
 type once struct{ algo.Env }
 
 func (e once) Send(to algo.NodeID, m algo.Message) {
-	if _, repeat := algo.Open(m); !repeat {
+	if _, repeat := algo.Unwrap(m); !repeat {
 		e.Env.Send(to, m)
 	}
 }

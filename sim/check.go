@@ -56,8 +56,8 @@ const maxViolations = 20
 type checker struct {
 	all       []Violation // including known faults
 	past      algosim.LeaderHistory
-	configs   map[algo.Stamp]string      // content of each config, by ID
-	removedAt map[algo.NodeID]algo.Stamp // config ID of the committed config that removed a node
+	configs   map[algo.ConfigID]string      // content of each config, by ID
+	removedAt map[algo.NodeID]algo.ConfigID // config ID of the committed config that removed a node
 
 	committed knownMembers // newest committed config; only with a quorum
 }
@@ -153,14 +153,14 @@ func (w *World) checkSave(n *node, k engine.SavedState) {
 // checkRecord checks a membership record before n saves it.
 func (w *World) checkRecord(n *node, record algo.Message) {
 	h := membersIn(record)
-	if h.configID.Epoch == 0 {
+	if h.configID.Term == 0 {
 		return
 	}
 	if h.committed {
 		w.noteRemovals(n, h)
 	}
 	if first, known := w.checker.configs[h.configID]; known && first != h.text {
-		w.violate(OneConfigPerID, "%s saves a second config with the ID %d.%d", n.name, h.configID.Epoch, h.configID.Number)
+		w.violate(OneConfigPerID, "%s saves a second config with the ID %d.%d", n.name, h.configID.Term, h.configID.Version)
 	}
 	w.checker.configs[h.configID] = h.text
 	for _, id := range h.ids {

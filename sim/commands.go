@@ -52,7 +52,7 @@ func (w *World) recordRun(period time.Duration) {
 	}
 }
 
-// command performs a line whose nodes exist. It records the line once it knows that the command is possible.
+// command performs a line. Its nodes exist. It records the line once it knows that the command is possible.
 type command func(w *World, l *scenario.Line) error
 
 type args = []scenario.Arg

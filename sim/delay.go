@@ -103,7 +103,7 @@ func (d Delay) draw(random *rand.Rand) time.Duration {
 // heavy returns least / u^(2/3) for a u in (0, 1]. It uses integers, so a seed gives the same run on machines that
 // round floating-point numbers differently.
 func heavy(least time.Duration, u uint32) time.Duration {
-	// u^(2/3) = x² for the x whose cube is u. With 32 bits of u, x has 11.
+	// u^(2/3) = x² for x = u^(1/3). With 32 bits of u, x has 11.
 	var x uint64
 	for bit := uint64(1) << 10; bit > 0; bit >>= 1 {
 		if y := x | bit; y*y*y <= uint64(u) {

@@ -15,7 +15,7 @@ const (
 	// Heartbeats is the detector of package fd, with connections and dials.
 	Heartbeats DetectorKind = iota
 	// Perfect learns of each crash after the longest message delay and of each restart after the shortest. So it
-	// never suspects a node whose messages still arrive. There are no heartbeats and no connections: all messages
+	// never suspects a node while its messages arrive. There are no heartbeats and no connections: all messages
 	// arrive, and only the algorithm sends messages.
 	Perfect
 	// Scripted obeys the commands suspect, suspect-on-use and trust of World.Do. Otherwise it is like Perfect.

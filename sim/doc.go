@@ -12,7 +12,7 @@
 // With the detector [Heartbeats] there are connections as in TCP. A dial reports Up on both sides, or is refused if no
 // process listens. When a process crashes, its kernel closes its connections, and the peers learn that one message
 // delay later. Frames of one connection keep their order. A restarted process is a new incarnation. A frame on a
-// connection whose other end is gone is answered by a reset.
+// connection without another end is answered by a reset.
 //
 // Faults are harsher than with TCP: a lost frame is not sent again, and duplicates arrive. During a cut the
 // connection stays open on both sides, and dials are not answered. The simulation does not model bandwidth, full

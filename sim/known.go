@@ -9,7 +9,7 @@ import (
 
 // knownMembers is the config that a node has saved.
 type knownMembers struct {
-	configID  algo.Stamp
+	configID  algo.ConfigID
 	committed bool
 	ids       []algo.NodeID
 	text      string // complete content
@@ -22,7 +22,7 @@ func membersIn(record algo.Message) (h knownMembers) {
 		return h
 	}
 	h = knownMembers{
-		configID:  algo.Stamp{Epoch: r.Config.ID.Term, Number: r.Config.ID.Version},
+		configID:  algo.ConfigID{Term: r.Config.ID.Term, Version: r.Config.ID.Version},
 		committed: r.Committed,
 		text:      fmt.Sprint(r.Config.Members, r.Config.Expired),
 	}

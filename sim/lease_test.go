@@ -99,7 +99,7 @@ func (o *omniscient) advance() {
 func leaseChaos(t *testing.T, spec algo.Spec, timing algo.Timing, options lease.Options, nodes int, seed uint64) (*World, *omniscient) {
 	o := ChaosOptions{Spec: spec, Timing: timing, Nodes: nodes, Period: 10 * time.Second, Seed: seed}
 	o.Within = o.within(2*nodes) + 4*options.Duration
-	see := &omniscient{random: rand.New(rand.NewPCG(seed, 7)), drains: options.Drain > 0, trusts: options.TrustEvidence, works: make(map[*node]*work)}
+	see := &omniscient{random: rand.New(rand.NewPCG(seed, 7)), drains: options.DrainTimeout > 0, trusts: options.TrustEvidence, works: make(map[*node]*work)}
 	w := New(Config{
 		Spec: spec, Timing: timing, Seed: seed, Trace: see.see, Budget: o.budget(), Delay: Uniform(timing.RoundTrip/100, timing.RoundTrip/10),
 	})
@@ -150,7 +150,7 @@ func TestAtMostOneLeaseHolderUnderChaos(t *testing.T) {
 				options := lease.Defaults(timing)
 				options.Preempt = i%4 > 0
 				if i%3 == 0 {
-					options.Drain = time.Second
+					options.DrainTimeout = time.Second
 				}
 				options.TrustEvidence, options.TrustedNetwork = i%5 > 2, i%5 > 2
 				spec, err := builtin.Registry()[inner](timing, nil)
@@ -206,7 +206,7 @@ func TestIdleLeaseFrameCount(t *testing.T) {
 			if err := w.Cluster(nodes); err != nil {
 				t.Fatal(err)
 			}
-			w.Run(10 * timing.Bound())
+			w.Run(10 * timing.RecoveryBound())
 			before := w.Frames()
 			w.Run(400 * timing.Heartbeat)
 			each := float64(w.Frames()-before) / 400 / float64(nodes)
@@ -284,7 +284,7 @@ func TestIsolatedNodeDoesNotBlockLease(t *testing.T) {
 					w.Run(100 * time.Millisecond)
 					follow := map[algo.Leader]int{}
 					for n := 1; n <= 5; n++ {
-						if l, up := w.Follows(n); up && !l.Vacant() && l.ID != ID(5) && (l.ID != ID(4) || name != "two heard by peers") {
+						if l, up := w.Follows(n); up && !l.IsVacant() && l.ID != ID(5) && (l.ID != ID(4) || name != "two heard by peers") {
 							follow[l]++
 						}
 					}
@@ -301,7 +301,7 @@ func TestIsolatedNodeDoesNotBlockLease(t *testing.T) {
 					t.Errorf("the majority has a leader %d times of 300, first after %v: %s", led, first, w.Opinions())
 				}
 				_ = w.Do("heal")
-				if took := w.Await(algo.LAN().Bound() + 4*d); len(w.Violations()) > 0 {
+				if took := w.Await(algo.LAN().RecoveryBound() + 4*d); len(w.Violations()) > 0 {
 					t.Errorf("%v after the heal: %v", took, w.Violations())
 				} else {
 					t.Log("healed after", took)

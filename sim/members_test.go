@@ -32,7 +32,7 @@ func TestMembershipConverges(t *testing.T) {
 					w.Run(rapid.SampledFrom([]time.Duration{0, time.Millisecond, 30 * time.Millisecond, 400 * time.Millisecond, 3 * time.Second}).Draw(t, "wait"))
 				}
 				(&chaosRun{w: w, o: &ChaosOptions{Nodes: size, Period: 5 * time.Second, Timing: algo.LAN()}}).endFaults()
-				w.Await(2 * algo.LAN().Bound())
+				w.Await(2 * algo.LAN().RecoveryBound())
 				for _, v := range w.Violations() {
 					t.Errorf("%v", v)
 				}

@@ -10,7 +10,7 @@ import (
 	"github.com/elect-go/elect/trace"
 )
 
-// cluster returns a world with heartbeats whose nodes agree on a leader.
+// cluster returns a world with heartbeats, after its nodes have agreed on a leader.
 func cluster(t testing.TB, size int, change func(*Config)) *World {
 	t.Helper()
 	c := Config{Spec: lan(t, "bully"), Delay: Fixed(ms), Seed: 1}
@@ -92,7 +92,7 @@ func TestRestartedNodeIsNewIncarnation(t *testing.T) {
 	})
 	must(t, w.Do("crash n3"))
 	must(t, w.Do("restart n3"))
-	w.Run(algo.LAN().Bound())
+	w.Run(algo.LAN().RecoveryBound())
 	if suspected[ID(1)] != 1 || suspected[ID(2)] != 1 {
 		t.Errorf("suspected by n1 %d times and by n2 %d times, want once each", suspected[ID(1)], suspected[ID(2)])
 	}
@@ -113,7 +113,7 @@ func TestHalfOpenConnectionIsReset(t *testing.T) {
 	}
 	must(t, w.Do("heal"))
 	must(t, w.Do("restart n3"))
-	w.Run(algo.LAN().Bound())
+	w.Run(algo.LAN().RecoveryBound())
 	if leader, _, agreed := w.Leader(); !agreed || leader != 3 || links(w) != 6 {
 		t.Errorf("%d ends of connections, want 6; %s", links(w), w.Opinions())
 	}

@@ -17,7 +17,7 @@ func voters(t *testing.T, nodes int) (w *World, do func(format string, args ...a
 	require.NoError(t, err)
 	w = New(Config{Spec: spec, Seed: 1, Delay: Fixed(time.Millisecond)})
 	require.NoError(t, w.Cluster(nodes))
-	w.Await(algo.LAN().Bound())
+	w.Await(algo.LAN().RecoveryBound())
 	return w, func(format string, args ...any) {
 		t.Helper()
 		require.NoError(t, w.Do(format, args...))
@@ -56,7 +56,7 @@ func TestClusterSurvivesThreeCrashesAfterJoin(t *testing.T) {
 				}
 			}
 			do("heal")
-			w.Await(algo.LAN().Bound())
+			w.Await(algo.LAN().RecoveryBound())
 			require.Empty(t, w.Violations())
 			require.Contains(t, w.nodes[5].memberIDs(), w.nodes[6].id)
 		})
@@ -71,12 +71,12 @@ func TestRestartedNodeLearnsMissedReconfigs(t *testing.T) {
 	do("crash n3")
 	for range 2 {
 		do("join n1")
-		w.Await(algo.LAN().Bound())
+		w.Await(algo.LAN().RecoveryBound())
 	}
 	do("crash n1")
 	do("crash n2")
 	do("restart n3")
-	w.Await(algo.LAN().Bound())
+	w.Await(algo.LAN().RecoveryBound())
 	require.Empty(t, w.Violations())
 	require.Len(t, w.nodes[2].memberIDs(), 5)
 }

@@ -209,8 +209,8 @@ type setting[T any] struct {
 
 func timings(t *algo.Timing) []setting[time.Duration] {
 	return []setting[time.Duration]{
-		{"heartbeat", &t.Heartbeat}, {"timeout", &t.Timeout}, {"max_timeout", &t.MaxTimeout}, {"forgive", &t.Forgive},
-		{"min_redial", &t.MinRedial}, {"max_redial", &t.MaxRedial}, {"round_trip", &t.RoundTrip}, {"first_contact", &t.FirstContact},
+		{"heartbeat", &t.Heartbeat}, {"timeout", &t.Timeout}, {"max_timeout", &t.MaxTimeout}, {"timeout_decay", &t.TimeoutDecay},
+		{"min_redial", &t.MinRedial}, {"max_redial", &t.MaxRedial}, {"round_trip", &t.RoundTrip}, {"startup_wait", &t.StartupWait},
 	}
 }
 

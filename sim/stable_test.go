@@ -113,7 +113,7 @@ func TestWorkingLeaderIsKept(t *testing.T) {
 							must(t, w.Do("%s", line))
 						}
 						must(t, w.Do("heal"))
-						w.Await(algo.LAN().Bound())
+						w.Await(algo.LAN().RecoveryBound())
 						for _, v := range w.Violations() {
 							t.Errorf("seed %d: %v", seed, v)
 						}

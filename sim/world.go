@@ -76,7 +76,7 @@ func New(config Config) *World {
 	w := &World{
 		config: config, random: rand.New(rand.NewPCG(config.Seed, 1)), room: maxUnderWay,
 		network: newNetwork(config), kinds: make(map[string]bool),
-		checker: checker{configs: make(map[algo.Stamp]string), removedAt: make(map[algo.NodeID]algo.Stamp)},
+		checker: checker{configs: make(map[algo.ConfigID]string), removedAt: make(map[algo.NodeID]algo.ConfigID)},
 	}
 	for _, m := range config.Spec.Messages {
 		w.kinds[m.Kind()] = true
@@ -360,7 +360,7 @@ func (w *World) happensTo(n *node, e event) {
 
 // counted reports whether a message belongs to the algorithm and is not periodic.
 func (w *World) counted(m algo.Message) bool {
-	_, repeat := algo.Open(m)
+	_, repeat := algo.Unwrap(m)
 	return !repeat && w.kinds[m.Kind()]
 }
 

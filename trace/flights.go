@@ -53,7 +53,7 @@ func (d *Diagram) newFlights() *flights {
 }
 
 func (f *flights) of(from, to int, m algo.Message) (*flight, route) {
-	inner, repeat := algo.Open(m)
+	inner, repeat := algo.Unwrap(m)
 	made := &flight{kind: m.Kind(), label: f.d.label(inner), from: from, to: to, repeat: repeat}
 	return made, route{from, to, fmt.Sprintf("%T%v", inner, inner)}
 }
@@ -142,7 +142,7 @@ func (d *Diagram) label(m algo.Message) string {
 				words = append(words, d.name(field))
 			}
 		case algo.Leader:
-			if !field.Vacant() {
+			if !field.IsVacant() {
 				words = append(words, d.name(field.ID))
 			}
 		}

@@ -97,7 +97,7 @@ func ParseJSON(data []byte) (Event, error) {
 	switch read := (ReadMessage{Name: sent.Kind, Body: body}); {
 	case sent.Kind == "":
 	case sent.Repeat:
-		e.Message = algo.Repeat{Message: read}
+		e.Message = algo.Periodic{Message: read}
 	default:
 		e.Message = read
 	}
@@ -122,7 +122,7 @@ func (j *JSON) Event(e Event) {
 		Timer: e.Timer, Until: e.Until, View: e.Number, Text: e.named(j.name).Text(),
 	}
 	if e.Message != nil {
-		body, repeat := algo.Open(e.Message)
+		body, repeat := algo.Unwrap(e.Message)
 		l.Message = &message{body.Kind(), body, repeat}
 	}
 	switch e.Kind {

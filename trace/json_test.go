@@ -56,7 +56,7 @@ func TestParseJSONReadsWhatJSONWrites(t *testing.T) {
 	var first, again strings.Builder
 	for _, e := range []trace.Event{
 		{At: time.Millisecond, Node: n1, Kind: trace.Send, Peer: n2, Message: ballot{n1, 7}},
-		{Node: n1, Kind: trace.Deliver, Peer: n2, Message: algo.Repeat{Message: ballot{n1, 7}}},
+		{Node: n1, Kind: trace.Deliver, Peer: n2, Message: algo.Periodic{Message: ballot{n1, 7}}},
 		{Node: n1, Kind: trace.SetTimer, Timer: "answer", Until: 5},
 		{Node: n1, Kind: trace.Save, Epoch: 4},
 		{Node: n1, Kind: trace.Announce, Leader: algo.Leader{Epoch: 3, ID: n2}},
@@ -87,7 +87,7 @@ func TestParseJSONRejects(t *testing.T) {
 		}
 	}
 	for _, text := range []string{`{}`, `{"message":null,"epoch":null,"leader":null}`, `{"message":{"body":null}}`} {
-		if e, err := trace.ParseJSON([]byte(text)); err != nil || e.Message != nil || e.Epoch != 0 || !e.Leader.Vacant() {
+		if e, err := trace.ParseJSON([]byte(text)); err != nil || e.Message != nil || e.Epoch != 0 || !e.Leader.IsVacant() {
 			t.Errorf("%q is read as %+v, %v, want nothing", text, e, err)
 		}
 	}

@@ -167,7 +167,7 @@ func (r *reader) proceed(e Event) {
 	}
 	switch {
 	case e.Kind != Announce:
-	case e.Leader.Vacant():
+	case e.Leader.IsVacant():
 		s.state, s.came = up, 0
 	case e.Leader.ID == e.Node:
 		s.state, s.came = leading, leadSign

@@ -72,7 +72,7 @@ func (e Event) Describe(name func(algo.NodeID) string) string {
 	switch e.Kind {
 	case Announce:
 		switch {
-		case e.Leader.Vacant():
+		case e.Leader.IsVacant():
 			return "follows nobody"
 		case e.Leader.ID == e.Node:
 			return fmt.Sprintf("leads in epoch %d", e.Leader.Epoch)
@@ -115,7 +115,7 @@ func (e Event) Words(name func(algo.NodeID) string, message func(algo.Message) s
 	case View:
 		return fmt.Sprintf("has view %d", e.Number)
 	case Announce:
-		if e.Leader.Vacant() && e.Leader.Epoch > 0 {
+		if e.Leader.IsVacant() && e.Leader.Epoch > 0 {
 			return fmt.Sprintf("follows nobody in epoch %d", e.Leader.Epoch)
 		}
 	}

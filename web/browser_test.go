@@ -181,7 +181,7 @@ func TestThePageShowsStrangers(t *testing.T) {
 		w.Header().Set("Content-Type", "text/event-stream")
 		for _, why := range []string{`"constructor"`, `"__proto__"`, string(text)} {
 			fmt.Fprintf(w, "id: a-1\nevent: change\ndata: {\"at\":\"no time\",\"leader\":{\"id\":%[2]s,\"name\":%[1]s,\"addr\":%[1]s,\"epoch\":%[1]s},"+
-				"\"called\":{\"by\":%[1]s,\"why\":%[3]s,\"left\":%[1]s},\"took\":%[1]s}\n\n", text, id, why)
+				"\"called\":{\"caller\":%[1]s,\"reason\":%[3]s,\"previous\":%[1]s},\"took\":%[1]s}\n\n", text, id, why)
 		}
 		_ = http.NewResponseController(w).Flush()
 		<-r.Context().Done()

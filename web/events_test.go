@@ -33,8 +33,8 @@ func TestEventsTellOfAFailover(t *testing.T) {
 			assert.Equal(t, next.Name, change.Leader.Name)
 			assert.Equal(t, next.Epoch, change.Leader.Epoch)
 			require.NotNil(t, change.Called)
-			assert.Equal(t, old.ID, change.Called.Left)
-			assert.NotEmpty(t, change.Called.Why)
+			assert.Equal(t, old.ID, change.Called.Previous)
+			assert.NotEmpty(t, change.Called.Reason)
 			assert.Less(t, change.Took, 10*time.Second)
 			assert.False(t, change.At.Before(change.CalledAt))
 			break

@@ -27,8 +27,8 @@ type Change struct {
 	Leads bool `json:"leads"`
 	// Called is how the election began that has led to it, and CalledAt when this node knew; absent where
 	// there was none, as when the node comes back.
-	Called   *algo.Call `json:"called,omitempty"`
-	CalledAt time.Time  `json:"called_at,omitzero"`
+	Called   *algo.ElectionCause `json:"called,omitempty"`
+	CalledAt time.Time           `json:"called_at,omitzero"`
 	// Took is how long nobody led, as far as this node can tell, in nanoseconds: from the last sign of life of
 	// who led until then, or from CalledAt where that is later, to At. Absent without an election.
 	Took time.Duration `json:"took_ns,omitzero"`
@@ -80,8 +80,8 @@ func (h *history) add(s cluster.State, itself algo.NodeID) {
 	if s.Known() && !s.CalledAt.IsZero() && !s.CalledAt.Equal(h.called) {
 		h.called = s.CalledAt
 		c.Called, c.CalledAt = &s.Called, s.CalledAt
-		c.Took = max(s.At.Round(0).Sub(s.CalledAt), 0) + s.Called.Silence
-		if s.Called.By == itself && !s.Called.Left.IsZero() {
+		c.Took = max(s.At.Round(0).Sub(s.CalledAt), 0) + s.Called.SilentFor
+		if s.Called.Caller == itself && !s.Called.Previous.IsZero() {
 			h.failovers.Observe(c.Took.Seconds())
 		}
 	}

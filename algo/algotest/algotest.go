@@ -23,7 +23,7 @@ type Options struct {
 	Timing algo.Timing
 
 	// Within is the maximum time from the last fault until all agree, in virtual time. The
-	// default is Timing.Bound, which a live cluster guarantees.
+	// default is Timing.RecoveryBound, which a live cluster guarantees.
 	Within time.Duration
 
 	// Long selects more seeds, larger clusters and longer searches. It takes minutes of processor
@@ -43,7 +43,7 @@ type Options struct {
 
 func (o Options) withDefaults() Options {
 	o.Timing = cmp.Or(o.Timing, algo.LAN())
-	o.Within = cmp.Or(o.Within, o.Timing.Bound())
+	o.Within = cmp.Or(o.Within, o.Timing.RecoveryBound())
 	if o.Messages == nil {
 		o.Messages = func(n int) int { return 4 * n * n }
 	}

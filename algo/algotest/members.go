@@ -85,7 +85,7 @@ func resignation(p *checkRun) {
 		w.requireNoViolation()
 		for _, n := range w.all() {
 			// With NeedsQuorum, only a leader changes which members are eligible, so the last one stays.
-			if l, _ := w.Follows(n); !l.Vacant() && !p.spec.Claims.NeedsQuorum {
+			if l, _ := w.Follows(n); !l.IsVacant() && !p.spec.Claims.NeedsQuorum {
 				p.fatalf("no member is eligible, but there is a leader: %s", w.Opinions())
 			}
 		}

@@ -32,7 +32,7 @@ type raft struct {
 type (
 	ask struct {
 		Term algo.Epoch
-		View algo.Stamp
+		View algo.ConfigID
 	} // RequestVote
 	grant     struct{ Term algo.Epoch }
 	lead      struct{ Term algo.Epoch } // AppendEntries
@@ -77,9 +77,9 @@ func (r *raft) Start(env algo.Env, view algo.View, saved algo.HardState) {
 // adoptView adopts the epoch of the view: the process requests no votes in epochs up to it, and has no
 // vote left in it, because it has voted for itself.
 func (r *raft) adoptView() {
-	term := r.view.Stamp().Epoch
+	term := r.view.ConfigID().Term
 	switch {
-	case term == 0 || term < r.term || term == r.leader.Epoch && !r.leader.Vacant():
+	case term == 0 || term < r.term || term == r.leader.Epoch && !r.leader.IsVacant():
 	case r.isCandidate && term == r.term && r.omits == closedEpoch:
 	case !(r.isCandidate && term == r.term) && r.omits == closedEpochs:
 	default:
@@ -93,7 +93,7 @@ func (r *raft) setElectionTimer(env algo.Env, d time.Duration) { env.SetTimer("e
 func (r *raft) Expire(env algo.Env, t algo.Timer) {
 	switch {
 	case t == "lead" && r.isLeader():
-		r.broadcast(env, algo.Repeat{Message: lead{r.term}})
+		r.broadcast(env, algo.Periodic{Message: lead{r.term}})
 		env.SetTimer("lead", r.timing.Heartbeat, r.timing.Heartbeat)
 	case t == "election" && !r.isLeader():
 		r.announceVacancy(env)
@@ -110,7 +110,7 @@ func (r *raft) Campaign(env algo.Env) {
 	}
 	r.enterTerm(env, r.term+1)
 	r.vote, r.isCandidate = r.self, true
-	r.broadcast(env, ask{r.term, r.view.Stamp()})
+	r.broadcast(env, ask{r.term, r.view.ConfigID()})
 	r.setElectionTimer(env, 2*r.timing.RoundTrip)
 	r.countVote(env, r.self)
 	r.monitor(env)
@@ -129,7 +129,7 @@ func (r *raft) announceVacancy(env algo.Env) {
 		env.StopTimer("lead")
 		r.setElectionTimer(env, r.timing.RoundTrip)
 	}
-	if !r.leader.Vacant() {
+	if !r.leader.IsVacant() {
 		r.leader.ID = algo.NodeID{}
 		env.Announce(r.leader)
 	}
@@ -152,7 +152,7 @@ func (r *raft) Receive(env algo.Env, from algo.NodeID, m algo.Message) {
 		switch {
 		case term < r.term:
 			env.Send(from, newerTerm{r.term})
-		case r.view.MayLead(from):
+		case r.view.IsEligible(from):
 			r.isCandidate = false
 			r.setElectionTimer(env, 3*r.timing.Heartbeat)
 			if l := (algo.Leader{Epoch: term, ID: from}); l != r.leader {
@@ -170,8 +170,8 @@ func (r *raft) handleRequest(env algo.Env, from algo.NodeID, m ask) {
 		env.Send(from, lead{r.term})
 	case m.Term < r.term:
 		env.Send(from, newerTerm{r.term})
-	case !r.view.MayLead(from), r.vote != algo.NodeID{} && r.vote != from:
-	case m.View.OlderThan(r.view.Stamp()) && r.omits != olderView:
+	case !r.view.IsEligible(from), r.vote != algo.NodeID{} && r.vote != from:
+	case m.View.OlderThan(r.view.ConfigID()) && r.omits != olderView:
 	default:
 		r.vote = from
 		env.Send(from, grant{r.term})
@@ -183,7 +183,7 @@ func (r *raft) handleRequest(env algo.Env, from algo.NodeID, m ask) {
 func (r *raft) countVote(env algo.Env, voter algo.NodeID) {
 	r.votes.Add(voter)
 	votes := slices.DeleteFunc(slices.Clone(r.votes), func(id algo.NodeID) bool { return !r.view.Contains(id) })
-	if len(votes) >= r.view.Quorum() && r.view.MayLead(r.self) {
+	if len(votes) >= r.view.Quorum() && r.view.IsEligible(r.self) {
 		r.isCandidate, r.leader = false, algo.Leader{Epoch: r.term, ID: r.self}
 		env.Announce(r.leader)
 		r.broadcast(env, lead{r.term})
@@ -211,7 +211,7 @@ func (r *raft) Reconfigure(env algo.Env, view algo.View) {
 	r.view = view
 	before := r.term
 	r.adoptView()
-	if r.term != before || !r.leader.Vacant() && !view.MayLead(r.leader.ID) {
+	if r.term != before || !r.leader.IsVacant() && !view.IsEligible(r.leader.ID) {
 		r.announceVacancy(env)
 		r.setElectionTimer(env, r.timing.RoundTrip)
 	}
@@ -225,7 +225,7 @@ func (r *raft) Reconfigure(env algo.Env, view algo.View) {
 
 func (r *raft) monitor(env algo.Env) {
 	monitored := algo.Set(slices.Collect(r.view.Others(r.self)))
-	if !r.isLeader() && !r.leader.Vacant() {
+	if !r.isLeader() && !r.leader.IsVacant() {
 		monitored = algo.Set{r.leader.ID}
 	}
 	r.suspected.Retain(monitored)

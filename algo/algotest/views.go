@@ -63,7 +63,7 @@ func (c *quorumContest) numbered(number uint64) algo.View {
 // olderView gives all nodes except the candidate a view that the leader has created.
 func olderView(p *checkRun) {
 	p.runContests(func(c *quorumContest) {
-		c.Reconfigure(c.numbered(2).In(c.before), c.rest...)
+		c.Reconfigure(c.numbered(2).WithTerm(c.before), c.rest...)
 		c.closed = math.MaxUint64
 	})
 }
@@ -77,7 +77,7 @@ func closedEpochs(p *checkRun) {
 		if restarted {
 			c.Crash(c.rest...)
 		}
-		c.Reconfigure(c.numbered(2).In(c.closed), append(c.rest, c.candidate)...)
+		c.Reconfigure(c.numbered(2).WithTerm(c.closed), append(c.rest, c.candidate)...)
 		if restarted {
 			c.Start(c.rest...)
 		}
@@ -96,7 +96,7 @@ func closedEpoch(p *checkRun) {
 		c.Later(time.Duration(p.random.Int64N(int64(p.options.Timing.RoundTrip/2))), func() {
 			if c.Leader(c.candidate).ID != algosim.ID(c.candidate) {
 				c.closed = c.Node(c.candidate).Saved.Epoch
-				c.Reconfigure(c.numbered(2).In(c.closed), c.candidate)
+				c.Reconfigure(c.numbered(2).WithTerm(c.closed), c.candidate)
 			}
 		})
 	})

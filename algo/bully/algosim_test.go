@@ -66,7 +66,7 @@ func leading(t *testing.T, i int, view algo.View) *algosim.Single {
 	t.Helper()
 	s := alone(i, view, Defaults(timing))
 	s.Start(6)
-	for above := range view.Above(n(i)) {
+	for above := range view.Higher(n(i)) {
 		s.Suspect(algosim.Number(above))
 	}
 	replyToInquiry(s, i, view)
@@ -79,7 +79,7 @@ func leading(t *testing.T, i int, view algo.View) *algosim.Single {
 // replyToInquiry makes node i, which is about to lead, receive an Answer without a newer epoch from every lower
 // node. It returns the effects of the last one.
 func replyToInquiry(s *algosim.Single, i int, view algo.View) (effects string) {
-	for below := range view.Below(n(i)) {
+	for below := range view.Lower(n(i)) {
 		effects = s.Receive(algosim.Number(below), Answer{})
 	}
 	return effects

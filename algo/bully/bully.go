@@ -123,7 +123,7 @@ type process struct {
 
 func (p *process) Start(env algo.Env, view algo.View, saved algo.HardState) {
 	p.view, p.epoch = view, saved.Epoch
-	p.adoptEpoch(view.Stamp().Epoch)
+	p.adoptEpoch(view.ConfigID().Term)
 	p.startElection(env)
 }
 
@@ -163,7 +163,7 @@ func (p *process) Expire(env algo.Env, t algo.Timer) {
 		p.becomeLeader(env)
 	case t == timerCoordinator && p.phase == waiting:
 		if highest := p.highestPending(); !highest.IsZero() {
-			algo.Miss(env, highest, "answered but did not become leader")
+			algo.ReportUnresponsive(env, highest, "answered but did not become leader")
 		}
 		p.startElection(env)
 	case t == timerAnnounce && p.isLeader():
@@ -178,7 +178,7 @@ func (p *process) Suspect(env algo.Env, peer algo.NodeID) {
 		p.reserveEpoch()
 		p.announceVacancy(env)
 	}
-	if p.phase == idle && p.leader.Vacant() {
+	if p.phase == idle && p.leader.IsVacant() {
 		env.Note("suspects its leader %s", peer)
 		p.startSuccession(env)
 	} else {
@@ -188,7 +188,7 @@ func (p *process) Suspect(env algo.Env, peer algo.NodeID) {
 
 func (p *process) Trust(env algo.Env, peer algo.NodeID) {
 	p.suspected.Remove(peer)
-	if p.view.IsAbove(peer, p.self) {
+	if p.view.IsHigher(peer, p.self) {
 		p.handleHigherHeartbeat(env, peer)
 	}
 }
@@ -208,7 +208,7 @@ func (p *process) Clone() algo.Algorithm {
 // the highest process id", it becomes leader without asking.
 func (p *process) startElection(env algo.Env) {
 	p.leaveElection(env)
-	p.addPending(p.view.Above(p.self))
+	p.addPending(p.view.Higher(p.self))
 	if len(p.pending) > 0 {
 		p.sendElection(env)
 	} else {
@@ -239,7 +239,7 @@ func (p *process) handleElection(env algo.Env, from algo.NodeID, epoch algo.Epoc
 	older := epoch < p.epoch
 	p.adoptEpoch(epoch)
 	switch {
-	case !p.view.IsAbove(p.self, from):
+	case !p.view.IsHigher(p.self, from):
 		// Only "a process with a lower ID" gets an Answer. The sender has a different view
 		// of the cluster. If it is in fact higher, it will lead, and an Answer would only
 		// delay it.
@@ -263,7 +263,7 @@ func (p *process) handleElection(env algo.Env, from algo.NodeID, epoch algo.Epoc
 
 // handleAnswer handles an Answer, or another message that shows that its sender is alive.
 func (p *process) handleAnswer(env algo.Env, from algo.NodeID) {
-	higher := p.view.IsAbove(from, p.self) && !p.suspected.Has(from)
+	higher := p.view.IsHigher(from, p.self) && !p.suspected.Has(from)
 	switch {
 	case p.phase == waiting && higher:
 		p.pending.Add(from)
@@ -312,7 +312,7 @@ func (p *process) becomeLeader(env algo.Env) {
 	hasInquired := p.phase == inquiring
 	p.leaveElection(env)
 	switch {
-	case !p.view.MayLead(p.self):
+	case !p.view.IsEligible(p.self):
 		p.waitIneligible(env)
 		return
 	case !p.hasHadLeader && !hasInquired && p.sendInquiry(env):
@@ -325,7 +325,7 @@ func (p *process) becomeLeader(env algo.Env) {
 	p.epoch++
 	p.leader, p.hasHadLeader = algo.Leader{Epoch: p.epoch, ID: p.self}, true
 	p.updateMonitored(env)
-	for lower := range p.view.Below(p.self) {
+	for lower := range p.view.Lower(p.self) {
 		p.sendCoordinator(env, lower)
 	}
 	env.Announce(p.leader)
@@ -333,7 +333,7 @@ func (p *process) becomeLeader(env algo.Env) {
 
 // announceVacancy announces that this process knows of no leader.
 func (p *process) announceVacancy(env algo.Env) {
-	if p.leader.Vacant() {
+	if p.leader.IsVacant() {
 		return
 	}
 	if p.isLeader() {

@@ -95,7 +95,7 @@ func TestRule5ProcessFollowsCoordinator(t *testing.T) {
 	s.Receive(2, Answer{6})
 	expect(t, "while it waits for a coordinator", s.Receive(3, news), follows("stop coordinator; "))
 	expect(t, "when it already follows that leader", s.Receive(3, news), "")
-	expect(t, "a periodic one", s.Receive(3, algo.Repeat{Message: Coordinator{Epoch: 7, Leader: n(3)}}), "")
+	expect(t, "a periodic one", s.Receive(3, algo.Periodic{Message: Coordinator{Epoch: 7, Leader: n(3)}}), "")
 	expect(t, "of a newer epoch", s.Receive(3, Coordinator{Epoch: 8, Leader: n(3)}), "save 8; monitor n3; announce n3 in 8")
 
 	s = leading(t, 2, viewOf(3))
@@ -386,7 +386,7 @@ func TestOlderCoordinatorGetsNewerOne(t *testing.T) {
 	s.Receive(2, Answer{9})
 	expect(t, "the reply has the epoch of the leader, not a newer one", s.Receive(3, Coordinator{Epoch: 6, Leader: n(3)}), "n3 <- coordinator epoch=7 leader=n4")
 	s = leading(t, 4, viewOf(4))
-	expect(t, "to a leader", s.Receive(3, algo.Repeat{Message: Coordinator{Epoch: 6, Leader: n(3)}}), "n3 <- coordinator epoch=7 leader=n4")
+	expect(t, "to a leader", s.Receive(3, algo.Periodic{Message: Coordinator{Epoch: 6, Leader: n(3)}}), "n3 <- coordinator epoch=7 leader=n4")
 	expect(t, "its own leadership", s.Receive(3, Coordinator{Epoch: 7, Leader: n(4)}), "")
 	s = follower(t, 2, 4, viewOf(4))
 	s.Suspect(4)

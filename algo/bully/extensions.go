@@ -25,7 +25,7 @@ func (p *process) reserveEpoch() { p.reserved = p.epoch + 1 }
 // Without it, every process sends Election to all higher ones: N−2 messages become about N²,
 // and replying delays the Coordinators of the new leader.
 func (p *process) startSuccession(env algo.Env) {
-	p.addPending(p.view.Above(p.self))
+	p.addPending(p.view.Higher(p.self))
 	if len(p.pending) == 0 || !p.options.SkipSuspected || p.options.HeadStart == 0 {
 		p.startElection(env)
 		return
@@ -38,7 +38,7 @@ func (p *process) startSuccession(env algo.Env) {
 // highestPending returns the highest pending process, or zero if none is pending.
 func (p *process) highestPending() (highest algo.NodeID) {
 	for _, id := range p.pending {
-		if highest.IsZero() || p.view.IsAbove(id, highest) {
+		if highest.IsZero() || p.view.IsHigher(id, highest) {
 			highest = id
 		}
 	}
@@ -72,12 +72,12 @@ func (p *process) updateMonitored(env algo.Env) {
 		highest := p.highestPending()
 		for peer := range p.view.Others(p.self) {
 			inquired := p.phase == inquiring && p.pending.Has(peer)
-			if inquired || p.view.IsAbove(peer, p.self) && (p.phase != headStart || peer == highest || p.suspected.Has(peer)) {
+			if inquired || p.view.IsHigher(peer, p.self) && (p.phase != headStart || peer == highest || p.suspected.Has(peer)) {
 				monitored.Add(peer)
 			}
 		}
 	}
-	if !p.leader.Vacant() && !p.isLeader() {
+	if !p.leader.IsVacant() && !p.isLeader() {
 		monitored.Add(p.leader.ID)
 	}
 	p.suspected.Retain(monitored) // the detector also forgets its suspicion of the others
@@ -131,7 +131,7 @@ func (p *process) retryElection(env algo.Env) {
 // time, in a newer epoch, when a peer reports that one. The Lead callback of the application
 // would start twice, and the first fencing token could be lower than one already used.
 func (p *process) sendInquiry(env algo.Env) bool {
-	p.addPending(p.view.Below(p.self))
+	p.addPending(p.view.Lower(p.self))
 	if len(p.pending) > 0 {
 		p.sendToPending(env, inquiring, Inquiry{})
 	}
@@ -162,7 +162,7 @@ func (p *process) adoptEpoch(e algo.Epoch) { p.epoch = max(p.epoch, e) }
 // replies to all instead of to the sender alone, 30 nodes would send 6 million messages
 // instead of 900.
 func (p *process) replyNewerEpoch(env algo.Env, from algo.NodeID, epoch algo.Epoch) {
-	if !p.leader.Vacant() && p.leader.Epoch > epoch {
+	if !p.leader.IsVacant() && p.leader.Epoch > epoch {
 		p.sendCoordinator(env, from)
 	} else {
 		env.Send(from, Answer{p.epoch})
@@ -193,7 +193,7 @@ func (p *process) replyCoordinator(env algo.Env, from algo.NodeID) {
 // would lead.
 func (p *process) canFollow(l algo.Leader) bool {
 	return l.Epoch >= p.epoch && !l.OlderThan(p.leader) &&
-		p.view.IsAbove(l.ID, p.self) && !p.suspected.Has(l.ID)
+		p.view.IsHigher(l.ID, p.self) && !p.suspected.Has(l.ID)
 }
 
 // rejectCoordinator replies to a Coordinator that announces l, which this process may not
@@ -208,11 +208,11 @@ func (p *process) rejectCoordinator(env algo.Env, from algo.NodeID, l algo.Leade
 	switch {
 	case l == p.leader && p.isLeader():
 		// The sender follows this leader already.
-	case l.OlderThan(p.leader) && !p.leader.Vacant():
+	case l.OlderThan(p.leader) && !p.leader.IsVacant():
 		p.sendCoordinator(env, from)
 	case l.Epoch < p.epoch:
 		env.Send(from, Answer{p.epoch})
-	case l.ID != p.self && !p.view.MayLead(l.ID):
+	case l.ID != p.self && !p.view.IsEligible(l.ID):
 		env.Note("does not follow %s, which is not eligible", l.ID)
 	default:
 		env.Note("contests the leadership of %s", l.ID)
@@ -284,7 +284,7 @@ func (p *process) handleHigherHeartbeat(env algo.Env, peer algo.NodeID) {
 // a stopped process continues.
 func (p *process) repeatCoordinator(env algo.Env) {
 	for peer := range p.view.Others(p.self) {
-		env.Send(peer, algo.Repeat{Message: Coordinator{Epoch: p.leader.Epoch, Leader: p.leader.ID}})
+		env.Send(peer, algo.Periodic{Message: Coordinator{Epoch: p.leader.Epoch, Leader: p.leader.ID}})
 	}
 	env.SetTimer(timerAnnounce, p.options.AnnounceInterval, p.options.AnnounceInterval)
 }
@@ -310,18 +310,18 @@ func (p *process) waitIneligible(env algo.Env) {
 // higher than the leader would not take over before the leader crashes.
 func (p *process) Reconfigure(env algo.Env, view algo.View) {
 	p.view = view
-	p.adoptEpoch(view.Stamp().Epoch)
-	if !p.leader.Vacant() && !p.view.MayLead(p.leader.ID) {
+	p.adoptEpoch(view.ConfigID().Term)
+	if !p.leader.IsVacant() && !p.view.IsEligible(p.leader.ID) {
 		p.announceVacancy(env) // the leader left or resigned; it may be this process
 	}
 	wasPending := len(p.pending) > 0
-	p.pending = slices.DeleteFunc(p.pending, func(id algo.NodeID) bool { return !view.IsAbove(id, p.self) })
+	p.pending = slices.DeleteFunc(p.pending, func(id algo.NodeID) bool { return !view.IsHigher(id, p.self) })
 	switch {
 	case p.phase == inquiring:
 		p.startElection(env) // the inquiry went to the members of the previous view
-	case p.phase == idle && p.leader.Vacant():
+	case p.phase == idle && p.leader.IsVacant():
 		p.startSuccession(env)
-	case p.phase == idle && view.IsAbove(p.self, p.leader.ID):
+	case p.phase == idle && view.IsHigher(p.self, p.leader.ID):
 		p.startElection(env)
 	case wasPending && len(p.pending) == 0:
 		p.continueWithoutPending(env)

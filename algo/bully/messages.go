@@ -12,7 +12,7 @@ type Answer struct{ Epoch algo.Epoch }
 
 // Coordinator announces that Leader leads in Epoch. Other texts call it victory.
 // Usually Leader itself sends it. A follower of Leader sends it to a process that announces
-// an older leadership. A leader repeats it every AnnounceInterval as an [algo.Repeat].
+// an older leadership. A leader repeats it every AnnounceInterval as an [algo.Periodic].
 type Coordinator struct {
 	Epoch  algo.Epoch
 	Leader algo.NodeID

@@ -42,7 +42,7 @@ func Defaults(t algo.Timing) Options {
 	return Options{
 		AnswerTimeout:      t.RoundTrip,
 		CoordinatorTimeout: 2 * t.RoundTrip,
-		AnnounceInterval:   t.Repeat(),
+		AnnounceInterval:   t.AnnounceInterval(),
 		HeadStart:          t.RoundTrip / 2,
 		SkipSuspected:      true,
 	}

@@ -412,7 +412,7 @@ func TestUnresponsiveHighestIsReported(t *testing.T) {
 		s.Receive(from, Answer{6})
 	}
 	notes := s.Machine.Step(driver.Event{Kind: driver.EventExpire, Timer: timerCoordinator}).Notes
-	if len(notes) != 1 || notes[0].Missed != n(4) || fmt.Sprintf(notes[0].Format, "n4", notes[0].Args[1]) != "misses n4, which answered but did not become leader" {
+	if len(notes) != 1 || notes[0].Unresponsive != n(4) || fmt.Sprintf(notes[0].Format, "n4", notes[0].Args[1]) != "misses n4, which answered but did not become leader" {
 		t.Errorf("notes %v", notes)
 	}
 }

@@ -7,9 +7,9 @@ type ContractError struct {
 	Algorithm string // name of the algo.Spec
 	Node      algo.NodeID
 	Property  algo.Property // violated property: MonotonicEpochs, Durable or Contract
-	Did       string        // action of the algorithm, such as "took its epoch back from 5 to 4"
+	Action    string        // action of the algorithm, such as "took its epoch back from 5 to 4"
 }
 
 func (e *ContractError) Error() string {
-	return "algo: " + e.Algorithm + " at " + e.Node.String() + " " + e.Did
+	return "algo: " + e.Algorithm + " at " + e.Node.String() + " " + e.Action
 }

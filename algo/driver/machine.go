@@ -31,8 +31,8 @@ const (
 	EventTrust
 	EventCampaign
 	EventReconfigure
-	EventReturned // for an algo.Lessee; other algorithms do not receive it
-	EventDied     // for an algo.Lessee as well
+	EventWorkReturned // for an algo.LeaseHolder; other algorithms do not receive it
+	EventPeerDied     // for an algo.LeaseHolder as well
 )
 
 var eventNames = [...]string{"none", "start", "receive", "expire", "suspect", "trust", "campaign", "reconfigure", "work-returned", "peer-died"}
@@ -47,7 +47,7 @@ func (k EventKind) String() string {
 // Event is a call of an [algo.Algorithm] as data.
 type Event struct {
 	Kind    EventKind
-	Peer    algo.NodeID    // Receive: the sender; Suspect, Trust, Died: the subject
+	Peer    algo.NodeID    // Receive: the sender; Suspect, Trust, PeerDied: the subject
 	Message algo.Message   // Receive
 	Timer   algo.Timer     // Expire
 	View    algo.View      // Start, Reconfigure
@@ -57,15 +57,15 @@ type Event struct {
 // Effects are the effects of one [Event], in the order in which the driver must perform them. They
 // are valid until the next Step of the same Machine.
 type Effects struct {
-	Save      bool // HardState has changed and must be durable before the effects below
-	HardState algo.HardState
-	Timers    []TimerChange
-	Bound     algo.Timer // deadline of the leadership; empty if unchanged
-	Watch     bool       // Monitor has changed
-	Monitor   []algo.NodeID
-	Sends     []Envelope
-	Announce  []algo.Leader
-	Notes     []Note
+	Save       bool // HardState has changed and must be durable before the effects below
+	HardState  algo.HardState
+	Timers     []TimerChange
+	LeadUntil  algo.Timer // deadline of the leadership; empty if unchanged
+	MonitorSet bool       // Monitor has changed
+	Monitor    []algo.NodeID
+	Sends      []Envelope
+	Announce   []algo.Leader
+	Notes      []Note
 }
 
 // TimerChange arms a timer, or stops it.
@@ -84,9 +84,9 @@ type Envelope struct {
 
 // Note is an explanation for traces.
 type Note struct {
-	Format string
-	Args   []any
-	Missed algo.NodeID // member that the note reports as unresponsive, or zero
+	Format       string
+	Args         []any
+	Unresponsive algo.NodeID // member that the note reports as unresponsive, or zero
 }
 
 // Machine runs one [algo.Algorithm]. It panics with a [*ContractError] if the algorithm violates the
@@ -134,7 +134,7 @@ func (m *Machine) Step(e Event) *Effects {
 		m.stable = e.Saved
 		m.algorithm.Start(env, e.View, e.Saved)
 	case EventReceive:
-		message, _ := algo.Open(e.Message)
+		message, _ := algo.Unwrap(e.Message)
 		m.algorithm.Receive(env, e.Peer, message)
 	case EventExpire:
 		m.algorithm.Expire(env, e.Timer)
@@ -146,11 +146,11 @@ func (m *Machine) Step(e Event) *Effects {
 		m.algorithm.Campaign(env)
 	case EventReconfigure:
 		m.algorithm.Reconfigure(env, e.View)
-	case EventReturned, EventDied:
-		if lessee, ok := m.algorithm.(algo.Lessee); ok && e.Kind == EventDied {
-			lessee.Died(env, e.Peer)
+	case EventWorkReturned, EventPeerDied:
+		if lessee, ok := m.algorithm.(algo.LeaseHolder); ok && e.Kind == EventPeerDied {
+			lessee.PeerDied(env, e.Peer)
 		} else if ok {
-			lessee.Returned(env)
+			lessee.WorkReturned(env)
 		}
 	default:
 		m.violate(algo.Contract, "was stepped with "+e.Kind.String())
@@ -186,7 +186,7 @@ func (m *Machine) checkEffects() {
 func formatEpoch(e algo.Epoch) string { return strconv.FormatUint(uint64(e), 10) }
 
 func (m *Machine) violate(p algo.Property, did string) {
-	panic(&ContractError{Algorithm: m.spec.Name, Node: m.self, Property: p, Did: did})
+	panic(&ContractError{Algorithm: m.spec.Name, Node: m.self, Property: p, Action: did})
 }
 
 // env is the Machine as the [algo.LeaseEnv] of its algorithm.
@@ -197,8 +197,8 @@ func (e *env) Send(to algo.NodeID, msg algo.Message) {
 	if to == m.self || to.IsZero() {
 		m.violate(algo.Contract, "sent "+msg.Kind()+" to itself or to the zero ID")
 	}
-	inner, _ := algo.Open(msg)
-	_, twice := algo.Open(inner)
+	inner, _ := algo.Unwrap(msg)
+	_, twice := algo.Unwrap(inner)
 	if twice || !slices.ContainsFunc(m.spec.Messages, func(known algo.Message) bool { return known.Kind() == msg.Kind() }) {
 		m.violate(algo.Contract, "sent "+msg.Kind()+", which is not among its messages")
 	}
@@ -217,7 +217,7 @@ func (e *env) SetDeadline(t algo.Timer, d time.Duration) {
 	e.effects.Timers[len(e.effects.Timers)-1].Deadline = true
 }
 
-func (e *env) Bound(t algo.Timer) { e.effects.Bound = t }
+func (e *env) LeadUntil(t algo.Timer) { e.effects.LeadUntil = t }
 
 func (e *env) StopTimer(t algo.Timer) {
 	e.effects.Timers = append(e.effects.Timers, TimerChange{Timer: t, Stop: true})
@@ -228,7 +228,7 @@ func (e *env) Monitor(peers ...algo.NodeID) {
 	if slices.Contains(peers, m.self) {
 		m.violate(algo.Contract, "monitors itself")
 	}
-	e.effects.Watch = true
+	e.effects.MonitorSet = true
 	e.effects.Monitor = append(e.effects.Monitor[:0], peers...)
 }
 
@@ -236,8 +236,8 @@ func (e *env) Announce(l algo.Leader) { e.effects.Announce = append(e.effects.An
 
 func (e *env) Note(format string, args ...any) {
 	note := Note{Format: format, Args: args}
-	if format == algo.MissFormat {
-		note.Missed, _ = args[0].(algo.NodeID)
+	if format == algo.UnresponsiveFormat {
+		note.Unresponsive, _ = args[0].(algo.NodeID)
 	}
 	e.effects.Notes = append(e.effects.Notes, note)
 }

@@ -43,7 +43,7 @@ func (s *scripted) call(env algo.Env, format string, args ...any) {
 
 func (s *scripted) Start(env algo.Env, view algo.View, saved algo.HardState) {
 	s.stable = saved
-	s.call(env, "start %d %d", view.Number(), saved.Epoch)
+	s.call(env, "start %d %d", view.Version(), saved.Epoch)
 }
 
 func (s *scripted) Receive(env algo.Env, from algo.NodeID, m algo.Message) {
@@ -56,7 +56,7 @@ func (s *scripted) Suspect(env algo.Env, peer algo.NodeID) { s.call(env, "suspec
 func (s *scripted) Trust(env algo.Env, peer algo.NodeID)   { s.call(env, "trust %d", peer[15]) }
 func (s *scripted) Campaign(env algo.Env)                  { s.call(env, "campaign") }
 func (s *scripted) Reconfigure(env algo.Env, view algo.View) {
-	s.call(env, "reconfigure %d", view.Number())
+	s.call(env, "reconfigure %d", view.Version())
 }
 func (s *scripted) HardState() algo.HardState { return s.stable }
 func (s *scripted) Clone() algo.Algorithm {
@@ -128,7 +128,7 @@ func TestEffectsContainAllRequests(t *testing.T) {
 	if want := []driver.TimerChange{{Timer: "tea", Min: time.Second, Max: time.Minute}, {Timer: "coffee", Stop: true}}; !slices.Equal(e.Timers, want) {
 		t.Errorf("timers %v, want %v", e.Timers, want)
 	}
-	if want := []algo.NodeID{id(3)}; !e.Watch || !slices.Equal(e.Monitor, want) {
+	if want := []algo.NodeID{id(3)}; !e.MonitorSet || !slices.Equal(e.Monitor, want) {
 		t.Errorf("monitors %v, want those of the last call: %v", e.Monitor, want)
 	}
 	if want := []driver.Envelope{{To: id(2), Message: ping{6}}}; !slices.Equal(e.Sends, want) {
@@ -143,7 +143,7 @@ func TestEffectsContainAllRequests(t *testing.T) {
 
 	m, _ = newMachine(nil)
 	e = m.Step(driver.Event{Kind: driver.EventCampaign})
-	if e.Save || e.Watch || len(e.Timers)+len(e.Monitor)+len(e.Sends)+len(e.Announce)+len(e.Notes) != 0 {
+	if e.Save || e.MonitorSet || len(e.Timers)+len(e.Monitor)+len(e.Sends)+len(e.Announce)+len(e.Notes) != 0 {
 		t.Errorf("effects %+v, want none", e)
 	}
 }
@@ -167,14 +167,14 @@ func TestEachPartOfStableIsSaved(t *testing.T) {
 
 func TestMonitoringNoPeerIsAnEffect(t *testing.T) {
 	m, _ := newMachine(func(_ *scripted, env algo.Env) { env.Monitor() })
-	if e := m.Step(driver.Event{Kind: driver.EventCampaign}); !e.Watch || len(e.Monitor) != 0 {
-		t.Errorf("watch %v, monitor %v", e.Watch, e.Monitor)
+	if e := m.Step(driver.Event{Kind: driver.EventCampaign}); !e.MonitorSet || len(e.Monitor) != 0 {
+		t.Errorf("watch %v, monitor %v", e.MonitorSet, e.Monitor)
 	}
 }
 
-// The algorithm of the receiver does not see the mark of a Repeat.
+// The algorithm of the receiver does not see the mark of a Periodic.
 func TestRepeatIsRemovedForReceiver(t *testing.T) {
-	again := algo.Repeat{Message: ping{6}}
+	again := algo.Periodic{Message: ping{6}}
 	m, s := newMachine(func(_ *scripted, env algo.Env) { env.Send(id(2), again) })
 	e := m.Step(driver.Event{Kind: driver.EventReceive, Peer: id(2), Message: again})
 	if want := []driver.Envelope{{To: id(2), Message: again}}; !slices.Equal(e.Sends, want) {
@@ -198,7 +198,7 @@ func TestContractViolationPanics(t *testing.T) {
 		{"send to the zero ID", algo.Contract, func(_ *scripted, env algo.Env) { env.Send(algo.NodeID{}, ping{}) }, campaign, "sent ping to itself or to the zero ID"},
 		{"an unknown message", algo.Contract, func(_ *scripted, env algo.Env) { env.Send(id(2), pong{}) }, campaign, "sent pong, which is not among its messages"},
 		{"a periodic periodic message", algo.Contract, func(_ *scripted, env algo.Env) {
-			env.Send(id(2), algo.Repeat{Message: algo.Repeat{Message: ping{}}})
+			env.Send(id(2), algo.Periodic{Message: algo.Periodic{Message: ping{}}})
 		}, campaign, "sent ping, which is not among its messages"},
 		{"a negative range", algo.Contract, func(_ *scripted, env algo.Env) { env.SetTimer("tea", -1, 0) }, campaign, "set timer tea to a range that is empty or negative"},
 		{"an empty range", algo.Contract, func(_ *scripted, env algo.Env) { env.SetTimer("tea", 2, 1) }, campaign, "set timer tea to a range that is empty or negative"},
@@ -219,7 +219,7 @@ func TestContractViolationPanics(t *testing.T) {
 			m, _ := newMachine(tc.do)
 			defer func() {
 				got, ok := recover().(*driver.ContractError)
-				if want := (driver.ContractError{Algorithm: "scripted", Node: id(1), Property: tc.fails, Did: tc.want}); !ok || *got != want {
+				if want := (driver.ContractError{Algorithm: "scripted", Node: id(1), Property: tc.fails, Action: tc.want}); !ok || *got != want {
 					t.Errorf("panics with %+v, want %+v", got, want)
 				}
 				if want := "algo: scripted at 00000000-0000-0000-0000-000000000001 " + tc.want; got.Error() != want {

@@ -46,7 +46,7 @@ func requestTimer(round uint64) algo.Timer {
 // majority would grant it. Otherwise, higher ballots of nominees that fail would keep the others
 // from leading.
 func (n *node) startPreVote(env algo.Env) {
-	m := Request{ConfigID: n.view.Stamp(), Duration: n.options.Duration, Again: n.stage == preVoting || n.withdrawn}
+	m := Request{ConfigID: n.view.ConfigID(), Duration: n.options.Duration, Again: n.stage == preVoting || n.withdrawn}
 	if n.preVotes, n.responders = nil, nil; !n.withdrawn {
 		n.stage = preVoting
 	}
@@ -86,7 +86,7 @@ func (n *node) countPreVote(env algo.Env, from algo.NodeID, wouldGrant bool) {
 		n.setWithdrawn(env, false)
 	}
 	if n.view.Contains(n.leader.ID) && (!n.grant.active || n.grant.to == n.leader.ID) {
-		env.Send(n.leader.ID, Request{ConfigID: n.view.Stamp(), Duration: n.options.Duration, QuorumReachable: true})
+		env.Send(n.leader.ID, Request{ConfigID: n.view.ConfigID(), Duration: n.options.Duration, QuorumReachable: true})
 	}
 }
 
@@ -104,7 +104,7 @@ func (n *node) requestGrants(env algo.Env) {
 	n.lastRequest++
 	n.requests = append(n.requests, request{number: n.lastRequest})
 	env.(algo.LeaseEnv).SetDeadline(requestTimer(n.lastRequest), n.options.usableDuration())
-	env.SetTimer(timerRenew, n.options.Renew, n.options.Renew)
+	env.SetTimer(timerRenew, n.options.RenewInterval, n.options.RenewInterval)
 	n.broadcast(env, n.requestMessage())
 	n.countGrants(env)
 }
@@ -113,7 +113,7 @@ func (n *node) requestGrants(env algo.Env) {
 // leads.
 func (n *node) requestMessage() algo.Message {
 	isLeader := n.leader == algo.Leader{Epoch: n.ballot, ID: n.self}
-	return asPeriodic(Request{Ballot: n.ballot, Round: n.lastRequest, ConfigID: n.view.Stamp(), Duration: n.options.Duration, Leading: isLeader, Again: isLeader}, isLeader)
+	return asPeriodic(Request{Ballot: n.ballot, Round: n.lastRequest, ConfigID: n.view.ConfigID(), Duration: n.options.Duration, Leading: isLeader, Again: isLeader}, isLeader)
 }
 
 // recordGrant records a grant. It counts for the request with that number and for earlier ones.
@@ -138,7 +138,7 @@ func (n *node) countGrants(env algo.Env) {
 			env.StopTimer(requestTimer(n.leaseRequest))
 			n.requests = n.requests[i+1:]
 			n.leaseRequest = r.number
-			env.(algo.LeaseEnv).Bound(requestTimer(n.leaseRequest))
+			env.(algo.LeaseEnv).LeadUntil(requestTimer(n.leaseRequest))
 			n.becomeLeader(env)
 			return
 		}
@@ -179,10 +179,10 @@ func (n *node) endCandidacy(env algo.Env) {
 	n.stage = idle
 }
 
-// Ungranted returns the members whose grant this node waits for, which can include itself, and
+// PendingGrants returns the members whose grant this node waits for, which can include itself, and
 // whether it is a nominee or has withdrawn while it knows of no leader.
-func (n *node) Ungranted() (missing []algo.NodeID, nominated bool) {
-	if n.nominee.ID != n.self && !n.withdrawn || !n.view.MayLead(n.self) || n.stage >= holding || !n.leader.Vacant() {
+func (n *node) PendingGrants() (missing []algo.NodeID, nominated bool) {
+	if n.nominee.ID != n.self && !n.withdrawn || !n.view.IsEligible(n.self) || n.stage >= holding || !n.leader.IsVacant() {
 		return nil, false
 	}
 	granted, own := n.preVotes, !n.grant.active

@@ -26,7 +26,7 @@ func with(t testing.TB, inner string, timing algo.Timing) algo.Spec {
 // within returns the options with the maximum time to agree. A lease of a crashed leader must expire first, and
 // so must the grants of restarted voters.
 func within(t algo.Timing) algotest.Options {
-	return algotest.Options{Timing: t, Within: t.Bound() + 3*lease.Defaults(t).Duration}
+	return algotest.Options{Timing: t, Within: t.RecoveryBound() + 3*lease.Defaults(t).Duration}
 }
 
 func TestConformance(t *testing.T) {

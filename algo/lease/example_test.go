@@ -19,7 +19,7 @@ func ExampleWrap() {
 	fmt.Printf("%+v\n", spec.Claims)
 
 	short := lease.Defaults(algo.LAN())
-	short.Drift = 20
+	short.ClockDrift = 20
 	_, err = lease.Wrap(inner, algo.LAN(), short)
 	fmt.Println(err)
 

@@ -15,7 +15,7 @@ func (n *node) becomeLeader(env algo.Env) {
 	if n.leader == l || n.stage == draining {
 		return
 	}
-	n.stage, n.leader, n.workRunning = holding, l, n.options.Drain > 0
+	n.stage, n.leader, n.workRunning = holding, l, n.options.DrainTimeout > 0
 	env.StopTimer(timerFollow)
 	env.StopTimer(timerWithdraw)
 	env.Announce(l)
@@ -40,7 +40,7 @@ func (n *node) raiseBallot(env algo.Env) {
 func (n *node) startDrain(env algo.Env) {
 	n.stage = draining
 	n.announceVacancy(env)
-	env.SetTimer(timerDrain, n.options.Drain, n.options.Drain)
+	env.SetTimer(timerDrain, n.options.DrainTimeout, n.options.DrainTimeout)
 }
 
 // handleDrainTimeout handles the end of the wait for the Lead callback. The node stops renewing,
@@ -54,8 +54,8 @@ func (n *node) handleDrainTimeout(env algo.Env) {
 	n.handOver(env)
 }
 
-// Returned lets other members lead, once the Lead callback has returned.
-func (n *node) Returned(env algo.Env) {
+// WorkReturned lets other members lead, once the Lead callback has returned.
+func (n *node) WorkReturned(env algo.Env) {
 	if !n.workRunning || n.stage == holding {
 		return // not for the current leadership
 	}
@@ -122,7 +122,7 @@ func (n *node) sendRelease(env algo.Env) {
 	}
 }
 
-// Backed reports whether this node leads and a majority of the current members has granted its
+// HoldsLease reports whether this node leads and a majority of the current members has granted its
 // lease since the last change of members. A change that the driver starts now has a whole lease
 // for its saves.
-func (n *node) Backed() bool { return n.stage == holding && n.leaseRequest >= n.firstValid }
+func (n *node) HoldsLease() bool { return n.stage == holding && n.leaseRequest >= n.firstValid }

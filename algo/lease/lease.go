@@ -1,5 +1,5 @@
 // Package lease adds a lease to an election algorithm. At any moment, at most one member leads,
-// as long as the rates of the members' clocks are within [Options].Drift.
+// as long as the rates of the members' clocks are within [Options].ClockDrift.
 //
 // The inner algorithm elects a nominee. The nominee requests the lease from all members, and
 // leads while a majority of all members, including crashed ones, has granted it. A grant is a
@@ -32,7 +32,7 @@
 //
 // # Cost
 //
-// A leader sends a request to each of the N−1 other members in each [Options].Renew interval, and
+// A leader sends a request to each of the N−1 other members in each [Options].RenewInterval, and
 // they reply. An election takes one more round trip than the inner algorithm to ask for grants,
 // and one to request them. Each grant is saved. The first grant of a ballot costs each voter a
 // save; renewals cost none.
@@ -41,7 +41,7 @@
 //
 // voter.go grants the lease to other members. candidate.go is the part of a nominee until it
 // leads, holder.go the part of a leader, and withdraw.go the part of a nominee that reaches no
-// majority. The driver changes the members: see [algo.Lessee].
+// majority. The driver changes the members: see [algo.LeaseHolder].
 package lease
 
 import (
@@ -213,7 +213,7 @@ func (n *node) Reconfigure(env algo.Env, view algo.View) {
 	if n.stage == requesting || n.stage == holding {
 		n.requestGrants(env)
 	}
-	if n.leader.ID != n.self && !view.MayLead(n.leader.ID) {
+	if n.leader.ID != n.self && !view.IsEligible(n.leader.ID) {
 		n.announceVacancy(env)
 	}
 	n.updateInnerView(env)
@@ -223,7 +223,7 @@ func (n *node) Reconfigure(env algo.Env, view algo.View) {
 // adoptConfigTerm raises the ballot to the epoch of the leader that created the view. Ballots up
 // to that epoch have ended.
 func (n *node) adoptConfigTerm(env algo.Env) {
-	if term := n.view.Stamp().Epoch; term > n.ballot {
+	if term := n.view.ConfigID().Term; term > n.ballot {
 		n.ballot, n.vote = term, algo.NodeID{}
 		if n.stage >= requesting {
 			n.loseLease(env)
@@ -233,9 +233,9 @@ func (n *node) adoptConfigTerm(env algo.Env) {
 
 // advance performs the steps that the last event made possible.
 func (n *node) advance(env algo.Env) {
-	isNominee := n.nominee.ID == n.self && n.view.MayLead(n.self) && !n.withdrawn
+	isNominee := n.nominee.ID == n.self && n.view.IsEligible(n.self) && !n.withdrawn
 	switch {
-	case isNominee && n.stage == idle && (n.options.Preempt || n.leader.Vacant()):
+	case isNominee && n.stage == idle && (n.options.Preempt || n.leader.IsVacant()):
 		n.armWithdrawTimer(env)
 		n.startPreVote(env)
 	case !isNominee && n.stage > idle && n.stage < holding:
@@ -243,7 +243,7 @@ func (n *node) advance(env algo.Env) {
 		if !n.withdrawn {
 			env.StopTimer(timerWithdraw)
 		}
-	case n.stage == holding && !n.view.MayLead(n.self):
+	case n.stage == holding && !n.view.IsEligible(n.self):
 		n.startDrain(env)
 	}
 	if n.stage == preVoting && !n.grant.active && n.isQuorum(n.preVotes) {
@@ -273,7 +273,7 @@ func (n *node) broadcast(env algo.Env, m algo.Message) {
 
 // announceVacancy announces that this node knows of no leader.
 func (n *node) announceVacancy(env algo.Env) {
-	if !n.leader.Vacant() {
+	if !n.leader.IsVacant() {
 		n.leader.ID = algo.NodeID{}
 		env.Announce(n.leader)
 	}

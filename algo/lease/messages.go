@@ -11,7 +11,7 @@ import (
 type Request struct {
 	Ballot          algo.Epoch
 	Round           uint64        // number of the request, counted from the start of the process
-	ConfigID        algo.Stamp    // view by which the sender counts grants
+	ConfigID        algo.ConfigID // config by which the sender counts grants
 	Duration        time.Duration // duration of the grant
 	Leading         bool          // the sender leads: a majority has granted this ballot
 	QuorumReachable bool          // a majority has replied to the pre-vote
@@ -54,7 +54,7 @@ func (Release) Kind() string { return "lease/release" }
 // asPeriodic marks m as periodic if again is set, so that drivers count it with the heartbeats.
 func asPeriodic(m algo.Message, again bool) algo.Message {
 	if again {
-		return algo.Repeat{Message: m}
+		return algo.Periodic{Message: m}
 	}
 	return m
 }

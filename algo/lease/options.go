@@ -13,24 +13,24 @@ type Options struct {
 	// on all members: a request with another duration is denied.
 	Duration time.Duration `yaml:"duration" help:"time for which a member grants the lease and accepts no other leader"`
 
-	// Drift is the maximum difference between the rate of a clock and the correct rate, in
+	// ClockDrift is the maximum difference between the rate of a clock and the correct rate, in
 	// percent.
-	Drift int64 `yaml:"drift" help:"maximum percentage by which a clock runs fast or slow"`
+	ClockDrift int64 `yaml:"clock_drift" help:"maximum percentage by which a clock runs fast or slow"`
 
-	// Guard is an additional margin by which a lease ends before its grants.
-	Guard time.Duration `yaml:"guard" help:"additional time by which a lease ends before its grants"`
+	// Margin is an additional time by which a lease ends before its grants.
+	Margin time.Duration `yaml:"margin" help:"additional time by which a lease ends before its grants"`
 
-	// Renew is the interval at which a leader renews its lease.
-	Renew time.Duration `yaml:"renew" help:"interval at which a leader renews its lease"`
+	// RenewInterval is the interval at which a leader renews its lease.
+	RenewInterval time.Duration `yaml:"renew_interval" help:"interval at which a leader renews its lease"`
 
 	// Preempt makes a leader hand over to a higher nominee that a majority hears. Without it, a
-	// working leader stays. Members may differ in Preempt and in Drain.
+	// working leader stays. Members may differ in Preempt and in DrainTimeout.
 	Preempt bool `yaml:"preempt" help:"hand over to a higher nominee; without it a working leader stays"`
 
-	// Drain is the maximum time for which a leader that hands over renews its lease while its
+	// DrainTimeout is the maximum time for which a leader that hands over renews its lease while its
 	// Lead callback returns. If it is zero, there is no callback, or it ends with the
 	// announcement.
-	Drain time.Duration `yaml:"-"` // set by Config.Drain of package cluster
+	DrainTimeout time.Duration `yaml:"-"` // set by Config.Drain of package cluster
 
 	// TrustEvidence makes a member end its grant for a process that has ended, as the address of
 	// that process shows, and ignore its own grants from before a restart. It is correct if the
@@ -61,9 +61,9 @@ func GivenUp(inner algo.Claims) string {
 
 // Defaults returns the options for a network with timing t, with the shortest lease.
 func Defaults(t algo.Timing) Options {
-	o := Options{Drift: 10, Guard: t.RoundTrip / 100, Renew: t.Heartbeat * 5 / 4, Preempt: true}
-	needed := minDuration(t, o.Renew) + o.Guard
-	o.Duration = (needed*time.Duration(100+o.Drift)/time.Duration(100-o.Drift) + 10*time.Millisecond).Truncate(10 * time.Millisecond)
+	o := Options{ClockDrift: 10, Margin: t.RoundTrip / 100, RenewInterval: t.Heartbeat * 5 / 4, Preempt: true}
+	needed := minDuration(t, o.RenewInterval) + o.Margin
+	o.Duration = (needed*time.Duration(100+o.ClockDrift)/time.Duration(100-o.ClockDrift) + 10*time.Millisecond).Truncate(10 * time.Millisecond)
 	return o
 }
 
@@ -77,14 +77,14 @@ func minDuration(t algo.Timing, renew time.Duration) time.Duration {
 // before the grant, even if the clock of the leader is as slow and that of the voter as fast as Drift
 // allows.
 func (o *Options) usableDuration() time.Duration {
-	return o.Duration/time.Duration(100+o.Drift)*time.Duration(100-o.Drift) - o.Guard
+	return o.Duration/time.Duration(100+o.ClockDrift)*time.Duration(100-o.ClockDrift) - o.Margin
 }
 
 func (o *Options) check(c *algo.OptionCheck) {
 	c.Duration("duration", o.Duration, "", 0)
-	c.Require(o.Drift >= 0 && o.Drift <= 50, "drift", strconv.FormatInt(o.Drift, 10), "from 0 to 50 percent")
-	c.Require(o.Guard >= 0, "guard", o.Guard.String(), "not below 0")
-	c.Duration("renew", o.Renew, "", 0)
+	c.Require(o.ClockDrift >= 0 && o.ClockDrift <= 50, "clock_drift", strconv.FormatInt(o.ClockDrift, 10), "from 0 to 50 percent")
+	c.Require(o.Margin >= 0, "margin", o.Margin.String(), "not below 0")
+	c.Duration("renew_interval", o.RenewInterval, "", 0)
 	c.RequireLocal(true, "preempt", strconv.FormatBool(o.Preempt), "")
 	c.Bool("trusted_network", o.TrustedNetwork)
 	c.Require(!o.TrustEvidence || o.TrustedNetwork, "trust_evidence", strconv.FormatBool(o.TrustEvidence),
@@ -92,9 +92,9 @@ func (o *Options) check(c *algo.OptionCheck) {
 	if c.Err() != nil {
 		return
 	}
-	needed := minDuration(c.Timing, o.Renew)
+	needed := minDuration(c.Timing, o.RenewInterval)
 	c.Require(o.usableDuration() >= needed, "duration", o.Duration.String(), "more, so that of it "+needed.String()+" remain, and not "+o.usableDuration().String()+
-		", with a drift of "+strconv.FormatInt(o.Drift, 10)+" % and a guard of "+o.Guard.String()+
-		": the longer one of three renewals (each "+o.Renew.String()+") with a round trip ("+c.Timing.RoundTrip.String()+
+		", with a drift of "+strconv.FormatInt(o.ClockDrift, 10)+" % and a guard of "+o.Margin.String()+
+		": the longer one of three renewals (each "+o.RenewInterval.String()+") with a round trip ("+c.Timing.RoundTrip.String()+
 		"), and of the timeout ("+c.Timing.Timeout.String()+") with two")
 }

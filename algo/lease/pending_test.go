@@ -32,7 +32,7 @@ func TestNomineeReportsPendingGrants(t *testing.T) {
 		"it leads":                 {func(n *node) { n.stage = holding }, nil, false},
 		"it is no longer eligible": {func(n *node) { n.view = algo.NewView(2, members[:4]...) }, nil, false},
 	} {
-		missing, nominated := func() ([]algo.NodeID, bool) { n := fresh(); test.change(n); return n.Ungranted() }()
+		missing, nominated := func() ([]algo.NodeID, bool) { n := fresh(); test.change(n); return n.PendingGrants() }()
 		require.Equal(t, test.missing, missing, name)
 		require.Equal(t, test.nominated, nominated, name)
 	}

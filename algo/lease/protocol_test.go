@@ -16,7 +16,7 @@ func TestProtocolDocument(t *testing.T) {
 	want := make(map[string]string)
 	for name, timing := range algo.Presets() {
 		o := Defaults(timing)
-		want[name] = fmt.Sprintf("duration %v renew %v guard %v term %v", o.Duration, o.Renew, o.Guard, o.usableDuration().Truncate(time.Millisecond))
+		want[name] = fmt.Sprintf("duration %v renew_interval %v margin %v term %v", o.Duration, o.RenewInterval, o.Margin, o.usableDuration().Truncate(time.Millisecond))
 	}
 	require.Equal(t, want, testkit.Example(t, "../../docs/protocol.md", "lease times"))
 }

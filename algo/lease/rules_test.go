@@ -22,7 +22,7 @@ func member(t *testing.T, drain time.Duration) *algosim.Single {
 }
 
 func requestMsg(ballot algo.Epoch, round uint64) lease.Request {
-	return lease.Request{Ballot: ballot, Round: round, Duration: options.Duration, ConfigID: three().Stamp()}
+	return lease.Request{Ballot: ballot, Round: round, Duration: options.Duration, ConfigID: three().ConfigID()}
 }
 
 func leaderRequest(ballot algo.Epoch, round uint64) lease.Request {
@@ -63,10 +63,10 @@ func requireEffects(t *testing.T, what, effects, want string, not ...string) {
 
 // callbackReturns reports to a node that its Lead callback has returned.
 func callbackReturns(n *algosim.Single) string {
-	return algosim.FormatEffects(n.Machine.Step(driver.Event{Kind: driver.EventReturned}))
+	return algosim.FormatEffects(n.Machine.Step(driver.Event{Kind: driver.EventWorkReturned}))
 }
 
-func holdsLease(n *algosim.Single) bool { return n.Machine.Algorithm().(algo.Lessee).Backed() }
+func holdsLease(n *algosim.Single) bool { return n.Machine.Algorithm().(algo.LeaseHolder).HoldsLease() }
 
 const (
 	denies = "lease/reply ballot=2"
@@ -107,7 +107,7 @@ func TestGrantEndsWhenAnotherLeads(t *testing.T) {
 // With TrustEvidence, the crash of a process ends the grant for it.
 func TestGrantToDeadProcess(t *testing.T) {
 	reportCrash := func(n *algosim.Single, peer int) string {
-		return algosim.FormatEffects(n.Machine.Step(driver.Event{Kind: driver.EventDied, Peer: algosim.ID(peer)}))
+		return algosim.FormatEffects(n.Machine.Step(driver.Event{Kind: driver.EventPeerDied, Peer: algosim.ID(peer)}))
 	}
 	o := options
 	o.TrustEvidence, o.TrustedNetwork = true, true
@@ -146,12 +146,12 @@ func TestVoterDeniesOtherDuration(t *testing.T) {
 // Members count grants by the views of leaders, not by older ones.
 func TestVoterDeniesRequestWithOlderConfig(t *testing.T) {
 	n := member(t, 0)
-	n.View = three().In(3)
+	n.View = three().WithTerm(3)
 	n.Start(0)
 	m := requestMsg(5, 1)
-	m.ConfigID.Epoch = 2
+	m.ConfigID.Term = 2
 	requireEffects(t, "older", n.Receive(2, m), "ballot=5", grants)
-	m.ConfigID.Epoch = 3
+	m.ConfigID.Term = 3
 	requireEffects(t, "the same", n.Receive(2, m), "save 5 for n2")
 }
 
@@ -159,9 +159,9 @@ func TestVoterDeniesRequestWithOlderConfig(t *testing.T) {
 func TestEpochOfViewHasEnded(t *testing.T) {
 	n := member(t, 0)
 	n.Start(0)
-	requireEffects(t, "a view of epoch 4", n.Reconfigure(three().In(4)), "save 4 \"")
+	requireEffects(t, "a view of epoch 4", n.Reconfigure(three().WithTerm(4)), "save 4 \"")
 	m := requestMsg(4, 1)
-	m.ConfigID = three().In(4).Stamp()
+	m.ConfigID = three().WithTerm(4).ConfigID()
 	requireEffects(t, "in its epoch", n.Receive(2, m), "ballot=4", grants)
 	m.Leading = true
 	requireEffects(t, "its leader", n.Receive(2, m), "save 4 for n2", "granted=false")
@@ -325,7 +325,7 @@ func TestDeadMembersWithdrawalIsRelayedOnce(t *testing.T) {
 	n.Start(0)
 	message := lease.Withdraw{ID: algosim.ID(3), Seq: 1}
 	requireEffects(t, "the first copy", n.Receive(2, message), "n4 <- lease/withdraw", "set lease/withdraw")
-	n.Machine.Step(driver.Event{Kind: driver.EventDied, Peer: algosim.ID(3)})
+	n.Machine.Step(driver.Event{Kind: driver.EventPeerDied, Peer: algosim.ID(3)})
 	want := []string{"3 members, a quorum of 2", "4 members, a quorum of 3"}
 	if copied := n.Receive(4, message); copied != "" || !slices.Equal(events, want) {
 		t.Errorf("a copy after its death: %q, the algorithm gets %q, want %q", copied, events, want)

@@ -34,7 +34,7 @@ func (n *node) handleRequest(env algo.Env, from algo.NodeID, m Request) {
 	}
 	reply := Reply{Ballot: m.Ballot, Round: m.Round, Granted: reason == "", HighestBallot: n.ballot}
 	env.Send(from, asPeriodic(reply, m.Again))
-	if n.options.Preempt && n.stage == holding && m.QuorumReachable && n.nominee.ID == from && n.view.MayLead(from) {
+	if n.options.Preempt && n.stage == holding && m.QuorumReachable && n.nominee.ID == from && n.view.IsEligible(from) {
 		n.startDrain(env) // hands over to its own nominee, which reaches a majority
 	}
 }
@@ -44,7 +44,7 @@ func (n *node) denialReason(from algo.NodeID, m Request) string {
 	switch {
 	case n.stage >= requesting:
 		return "it is a candidate or leads itself"
-	case m.ConfigID.OlderThan(n.view.Stamp()):
+	case m.ConfigID.OlderThan(n.view.ConfigID()):
 		return "the sender has an older view"
 	case m.Duration != n.options.Duration:
 		return "the sender has a different lease duration"
@@ -54,7 +54,7 @@ func (n *node) denialReason(from algo.NodeID, m Request) string {
 		return "it has granted the lease to another"
 	case m.Leading, n.grant.active && n.grant.ballot == m.Ballot:
 		return "" // it may be no longer eligible, and hand over
-	case !n.view.MayLead(from), !n.grant.active && !n.isFreeFor(from):
+	case !n.view.IsEligible(from), !n.grant.active && !n.isFreeFor(from):
 		return "it has another nominee, or the sender is not eligible"
 	}
 	return ""
@@ -64,7 +64,7 @@ func (n *node) denialReason(from algo.NodeID, m Request) string {
 // does so even if this node has granted the ballot to another member: that one has lost.
 func (n *node) follow(env algo.Env, from algo.NodeID, ballot algo.Epoch) {
 	n.highestBallot = max(n.highestBallot, ballot)
-	if ballot < n.ballot || n.leaseRequest > 0 || !n.view.MayLead(from) {
+	if ballot < n.ballot || n.leaseRequest > 0 || !n.view.IsEligible(from) {
 		return
 	}
 	if n.stage == requesting {
@@ -92,9 +92,9 @@ func (n *node) handleRelease(env algo.Env, from algo.NodeID, ballot algo.Epoch) 
 	}
 }
 
-// Died drops the withdrawal of a process that has ended and, with TrustEvidence, ends the grant
+// PeerDied drops the withdrawal of a process that has ended and, with TrustEvidence, ends the grant
 // for it.
-func (n *node) Died(env algo.Env, peer algo.NodeID) {
+func (n *node) PeerDied(env algo.Env, peer algo.NodeID) {
 	n.endWithdrawal(env, peer)
 	if n.options.TrustEvidence {
 		n.handleRelease(env, peer, n.grant.ballot)
@@ -104,7 +104,7 @@ func (n *node) Died(env algo.Env, peer algo.NodeID) {
 
 // isFreeFor reports whether this node has no active grant and does not prefer another member.
 func (n *node) isFreeFor(to algo.NodeID) bool {
-	return !n.grant.active && n.stage < requesting && n.view.MayLead(to) && (n.nominee.Vacant() || n.nominee.ID == to)
+	return !n.grant.active && n.stage < requesting && n.view.IsEligible(to) && (n.nominee.IsVacant() || n.nominee.ID == to)
 }
 
 // notifyFree informs a member whose request was denied that this node would now grant it.

@@ -39,12 +39,12 @@ func (puppet) Clone() algo.Algorithm     { return puppet{} }
 const ms = time.Millisecond
 
 // options are the options of the walk: short, and with a guard for rounding.
-var options = lease.Options{Duration: 1100 * ms, Drift: 10, Guard: time.Microsecond, Renew: 150 * ms, Preempt: true}
+var options = lease.Options{Duration: 1100 * ms, ClockDrift: 10, Margin: time.Microsecond, RenewInterval: 150 * ms, Preempt: true}
 
 func puppets(t testing.TB, drain time.Duration) algo.Spec { return puppetsWith(t, options, drain) }
 
 func puppetsWith(t testing.TB, o lease.Options, drain time.Duration) algo.Spec {
-	o.Drain = drain
+	o.DrainTimeout = drain
 	inner := algo.Spec{Name: "puppet", Messages: []algo.Message{point{}}, New: func(algo.NodeID) algo.Algorithm { return puppet{} }}
 	spec, err := lease.Wrap(inner, algo.Timing{RoundTrip: 100 * ms, Timeout: 200 * ms}, o)
 	if err != nil {
@@ -55,7 +55,7 @@ func puppetsWith(t testing.TB, o lease.Options, drain time.Duration) algo.Spec {
 
 // config carries the members, and configAck reports that they are saved.
 type config struct{ view algo.View }
-type configAck struct{ stamp algo.Stamp }
+type configAck struct{ stamp algo.ConfigID }
 
 func (config) Kind() string    { return "config" }
 func (configAck) Kind() string { return "config-ack" }
@@ -143,7 +143,7 @@ func viewOf(epoch algo.Epoch, number uint64, ids ...algo.NodeID) algo.View {
 	for _, id := range ids {
 		members = append(members, algo.Member{ID: id, Eligible: true})
 	}
-	return algo.NewView(number, members...).In(epoch)
+	return algo.NewView(number, members...).WithTerm(epoch)
 }
 
 func ids(v algo.View) (all []algo.NodeID) {
@@ -234,11 +234,11 @@ func (w *walk) step(a *actor, e driver.Event) {
 			a.alarms[t.Timer] = alarm{now + t.Min + time.Duration(w.random.Int64N(int64(t.Max-t.Min)+1)), t.Deadline}
 		}
 	}
-	if effects.Bound != "" {
-		a.leaseUntil = a.alarms[effects.Bound].at
+	if effects.LeadUntil != "" {
+		a.leaseUntil = a.alarms[effects.LeadUntil].at
 	}
 	for _, s := range effects.Sends {
-		m, _ := algo.Open(s.Message)
+		m, _ := algo.Unwrap(s.Message)
 		w.post(a, s.To, m)
 		if !survives() {
 			return
@@ -342,7 +342,7 @@ func (w *walk) deliver() {
 			w.take(a, e.from, m.view)
 		}
 	case configAck:
-		if a.machine != nil && m.stamp == a.view.Stamp() {
+		if a.machine != nil && m.stamp == a.view.ConfigID() {
 			a.holders.Add(e.from)
 			if w.random.IntN(2) == 0 {
 				w.govern(a)
@@ -358,10 +358,10 @@ func (w *walk) deliver() {
 
 // take makes a newer view current. A removed node stops, and a new one starts.
 func (w *walk) take(a *actor, from algo.NodeID, v algo.View) {
-	if v.Stamp().Compare(a.view.Stamp()) > 0 {
-		w.logf("%s takes the view %d of epoch %d, %v", a.id, v.Number(), v.Stamp().Epoch, ids(v))
+	if v.ConfigID().Compare(a.view.ConfigID()) > 0 {
+		w.logf("%s takes the view %d of epoch %d, %v", a.id, v.Version(), v.ConfigID().Term, ids(v))
 		a.view, a.holders, a.before = v, nil, algo.View{}
-		a.canAck = a.saved.Epoch <= v.Stamp().Epoch
+		a.canAck = a.saved.Epoch <= v.ConfigID().Term
 		switch {
 		case !v.Contains(a.id):
 			if a.machine != nil {
@@ -374,16 +374,16 @@ func (w *walk) take(a *actor, from algo.NodeID, v algo.View) {
 			w.handle(a, driver.Event{Kind: driver.EventReconfigure, View: v})
 		}
 	}
-	if a.machine != nil && a.canAck && v.Stamp() == a.view.Stamp() && from != a.id && a.view.Contains(a.id) {
-		w.post(a, from, configAck{v.Stamp()})
+	if a.machine != nil && a.canAck && v.ConfigID() == a.view.ConfigID() && from != a.id && a.view.Contains(a.id) {
+		w.post(a, from, configAck{v.ConfigID()})
 	}
 }
 
 // govern makes a leader change the members, one at a time.
 func (w *walk) govern(a *actor) {
 	l := a.machine.Leader()
-	stamp := a.view.Stamp()
-	if l.ID != a.id || l.Epoch != a.machine.HardState().Epoch || l.Epoch < stamp.Epoch {
+	stamp := a.view.ConfigID()
+	if l.ID != a.id || l.Epoch != a.machine.HardState().Epoch || l.Epoch < stamp.Term {
 		return
 	}
 	members := ids(a.view)
@@ -396,10 +396,10 @@ func (w *walk) govern(a *actor) {
 	learnerPending := slices.ContainsFunc(members, func(id algo.NodeID) bool {
 		return a.before.Len() > 0 && !a.before.Contains(id) && !a.holders.Has(id)
 	})
-	number := stamp.Number + 1
+	number := stamp.Version + 1
 	var before algo.View
 	switch {
-	case stamp.Epoch < l.Epoch:
+	case stamp.Term < l.Epoch:
 		number = 1 // the same members in this epoch
 	case confirmed < a.view.Quorum() || learnerPending:
 		if a.before.Len() == 0 || w.random.IntN(2) == 0 {
@@ -407,7 +407,7 @@ func (w *walk) govern(a *actor) {
 			return
 		}
 		members = ids(a.before)
-	case !a.machine.Algorithm().(algo.Lessee).Backed():
+	case !a.machine.Algorithm().(algo.LeaseHolder).HoldsLease():
 		return
 	default:
 		member := algosim.ID(1 + w.random.IntN(nodes))
@@ -465,13 +465,13 @@ func (w *walk) act() {
 		}
 	case 12:
 		if a.machine != nil && !a.stopped && a.id != peer.id && peer.machine == nil {
-			w.handle(a, driver.Event{Kind: driver.EventDied, Peer: peer.id})
+			w.handle(a, driver.Event{Kind: driver.EventPeerDied, Peer: peer.id})
 		}
 	case 8, 9, 10, 11:
 		if a.machine != nil && a.isWorking && a.machine.Leader().ID != a.id {
 			a.isWorking = false
 			w.logf("the work of %s returns", a.id)
-			w.handle(a, driver.Event{Kind: driver.EventReturned})
+			w.handle(a, driver.Event{Kind: driver.EventWorkReturned})
 		}
 	default:
 		switch r := w.random.IntN(60); {
@@ -513,7 +513,7 @@ func TestForgedRefusalsCauseTwoLeaders(t *testing.T) {
 			w.act()
 			a, peer := w.actors[w.random.IntN(nodes)], w.actors[w.random.IntN(nodes)]
 			if i%20 == 0 && a != peer && a.machine != nil && !a.stopped && w.violation == "" {
-				w.handle(a, driver.Event{Kind: driver.EventDied, Peer: peer.id})
+				w.handle(a, driver.Event{Kind: driver.EventPeerDied, Peer: peer.id})
 			}
 		}
 		if w.violation != "" {

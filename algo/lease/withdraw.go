@@ -61,7 +61,7 @@ func (n *node) handleWithdraw(env algo.Env, from algo.NodeID, m Withdraw) {
 	env.SetTimer(withdrawalTimer(m.ID), 3*n.options.Duration, 3*n.options.Duration)
 	for other := range n.view.Others(n.self) {
 		if other != from {
-			env.Send(other, algo.Repeat{Message: m})
+			env.Send(other, algo.Periodic{Message: m})
 		}
 	}
 	if wasWithdrawn == m.Cancelled {
@@ -74,7 +74,7 @@ func (n *node) handleWithdraw(env algo.Env, from algo.NodeID, m Withdraw) {
 func (n *node) correctSequence(env algo.Env, old Withdraw) {
 	if old.Seq > n.seq {
 		n.seq = old.Seq + 1
-		n.broadcast(env, algo.Repeat{Message: Withdraw{ID: n.self, Seq: n.seq, Cancelled: !n.withdrawn}})
+		n.broadcast(env, algo.Periodic{Message: Withdraw{ID: n.self, Seq: n.seq, Cancelled: !n.withdrawn}})
 	}
 }
 
@@ -107,7 +107,7 @@ func (n *node) updateInnerView(env algo.Env) {
 }
 
 // computeInnerView returns the view for the inner algorithm, without withdrawn members. It has no
-// stamp, because the epochs of the inner algorithm are no ballots. If no eligible member were
+// config term, because the epochs of the inner algorithm are no ballots. If no eligible member were
 // left, it contains all members.
 func (n *node) computeInnerView() algo.View {
 	var members []algo.Member
@@ -120,7 +120,7 @@ func (n *node) computeInnerView() algo.View {
 		}
 	}
 	if !hasEligible {
-		return n.view.In(0)
+		return n.view.WithTerm(0)
 	}
-	return algo.NewView(n.view.Number(), members...)
+	return algo.NewView(n.view.Version(), members...)
 }

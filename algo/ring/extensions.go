@@ -148,11 +148,11 @@ func (p *process) outcome() algo.Leader {
 // two candidates can win in the same epoch. A process that followed the lower one would not
 // wait for the outcome of the other, which may be lost.
 func (p *process) canFollow(l algo.Leader) bool {
-	if l.Vacant() {
+	if l.IsVacant() {
 		return !p.asCandidate().Eligible
 	}
 	rival := cmp.Or(p.best.ID, p.self)
-	higher := p.view.IsAbove(l.ID, rival) || l.ID == p.best.ID && p.view.MayLead(l.ID)
+	higher := p.view.IsHigher(l.ID, rival) || l.ID == p.best.ID && p.view.IsEligible(l.ID)
 	return higher && !p.suspected.Has(l.ID)
 }
 
@@ -163,7 +163,7 @@ func (p *process) canFollow(l algo.Leader) bool {
 // would not lead, or this process would follow a crashed leader. Usually the changed successor
 // has started a newer election already. This rule also holds while views differ.
 func (p *process) rejectOutcome(env algo.Env, l algo.Leader) {
-	if !l.Vacant() && !p.view.MayLead(l.ID) {
+	if !l.IsVacant() && !p.view.IsEligible(l.ID) {
 		env.Note("does not follow %s, which is not eligible", l.ID)
 		p.participating = false
 		return
@@ -177,11 +177,11 @@ func (p *process) rejectOutcome(env algo.Env, l algo.Leader) {
 func (p *process) reportFailedElection(env algo.Env) {
 	switch predecessor := p.view.At((p.view.Index(p.self) + p.view.Len() - 1) % p.view.Len()); {
 	case !p.best.ID.IsZero():
-		algo.Miss(env, p.best.ID, "sent its token around but did not become leader")
+		algo.ReportUnresponsive(env, p.best.ID, "sent its token around but did not become leader")
 	case len(p.seen) == 1: // only this process
-		algo.Miss(env, predecessor.ID, "forwarded no token")
+		algo.ReportUnresponsive(env, predecessor.ID, "forwarded no token")
 	default:
-		algo.Miss(env, p.successor, "has the token of this node, which did not return")
+		algo.ReportUnresponsive(env, p.successor, "has the token of this node, which did not return")
 	}
 }
 
@@ -213,7 +213,7 @@ func (p *process) updateTimers(env algo.Env) {
 
 // maxExtendedElections is the number of elections with an extended timeout: 7/4 of the shortest
 // normal one. Together they are enough for messages that take five times the configured
-// MessageTime. A longer timeout would detect lost messages later than Timing.Bound. Fewer
+// MessageTime. A longer timeout would detect lost messages later than Timing.RecoveryBound. Fewer
 // elections would not be enough, because several processes start elections at about the same
 // time.
 const maxExtendedElections = 8
@@ -254,12 +254,12 @@ func armOrStop(env algo.Env, t algo.Timer, armed *bool, needed bool, shortest, l
 func (p *process) Reconfigure(env algo.Env, view algo.View) {
 	before := p.asCandidate()
 	p.view = view
-	p.enterEpoch(view.Stamp().Epoch)
-	if !p.leader.Vacant() && !p.view.MayLead(p.leader.ID) {
+	p.enterEpoch(view.ConfigID().Term)
+	if !p.leader.IsVacant() && !p.view.IsEligible(p.leader.ID) {
 		p.announceVacancy(env) // the leader left or resigned; it may be this process
 	}
 	isLowered := p.leader.ID == p.self && p.asCandidate().Compare(before) < 0
-	if p.updateSuccessor(env) || !p.isIdle() || p.leader.Vacant() || isLowered || view.IsAbove(p.self, p.leader.ID) {
+	if p.updateSuccessor(env) || !p.isIdle() || p.leader.IsVacant() || isLowered || view.IsHigher(p.self, p.leader.ID) {
 		// Messages in flight belong to the previous ring, or name candidates with their
 		// previous priorities.
 		p.startElection(env)

@@ -109,7 +109,7 @@ type process struct {
 }
 
 func (p *process) Start(env algo.Env, view algo.View, saved algo.HardState) {
-	p.view, p.epoch = view, max(saved.Epoch, view.Stamp().Epoch)
+	p.view, p.epoch = view, max(saved.Epoch, view.ConfigID().Term)
 	p.updateSuccessor(env)
 	p.startElection(env)
 	p.updateTimers(env)
@@ -258,7 +258,7 @@ func (p *process) handleNewOutcome(env algo.Env, m Elected) {
 // follow accepts l as the outcome of its epoch. If this process led, its leadership ends here.
 func (p *process) follow(env algo.Env, l algo.Leader) {
 	p.participating, p.extendedElections = false, 0
-	p.awaitsSuccessor = !l.Vacant() && !p.seen.Has(l.ID)
+	p.awaitsSuccessor = !l.IsVacant() && !p.seen.Has(l.ID)
 	p.leader = l
 	env.Announce(l)
 }

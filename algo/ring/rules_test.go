@@ -544,7 +544,7 @@ func TestFailedElectionReportsUnresponsivePeer(t *testing.T) {
 		s.Start(6)
 		test.happens(s)
 		notes := s.Machine.Step(driver.Event{Kind: driver.EventExpire, Timer: timerElection}).Notes
-		expect(t, what, fmt.Sprintf(notes[0].Format, name(notes[0].Missed), notes[0].Args[1]), test.want)
+		expect(t, what, fmt.Sprintf(notes[0].Format, name(notes[0].Unresponsive), notes[0].Args[1]), test.want)
 	}
 }
 

@@ -57,7 +57,7 @@ func (s *server) enterFollower(env algo.Env) {
 // votes for self, enter LEADER state". N is "the number of servers configured (not necessarily
 // all alive)".
 func (s *server) handleVote(env algo.Env, voter algo.NodeID, round algo.Epoch) {
-	if !s.view.MayLead(s.self) {
+	if !s.view.IsEligible(s.self) {
 		return
 	}
 	if s.elector.state == voting && round == s.claimRound() {
@@ -95,7 +95,7 @@ func (s *server) broadcastLead(env algo.Env, repeat bool) {
 	s.lastLead.msg++
 	var m algo.Message = Lead{Term: s.leader.Epoch, Msg: s.lastLead.msg}
 	if repeat {
-		m = algo.Repeat{Message: m}
+		m = algo.Periodic{Message: m}
 	}
 	s.broadcast(env, m)
 	env.SetTimer(timerLead, s.options.HeartbeatInterval, s.options.HeartbeatInterval)
@@ -109,7 +109,7 @@ func (s *server) sendLead(env algo.Env, to algo.NodeID) {
 
 // leaderKnown reports whether this server knows the leader of the current round. If not, it is
 // electing one.
-func (s *server) leaderKnown() bool { return !s.leader.Vacant() && s.leader.Epoch == s.current.round }
+func (s *server) leaderKnown() bool { return !s.leader.IsVacant() && s.leader.Epoch == s.current.round }
 
 // isLeader reports whether this server leads in the current round.
 func (s *server) isLeader() bool { return s.leaderKnown() && s.leader.ID == s.self }

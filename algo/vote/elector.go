@@ -40,7 +40,7 @@ type elector struct {
 type claim struct {
 	from     algo.NodeID
 	lastLead leadInfo
-	view     algo.Stamp // view by which the server would count its votes
+	view     algo.ConfigID // view by which the server would count its votes
 }
 
 // WATCHING actions.
@@ -108,7 +108,7 @@ func (s *server) requestRound(env algo.Env) {
 	s.elector.state = voting
 	s.broadcast(env, s.ownClaim(false))
 	s.awaitClaims(env, 0, s.scaleTimeout(s.options.Window))
-	s.recordClaim(env, claim{s.self, s.lastLead, s.view.Stamp()})
+	s.recordClaim(env, claim{s.self, s.lastLead, s.view.ConfigID()})
 }
 
 // recordClaim records c: "record claim". It replaces an earlier claim of the same server.
@@ -179,7 +179,7 @@ func compareClaimant(c claim, id algo.NodeID) int { return c.from.Compare(id) }
 // ownClaim returns this server's claim as a message.
 func (s *server) ownClaim(again bool) Elect {
 	return Elect{
-		Round: s.claimRound(), Term: s.lastLead.term, Msg: s.lastLead.msg, Leader: s.lastLead.leader, ConfigID: s.view.Stamp(),
+		Round: s.claimRound(), Term: s.lastLead.term, Msg: s.lastLead.msg, Leader: s.lastLead.leader, ConfigID: s.view.ConfigID(),
 		FailedRounds: s.elector.failedRounds, WantsReply: again,
 	}
 }

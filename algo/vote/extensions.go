@@ -80,10 +80,10 @@ func (s *server) endWindow(env algo.Env) {
 	for other := range s.view.Others(s.self) {
 		_, hasClaim := slices.BinarySearchFunc(s.elector.slate, other, compareClaimant)
 		if !first && !hasClaim {
-			algo.Miss(env, other, "requested no election and does not lead")
+			algo.ReportUnresponsive(env, other, "requested no election and does not lead")
 		}
 		if (askAll || !hasClaim) && !s.suspected.Has(other) {
-			env.Send(other, algo.Repeat{Message: s.ownClaim(true)})
+			env.Send(other, algo.Periodic{Message: s.ownClaim(true)})
 		}
 	}
 	if first {
@@ -190,9 +190,9 @@ func (s *server) countFailedRound(env algo.Env) {
 	for other := range s.view.Others(s.self) {
 		switch {
 		case other == choice:
-			algo.Miss(env, other, "got the vote of this node but did not become leader")
+			algo.ReportUnresponsive(env, other, "got the vote of this node but did not become leader")
 		case choice == s.self && !s.current.tally.Has(other):
-			algo.Miss(env, other, "did not vote")
+			algo.ReportUnresponsive(env, other, "did not vote")
 		}
 	}
 }
@@ -261,7 +261,7 @@ func (s *server) Suspect(env algo.Env, peer algo.NodeID) {
 func (s *server) Trust(env algo.Env, peer algo.NodeID) {
 	s.suspected.Remove(peer)
 	if s.elector.state == voting {
-		env.Send(peer, algo.Repeat{Message: s.ownClaim(true)})
+		env.Send(peer, algo.Periodic{Message: s.ownClaim(true)})
 	}
 	s.checkQuorum(env)
 }

@@ -21,15 +21,15 @@ func (s *server) Reconfigure(env algo.Env, view algo.View) {
 	s.dropClaims()
 	switch {
 	case s.adoptView():
-		env.Note("learns from the view that term %d has a leader", uint64(view.Stamp().Epoch))
+		env.Note("learns from the view that term %d has a leader", uint64(view.ConfigID().Term))
 		s.stepDown(env)
 		startOver = true
-	case !s.leader.Vacant() && !view.MayLead(s.leader.ID):
+	case !s.leader.IsVacant() && !view.IsEligible(s.leader.ID):
 		s.stepDown(env) // the leader left or resigned; it may be this server
 	}
 	switch isVoting := s.elector.state == voting; {
 	case s.leaderKnown():
-	case startOver, isVoting && before.Stamp().OlderThan(view.Stamp()):
+	case startOver, isVoting && before.ConfigID().OlderThan(view.ConfigID()):
 		s.requestRound(env) // with a claim for the new view
 	case isVoting: // the claim stays valid, because the members are the same
 		s.closeEarly(env)
@@ -45,7 +45,7 @@ func (s *server) Reconfigure(env algo.Env, view algo.View) {
 // could still vote in such a round, or count votes in it, by a list of members that has changed
 // since.
 func (s *server) adoptView() (news bool) {
-	term := s.view.Stamp().Epoch
+	term := s.view.ConfigID().Term
 	if term == 0 || term < s.current.round || term == s.leader.Epoch {
 		return false
 	}
@@ -60,5 +60,5 @@ func (s *server) adoptView() (news bool) {
 // rule, a majority of the old members and a majority of the new members could elect two leaders
 // in one round.
 func isElectable(c claim, view algo.View) bool {
-	return view.MayLead(c.from) && !c.view.OlderThan(view.Stamp())
+	return view.IsEligible(c.from) && !c.view.OlderThan(view.ConfigID())
 }

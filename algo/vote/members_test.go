@@ -20,17 +20,17 @@ func TestMembersJoinAndLeave(t *testing.T) {
 	t.Run("a follower's leader leaves", func(t *testing.T) {
 		s := following(t, 2, 4, viewOf(4), Defaults(timing))
 		expect(t, "n2", s.Reconfigure(algo.NewView(2, members(3)...)),
-			"stop watch; window in 20ms; monitor n1 n3; n1 n3 <- elect round=8 term=7 msg=1 leader=n4 configid={number=2}; announce none in 7")
+			"stop watch; window in 20ms; monitor n1 n3; n1 n3 <- elect round=8 term=7 msg=1 leader=n4 configid={version=2}; announce none in 7")
 	})
 	t.Run("a follower's leader resigns", func(t *testing.T) {
 		s := following(t, 2, 1, viewOf(3), Defaults(timing))
 		expect(t, "n2", s.Reconfigure(witnesses(2, 3, 1)),
-			"stop watch; window in 20ms; monitor n1 n3; n1 n3 <- elect round=8 term=7 msg=1 leader=n1 configid={number=2}; announce none in 7")
+			"stop watch; window in 20ms; monitor n1 n3; n1 n3 <- elect round=8 term=7 msg=1 leader=n1 configid={version=2}; announce none in 7")
 	})
 	t.Run("this leader resigns", func(t *testing.T) {
 		s := leading(t, 1, viewOf(3), Defaults(timing))
 		expect(t, "n1", s.Reconfigure(witnesses(2, 3, 1)),
-			"stop lead; stop watch; window in 20ms; n2 n3 <- elect round=8 term=7 msg=1 leader=n1 configid={number=2}; announce none in 7")
+			"stop lead; stop watch; window in 20ms; n2 n3 <- elect round=8 term=7 msg=1 leader=n1 configid={version=2}; announce none in 7")
 		s.Receive(2, Elect{Round: 8, Term: 7, Msg: 1, Leader: n(1)})
 		expect(t, "it still votes", s.Receive(3, Elect{Round: 8, Term: 7, Msg: 1, Leader: n(1)}),
 			"save 8 for n2; stop window; pause in 60ms to 120ms; n2 <- vote round=8")
@@ -78,7 +78,7 @@ func TestMembersJoinAndLeave(t *testing.T) {
 // A witness claims and votes, but gets no votes and does not lead.
 func TestWitnessVotesAndIsNotElected(t *testing.T) {
 	s := alone(1, witnesses(1, 3, 1), Defaults(timing))
-	expect(t, "it claims", s.Start(6), "window in 20ms; monitor n2 n3; n2 n3 <- elect round=7 configid={number=1}")
+	expect(t, "it claims", s.Start(6), "window in 20ms; monitor n2 n3; n2 n3 <- elect round=7 configid={version=1}")
 	s.Receive(3, Elect{Round: 7})
 	expect(t, "it votes", s.Receive(2, Elect{Round: 7}), "save 7 for n2; stop window; pause in 60ms to 120ms; n2 <- vote round=7")
 	expect(t, "it counts no votes", s.Receive(2, Vote{7})+s.Receive(3, Vote{7}), "")

@@ -13,12 +13,12 @@ type Elect struct {
 	Term   algo.Epoch
 	Msg    uint64
 	Leader algo.NodeID
-	// View is the stamp of the view by which the sender would count its votes.
-	ConfigID algo.Stamp
-	// InVain is the number of rounds in a row without a leader, as far as the sender knows. The
+	// ConfigID is the ID of the config by which the sender would count its votes.
+	ConfigID algo.ConfigID
+	// FailedRounds is the number of rounds in a row without a leader, as far as the sender knows. The
 	// receiver adopts a higher number.
 	FailedRounds uint64
-	// Again requests the claim of the receiver, which the sender lacks.
+	// WantsReply requests the claim of the receiver, which the sender lacks.
 	WantsReply bool
 }
 

@@ -37,7 +37,7 @@ func TestFollowerNoLongerRequestsRound(t *testing.T) {
 	s := following(t, 5, 1, viewOf(5), Defaults(timing))
 	s.Suspect(1)
 	s.Expire(timerWindow)
-	const again = "window in 60ms to 120ms; n2 n3 n4 <- elect round=8 term=7 msg=1 leader=n1 configid={number=1} wantsreply=true again"
+	const again = "window in 60ms to 120ms; n2 n3 n4 <- elect round=8 term=7 msg=1 leader=n1 configid={version=1} wantsreply=true again"
 	expect(t, "no majority", s.Expire(timerWindow), again)
 	s.Receive(4, Elect{Round: 8, Term: 7, Msg: 9, Leader: n(1)})
 	expect(t, "n4 requests too, once", s.Expire(timerWindow), again)
@@ -54,7 +54,7 @@ func TestClaimOutlivesItsWindow(t *testing.T) {
 	s.Receive(4, Elect{Round: 7})
 	s.Expire(timerWindow)
 	expect(t, "it requests again from the others", s.Expire(timerWindow),
-		"window in 60ms to 120ms; n1 n3 n5 <- elect round=7 configid={number=1} wantsreply=true again")
+		"window in 60ms to 120ms; n1 n3 n5 <- elect round=7 configid={version=1} wantsreply=true again")
 	expect(t, "a late claim is the third", s.Receive(5, Elect{Round: 7}), "window in 20ms")
 }
 
@@ -73,14 +73,14 @@ func TestFollowerIgnoresFailedRounds(t *testing.T) {
 	s := following(t, 2, 1, viewOf(3), Defaults(timing))
 	s.Receive(3, Elect{Round: 8, Term: 7, Msg: 1, Leader: n(1), FailedRounds: 3})
 	expect(t, "n1 is suspected", s.Suspect(1), "save 8 for n2; stop watch; window in 20ms; stop window; pause in 60ms to 120ms; "+
-		"monitor n1 n3; n1 n3 <- elect round=8 term=7 msg=1 leader=n1 configid={number=1}; announce none in 7")
+		"monitor n1 n3; n1 n3 <- elect round=8 term=7 msg=1 leader=n1 configid={version=1}; announce none in 7")
 }
 
 // An Elect from its leader shows a follower that the leadership has ended.
 func TestElectOfLeaderEndsItsLeadership(t *testing.T) {
 	s := following(t, 2, 1, viewOf(3), Defaults(timing))
 	expect(t, "an Elect of its leader", s.Receive(1, Elect{Round: 8}), "stop watch; window in 20ms; "+
-		"monitor n1 n3; n1 n3 <- elect round=8 term=7 msg=1 leader=n1 configid={number=1}; announce none in 7")
+		"monitor n1 n3; n1 n3 <- elect round=8 term=7 msg=1 leader=n1 configid={version=1}; announce none in 7")
 }
 
 // The first Elect may be lost: a server that returns has not received it.
@@ -88,7 +88,7 @@ func TestTrustedServerIsAsked(t *testing.T) {
 	s := alone(2, viewOf(3), Defaults(timing))
 	s.Start(6)
 	s.Suspect(3)
-	expect(t, "n3 is trusted again", s.Trust(3), "n3 <- elect round=7 configid={number=1} wantsreply=true again")
+	expect(t, "n3 is trusted again", s.Trust(3), "n3 <- elect round=7 configid={version=1} wantsreply=true again")
 	s = leading(t, 2, viewOf(3), Defaults(timing))
 	expect(t, "a leader requests no election", s.Suspect(3)+s.Trust(3), "")
 }
@@ -98,9 +98,9 @@ func TestLateStarterIsAskedAgain(t *testing.T) {
 	s := alone(2, viewOf(3), Defaults(timing))
 	s.Start(6)
 	s.Receive(3, Elect{Round: 7})
-	expect(t, "another request to n1", s.Expire(timerWindow), "window in 10ms; n1 <- elect round=7 configid={number=1} wantsreply=true again")
+	expect(t, "another request to n1", s.Expire(timerWindow), "window in 10ms; n1 <- elect round=7 configid={version=1} wantsreply=true again")
 	s.Receive(1, Elect{Round: 7})
-	expect(t, "after its vote it still sends its claim on request", s.Receive(3, Elect{Round: 7, WantsReply: true}), "n3 <- elect round=7 configid={number=1}")
+	expect(t, "after its vote it still sends its claim on request", s.Receive(3, Elect{Round: 7, WantsReply: true}), "n3 <- elect round=7 configid={version=1}")
 	for _, size := range []int{3, 5} {
 		checkRun(t, Defaults(timing), size, func(c *algosim.Cluster) string {
 			for i := 1; i <= size; i++ {
@@ -138,7 +138,7 @@ func TestLateMajorityWaitsForWindow(t *testing.T) {
 	s.Start(6)
 	s.Expire(timerWindow)
 	expect(t, "it requests again", s.Expire(timerWindow),
-		"window in 60ms to 120ms; n1 n3 n4 n5 <- elect round=7 configid={number=1} wantsreply=true again")
+		"window in 60ms to 120ms; n1 n3 n4 n5 <- elect round=7 configid={version=1} wantsreply=true again")
 	expect(t, "half of them", s.Receive(4, Elect{Round: 7}), "")
 	expect(t, "more than half", s.Receive(5, Elect{Round: 7}), "window in 20ms")
 	expect(t, "and the next", s.Receive(3, Elect{Round: 7}), "")
@@ -149,7 +149,7 @@ func TestElectOfStartingServerIsNoClaim(t *testing.T) {
 	s := following(t, 2, 1, viewOf(3), Defaults(timing))
 	s.Receive(3, Elect{Round: 8})
 	expect(t, "n1 is suspected", s.Suspect(1), "stop watch; window in 20ms; monitor n1 n3; "+
-		"n1 n3 <- elect round=8 term=7 msg=1 leader=n1 configid={number=1}; announce none in 7")
+		"n1 n3 <- elect round=8 term=7 msg=1 leader=n1 configid={version=1}; announce none in 7")
 }
 
 // A Lead of a term below the saved round is obsolete, also if no leader is known since.

@@ -141,7 +141,7 @@ func TestRestartedServerDoesNotLeadInOldRound(t *testing.T) {
 		s.StartFrom(algo.HardState{Epoch: 7, Vote: n(voted)})
 		expect(t, "a late vote, having voted "+name, s.Receive(1, Vote{7}), "")
 		expect(t, "a majority of them", s.Receive(3, Vote{7}), "")
-		expect(t, "it claims in the next round", s.Receive(3, Elect{Round: 7}), "n3 <- elect round=8 configid={number=1}")
+		expect(t, "it claims in the next round", s.Receive(3, Elect{Round: 7}), "n3 <- elect round=8 configid={version=1}")
 		s.Receive(1, Elect{Round: 8})
 		expect(t, "and votes in it", s.Receive(3, Elect{Round: 8}), "save 8 for n1; stop window; pause in 60ms to 120ms; n1 <- vote round=8")
 	}
@@ -209,8 +209,8 @@ func TestObsoleteLeadIsIgnored(t *testing.T) {
 		c.DetectionTime = T / 10
 		c.Crash(1)
 		c.Run(T / 2)
-		c.Deliver(1, 2, algo.Repeat{Message: Lead{Term: 1, Msg: 2}})
-		if got := c.Leader(2); !got.Vacant() {
+		c.Deliver(1, 2, algo.Periodic{Message: Lead{Term: 1, Msg: 2}})
+		if got := c.Leader(2); !got.IsVacant() {
 			return fmt.Sprintf("n2 follows the crashed %s", name(got.ID))
 		}
 		return c.DisagreementAfter(3 * T)
@@ -236,7 +236,7 @@ func TestServerAdoptsNewerRound(t *testing.T) {
 	s.StartFrom(algo.HardState{Epoch: 6, Vote: n(3)})
 	s.Receive(1, Elect{Round: 7, Term: 5, Msg: 9, Leader: n(1)})
 	expect(t, "while voting in another", s.Receive(3, Elect{Round: 9}),
-		"save 8; window in 20ms; n1 n3 <- elect round=9 configid={number=1}")
+		"save 8; window in 20ms; n1 n3 <- elect round=9 configid={version=1}")
 	s.Expire(timerWindow)
 	expect(t, "the claim of the other round does not count", s.Expire(timerWindow), "save 9 for n2; pause in 60ms to 120ms")
 
@@ -257,9 +257,9 @@ func TestServerBehindGetsReply(t *testing.T) {
 	expect(t, "a follower does not", s.Receive(3, Elect{Round: 3}), "")
 	s = leading(t, 2, viewOf(3), textbook())
 	s.Receive(1, Elect{Round: 9})
-	expect(t, "a leader of an earlier term replies", s.Receive(3, Elect{Round: 8}), "n3 <- elect round=9 term=7 msg=1 leader=n2 configid={number=1}")
+	expect(t, "a leader of an earlier term replies", s.Receive(3, Elect{Round: 8}), "n3 <- elect round=9 term=7 msg=1 leader=n2 configid={version=1}")
 	s.Expire(timerWindow)
-	expect(t, "after a vote", s.Receive(3, Elect{Round: 8}), "n3 <- elect round=9 term=7 msg=1 leader=n2 configid={number=1}")
+	expect(t, "after a vote", s.Receive(3, Elect{Round: 8}), "n3 <- elect round=9 term=7 msg=1 leader=n2 configid={version=1}")
 
 	checkRun(t, Defaults(timing), 3, func(c *algosim.Cluster) string {
 		c.Node(1).Saved.Epoch = 50
@@ -309,7 +309,7 @@ func TestEndOfPauseStartsNextRound(t *testing.T) {
 	s.Receive(3, Elect{Round: 7})
 	s.Receive(1, Elect{Round: 7})
 	expect(t, "the pause ends", s.Expire(timerPause),
-		"window in 40ms; n1 n3 <- elect round=8 configid={number=1} failedrounds=1")
+		"window in 40ms; n1 n3 <- elect round=8 configid={version=1} failedrounds=1")
 }
 
 // A leader's own Lead resets its watch timer only while its term is its saved round. Otherwise the
@@ -325,7 +325,7 @@ func TestLeaderEntersNextRound(t *testing.T) {
 	checkRun(t, Defaults(timing), 3, func(c *algosim.Cluster) string {
 		elected(c)
 		c.DropIf(func(from, to int, m algo.Message) bool {
-			return m == Elect{Round: 2, Term: 1, Msg: 1, Leader: n(1), ConfigID: viewOf(3).Stamp()} && to == 2
+			return m == Elect{Round: 2, Term: 1, Msg: 1, Leader: n(1), ConfigID: viewOf(3).ConfigID()} && to == 2
 		})
 		c.Campaign(3)
 		c.Run(T / 2)
@@ -348,7 +348,7 @@ func TestLeaderWithoutMajorityStops(t *testing.T) {
 	expect(t, "it hears from two", s.Trust(5), "stop quorum")
 	expect(t, "it hears from one", s.Suspect(5), "quorum in 120ms")
 	expect(t, "the time is over", s.Expire(timerQuorum), "stop lead; stop quorum; stop watch; window in 20ms; "+
-		"n1 n2 n4 n5 <- elect round=8 term=7 msg=1 leader=n3 configid={number=1}; announce none in 7")
+		"n1 n2 n4 n5 <- elect round=8 term=7 msg=1 leader=n3 configid={version=1}; announce none in 7")
 	expect(t, "late votes do not restore its leadership", s.Receive(1, Vote{7})+s.Receive(2, Vote{7})+s.Receive(4, Vote{7}), "")
 
 	checkRun(t, Defaults(timing), 3, func(c *algosim.Cluster) string {
@@ -481,7 +481,7 @@ func TestCandidateThatNeverLeadsIsPassedOver(t *testing.T) {
 	}
 	s.Receive(3, Lead{Term: 17, Msg: 1})
 	expect(t, "after a leader, the best claim counts again", s.Expire(timerWatch),
-		"window in 20ms; monitor n1 n3 n4 n5; n1 n3 n4 n5 <- elect round=18 term=17 msg=1 leader=n3 configid={number=1}; announce none in 17")
+		"window in 20ms; monitor n1 n3 n4 n5; n1 n3 n4 n5 <- elect round=18 term=17 msg=1 leader=n3 configid={version=1}; announce none in 17")
 }
 
 // The number of the round selects the member. A claim that only some servers have received
@@ -528,8 +528,8 @@ func TestNoRoundWithoutMajority(t *testing.T) {
 func unresponsive(effects *driver.Effects) string {
 	var all []string
 	for _, note := range effects.Notes {
-		if !note.Missed.IsZero() {
-			all = append(all, name(note.Missed)+" "+fmt.Sprint(note.Args[1]))
+		if !note.Unresponsive.IsZero() {
+			all = append(all, name(note.Unresponsive)+" "+fmt.Sprint(note.Args[1]))
 		}
 	}
 	return strings.Join(all, "; ")

@@ -14,7 +14,7 @@ import (
 func TestStartingServerRequestsRound(t *testing.T) {
 	for _, o := range []Options{textbook(), Defaults(timing)} {
 		s := alone(2, viewOf(3), o)
-		expect(t, "n2 starts", s.Start(6), "window in 20ms; monitor n1 n3; n1 n3 <- elect round=7 configid={number=1}")
+		expect(t, "n2 starts", s.Start(6), "window in 20ms; monitor n1 n3; n1 n3 <- elect round=7 configid={version=1}")
 	}
 }
 
@@ -24,7 +24,7 @@ func TestWatchingReceivesLead(t *testing.T) {
 		s := alone(2, viewOf(3), o)
 		s.Start(6)
 		expect(t, "the first", s.Receive(1, Lead{Term: 7, Msg: 1}), "save 7; stop window; watch in 120ms; monitor n1; announce n1 in 7")
-		expect(t, "the next", s.Receive(1, algo.Repeat{Message: Lead{Term: 7, Msg: 2}}), "watch in 120ms")
+		expect(t, "the next", s.Receive(1, algo.Periodic{Message: Lead{Term: 7, Msg: 2}}), "watch in 120ms")
 	}
 }
 
@@ -34,7 +34,7 @@ func TestWatchingReceivesElect(t *testing.T) {
 		s := following(t, 2, 1, viewOf(3), o)
 		expect(t, "an Elect", s.Receive(3, Elect{Round: 8, Term: 7, Msg: 9, Leader: n(1)}), "")
 		expect(t, "a timeout on its leader", s.Expire(timerWatch),
-			"window in 20ms; monitor n1 n3; n1 n3 <- elect round=8 term=7 msg=1 leader=n1 configid={number=1}; announce none in 7")
+			"window in 20ms; monitor n1 n3; n1 n3 <- elect round=8 term=7 msg=1 leader=n1 configid={version=1}; announce none in 7")
 		if o.EarlyClose { // it sends n1 another Elect
 			s.Expire(timerWindow)
 		}
@@ -48,7 +48,7 @@ func TestVotingInitial(t *testing.T) {
 	for _, o := range []Options{textbook(), Defaults(timing)} {
 		s := following(t, 2, 1, viewOf(3), o)
 		expect(t, "without its leader", s.Expire(timerWatch),
-			"window in 20ms; monitor n1 n3; n1 n3 <- elect round=8 term=7 msg=1 leader=n1 configid={number=1}; announce none in 7")
+			"window in 20ms; monitor n1 n3; n1 n3 <- elect round=8 term=7 msg=1 leader=n1 configid={version=1}; announce none in 7")
 	}
 }
 
@@ -177,7 +177,7 @@ func TestLeaderReceivesLead(t *testing.T) {
 func TestElectorRunsInLeader(t *testing.T) {
 	s := leading(t, 2, viewOf(3), textbook())
 	expect(t, "an Elect", s.Receive(3, Elect{Round: 9, Term: 7, Msg: 1, Leader: n(2)}),
-		"save 8; stop watch; window in 20ms; n1 n3 <- elect round=9 term=7 msg=1 leader=n2 configid={number=1}")
+		"save 8; stop watch; window in 20ms; n1 n3 <- elect round=9 term=7 msg=1 leader=n2 configid={version=1}")
 	expect(t, "it still leads", s.Expire(timerLead), "lead in 40ms; n1 n3 <- lead term=7 msg=2 again")
 	expect(t, "it votes", s.Expire(timerWindow), "save 9 for n2; pause in 60ms to 120ms")
 	expect(t, "and leads in the new term", s.Receive(3, Vote{9}),
@@ -204,7 +204,7 @@ func TestLeadEndsVoting(t *testing.T) {
 func TestAnyServerCanStartAnElection(t *testing.T) {
 	s := following(t, 2, 1, viewOf(3), textbook())
 	expect(t, "n2 campaigns", s.Campaign(),
-		"save 8; stop watch; window in 20ms; monitor n1 n3; n1 n3 <- elect round=9 term=7 msg=1 leader=n1 configid={number=1}")
+		"save 8; stop watch; window in 20ms; monitor n1 n3; n1 n3 <- elect round=9 term=7 msg=1 leader=n1 configid={version=1}")
 	expect(t, "while it is voting", s.Campaign(), "")
 	s.Receive(3, Elect{Round: 9})
 	s.Expire(timerWindow)

@@ -39,7 +39,7 @@
 // vote again within a term. Package algo/textbook/vote implements it.
 //
 // Members change one at a time, through the leader. The driver ensures this, and gives each view
-// a stamp (see [algo.Stamp]). A server does not vote for a candidate that would count votes by an
+// an [algo.ConfigID]. A server does not vote for a candidate that would count votes by an
 // older view than its own.
 //
 // # Cost
@@ -145,7 +145,7 @@ func (s *server) handleLead(env algo.Env, from algo.NodeID, m Lead) {
 	case s.suspected.Has(from):
 		env.Note("does not follow %s, which it suspects", from)
 		return
-	case !s.view.MayLead(from):
+	case !s.view.IsEligible(from):
 		env.Note("does not follow %s, which is not eligible", from)
 		return
 	}
@@ -190,7 +190,7 @@ func (s *server) Clone() algo.Algorithm {
 
 // announceVacancy announces that this server knows of no leader.
 func (s *server) announceVacancy(env algo.Env) {
-	if !s.leader.Vacant() {
+	if !s.leader.IsVacant() {
 		s.leader.ID = algo.NodeID{}
 		env.Announce(s.leader)
 	}

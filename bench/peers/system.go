@@ -32,7 +32,7 @@ const ours = "elect" // the system against which the others are held
 func systems() []system {
 	all := []system{
 		{name: ours, about: "bully without a lease", flags: []string{"--lease=off"}},
-		{name: "elect-silence", about: "bully without a lease, without evidence: only silence counts", flags: []string{"--lease=off", "--no-evidence"}},
+		{name: "elect-silence", about: "bully without a lease, without evidence: only silence counts", flags: []string{"--lease=off", "--timeout-only"}},
 		{name: "elect-vote", about: "vote without a lease, by a majority whose votes are saved", flags: []string{"--lease=off", "--algorithm", "vote"}},
 	}
 	for _, l := range member.Libraries() {

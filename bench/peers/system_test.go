@@ -41,7 +41,7 @@ func TestOwnTimingIsInAFile(t *testing.T) {
 	config, err := s.fleet(quick, 3, "elect", "self", dir)
 	require.NoError(t, err)
 	file := filepath.Join(dir, "elect.yaml")
-	require.Equal(t, []string{"--lease=off", "--no-evidence", "--config", file}, config.Args)
+	require.Equal(t, []string{"--lease=off", "--timeout-only", "--config", file}, config.Args)
 	text, err := os.ReadFile(file)
 	require.NoError(t, err)
 	require.Equal(t, "timing: {heartbeat: 40ms, timeout: 200ms, round_trip: 100ms}\n", string(text))

@@ -64,7 +64,7 @@ func (w *watch) gaveUpAt(node, struck string, at int64) int64 {
 		if e.node != node || int64(e.At) < at {
 			continue
 		}
-		if e.Kind == trace.Suspect && e.Peer.String() == struck || e.Kind == trace.Announce && !e.Leader.Vacant() && e.Leader.ID.String() != struck {
+		if e.Kind == trace.Suspect && e.Peer.String() == struck || e.Kind == trace.Announce && !e.Leader.IsVacant() && e.Leader.ID.String() != struck {
 			return int64(e.At)
 		}
 	}

@@ -259,7 +259,7 @@ func (c *Cluster) Pass(d time.Duration) {
 
 // Await waits until the nodes of these names follow one leader in one epoch, and returns
 // it. Without names it waits for all that run and are not paused. The leader must be one
-// of them. It fails the test after [algo.Timing.Bound], twice.
+// of them. It fails the test after [algo.Timing.RecoveryBound], twice.
 func (c *Cluster) Await(names ...string) cluster.Leadership {
 	c.t.Helper()
 	if len(names) == 0 {
@@ -269,7 +269,7 @@ func (c *Cluster) Await(names ...string) cluster.Leadership {
 			}
 		}
 	}
-	limit := time.Now().Add(2 * c.timing.Bound())
+	limit := time.Now().Add(2 * c.timing.RecoveryBound())
 	for {
 		synctest.Wait() // what is under way takes no time: let it arrive
 		leader, agreed := c.agreed(names)
@@ -277,7 +277,7 @@ func (c *Cluster) Await(names ...string) cluster.Leadership {
 		case agreed:
 			return leader
 		case time.Now().After(limit):
-			c.t.Fatalf("clustertest: no agreement among %s after %v: %s", strings.Join(names, ", "), 2*c.timing.Bound(), c.opinions(names))
+			c.t.Fatalf("clustertest: no agreement among %s after %v: %s", strings.Join(names, ", "), 2*c.timing.RecoveryBound(), c.opinions(names))
 		}
 		c.Pass(time.Millisecond)
 	}

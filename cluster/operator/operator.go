@@ -104,7 +104,7 @@ func (c Client) SetPriority(ctx context.Context, addr string, priority int) erro
 }
 
 // Resign has the node at addr give its leadership up and not lead for the period, from 0,
-// which stands for its Timing.Bound, to 24 h: see [cluster.Node.Resign]. It returns nil
+// which stands for its Timing.RecoveryBound, to 24 h: see [cluster.Node.Resign]. It returns nil
 // when another leads, or when the node did not lead and is known not to be eligible.
 func (c Client) Resign(ctx context.Context, addr string, period time.Duration) error {
 	return c.order(ctx, addr, wire.AdminRequest{Action: wire.Resign, StandbyPeriod: period})

@@ -12,7 +12,7 @@ import (
 func statusOf(r wire.StatusReply) cluster.Status {
 	s := cluster.Status{
 		Cluster: r.Cluster, Algorithm: r.Algorithm, Node: r.Node, Epoch: r.Epoch, View: r.ConfigVersion, ViewEpoch: r.ConfigTerm,
-		Committed: r.Committed, Called: algo.Call(r.Election), CalledAt: timeOf(r.ElectionAt), OtherLists: r.OtherLists,
+		Committed: r.Committed, Called: algo.ElectionCause(r.Election), CalledAt: timeOf(r.ElectionAt), OtherLists: r.OtherLists,
 		Members: []cluster.Member{}, Awaited: []cluster.Awaited{}, Counters: make(map[string]uint64), // [] and {} in JSON
 		MetaOmitted: int(r.MetaOmitted), MembersOmitted: int(r.MembersOmitted), AwaitedOmitted: int(r.ContactsOmitted),
 		CertificateEnd: timeOf(r.CertificateEnd),

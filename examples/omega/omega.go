@@ -151,7 +151,7 @@ func (p *process) Trust(env algo.Env, peer algo.NodeID) {
 func (p *process) Reconfigure(env algo.Env, view algo.View) {
 	p.view = view
 	p.trust(env)
-	if p.leader.Vacant() {
+	if p.leader.IsVacant() {
 		p.ask(env)
 	}
 }
@@ -174,7 +174,7 @@ func (p *process) trust(env algo.Env) {
 		p.lead(env)
 	case p.trusted == p.heard.ID && p.heard.Epoch == p.epoch:
 		p.follow(env, p.heard)
-	case !p.leader.Vacant() && !p.mayLead(p.leader.ID):
+	case !p.leader.IsVacant() && !p.mayLead(p.leader.ID):
 		p.follow(env, algo.Leader{Epoch: p.leader.Epoch})
 	}
 	p.watch(env)
@@ -183,7 +183,7 @@ func (p *process) trust(env algo.Env) {
 // highest is the highest who may lead, as far as this process knows, or nobody.
 func (p *process) highest() (highest algo.NodeID) {
 	for m := range p.view.All() {
-		if p.mayLead(m.ID) && (highest.IsZero() || p.view.IsAbove(m.ID, highest)) {
+		if p.mayLead(m.ID) && (highest.IsZero() || p.view.IsHigher(m.ID, highest)) {
 			highest = m.ID
 		}
 	}
@@ -209,7 +209,7 @@ func (p *process) lead(env algo.Env) {
 func (p *process) say(env algo.Env, again bool) {
 	var m algo.Message = Lead{Epoch: p.leader.Epoch}
 	if again {
-		m = algo.Repeat{Message: m}
+		m = algo.Periodic{Message: m}
 	}
 	for other := range p.view.Others(p.self) {
 		env.Send(other, m)

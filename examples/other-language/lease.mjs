@@ -5,9 +5,9 @@ import { NO_ID } from './messages.mjs'
 
 // The times of the presets in ms. Members reject a lease of another duration.
 export const leaseTimes = {
-  local: { duration: 310, renew: 25, guard: 0.5 },
-  lan: { duration: 960, renew: 150, guard: 2 },
-  wan: { duration: 6130, renew: 625, guard: 10 }
+  local: { duration: 310, renewInterval: 25, margin: 0.5 },
+  lan: { duration: 960, renewInterval: 150, margin: 2 },
+  wan: { duration: 6130, renewInterval: 625, margin: 10 }
 }
 const DRIFT = 10 // percent
 
@@ -34,7 +34,7 @@ export class Lease {
   // The times are those of bully, with those of the lease and the round trip. The environment is that of bully, with
   // now().
   constructor (self, times, env) {
-    Object.assign(this, { self, times, env, term: times.duration * (100 - DRIFT) / (100 + DRIFT) - times.guard })
+    Object.assign(this, { self, times, env, term: times.duration * (100 - DRIFT) / (100 + DRIFT) - times.margin })
     this.inner = new Bully(self, times, { ...env, announce: (nominee) => { this.nominee = nominee } })
   }
 
@@ -224,7 +224,7 @@ export class Lease {
   beginRound () {
     this.round++
     this.rounds.push({ number: this.round, end: this.env.now() + this.term, granted: new Set() })
-    this.env.setTimer('lease/renew', this.times.renew)
+    this.env.setTimer('lease/renew', this.times.renewInterval)
     this.broadcast(this.request(), this.leads())
     this.count()
   }

@@ -240,8 +240,8 @@ function settingsText ({ announce, answer, coordinator, headStart }, lease) {
     `head_start=${duration(headStart)}`, 'skip_suspected=true'
   ]
   if (lease) {
-    lines.push('lease_drift=10', `lease_duration=${duration(lease.duration)}`, `lease_guard=${duration(lease.guard)}`,
-      `lease_renew=${duration(lease.renew)}`, 'lease_trust_evidence=false', 'lease_trusted_network=false')
+    lines.push('lease_clock_drift=10', `lease_duration=${duration(lease.duration)}`, `lease_margin=${duration(lease.margin)}`,
+      `lease_renew_interval=${duration(lease.renewInterval)}`, 'lease_trust_evidence=false', 'lease_trusted_network=false')
   }
   return lines.sort().join('\n')
 }

@@ -278,7 +278,7 @@ func TestDeliveriesPrecedeTimers(t *testing.T) {
 			env.SetTimer("t", T, 2*T)
 			var m algo.Message = hello{}
 			if self == 1 {
-				m = algo.Repeat{Message: m}
+				m = algo.Periodic{Message: m}
 			}
 			env.Send(ID(3-self), m)
 			return
@@ -302,7 +302,7 @@ func TestFormatMessage(t *testing.T) {
 	}{
 		{hello{}, "hello"},
 		{hello{Epoch: 7, ID: ID(2), Leader: Leadership(3, 300), Loud: true}, "hello epoch=7 id=n2 leader=n300@3 loud=true"},
-		{algo.Repeat{Message: hello{}}, "hello again"},
+		{algo.Periodic{Message: hello{}}, "hello again"},
 	} {
 		if got := FormatMessage(tc.m); got != tc.want {
 			t.Errorf("FormatMessage(%#v) = %q, want %q", tc.m, got, tc.want)

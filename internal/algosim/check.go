@@ -40,7 +40,7 @@ func (c *Cluster) checkAnnouncements(nd *Node, announced []algo.Leader) {
 	for _, l := range announced {
 		c.emit(nd.ID, trace.Event{Kind: trace.Announce, Leader: l})
 		c.addViolation(c.history.CheckFollow(nd.ID, l))
-		if !l.Vacant() && !nd.View.MayLead(l.ID) {
+		if !l.IsVacant() && !nd.View.IsEligible(l.ID) {
 			c.ReportViolation("%s follows %s, which is ineligible in its view", nd.ID, l.ID)
 		}
 		if l.Epoch > nd.Saved.Epoch {

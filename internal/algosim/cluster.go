@@ -234,7 +234,7 @@ func (c *Cluster) Reconfigure(view algo.View, nodes ...int) {
 	for _, i := range nodes {
 		nd := c.Node(i)
 		c.whenAwake(nd, func() {
-			if nd.View.Number() >= view.Number() {
+			if nd.View.Version() >= view.Version() {
 				return
 			}
 			nd.View = view

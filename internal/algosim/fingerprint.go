@@ -155,7 +155,7 @@ func (d *digest) writeValue(v reflect.Value) {
 func (d *digest) writeStruct(v reflect.Value) {
 	if v.Type() == viewType {
 		if inner := v.Field(0); d.writeBool(!inner.IsNil()) {
-			d.writeUint(inner.Elem().FieldByName("number").Uint())
+			d.writeUint(inner.Elem().FieldByName("version").Uint())
 		}
 		return
 	}

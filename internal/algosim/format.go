@@ -22,7 +22,7 @@ import (
 //	[1,2]                a slice
 //	{round=1,from=n3}    a struct
 func MessageWords(m algo.Message) []string {
-	m, isPeriodic := algo.Open(m)
+	m, isPeriodic := algo.Unwrap(m)
 	words := append([]string{m.Kind()}, formatFields(reflect.ValueOf(m))...)
 	if isPeriodic {
 		words = append(words, "again")
@@ -90,7 +90,7 @@ func NewTraceEvent(e driver.Event) trace.Event {
 	case driver.EventReceive:
 		t.Kind = trace.Deliver
 	case driver.EventReconfigure:
-		t.Kind, t.Number = trace.View, e.View.Number()
+		t.Kind, t.Number = trace.View, e.View.Version()
 	case driver.EventCampaign:
 		t.Kind, t.Format = trace.Note, "starts a campaign"
 	}

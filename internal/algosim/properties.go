@@ -15,7 +15,7 @@ type Violation struct {
 
 // ContractViolation returns the violation with which a Machine panicked.
 func ContractViolation(e *driver.ContractError) *Violation {
-	return &Violation{e.Property, Sprintf("%s at %s %s", e.Algorithm, e.Node, e.Did)}
+	return &Violation{e.Property, Sprintf("%s at %s %s", e.Algorithm, e.Node, e.Action)}
 }
 
 // LeaderHistory contains all leaders that have announced themselves, sorted.
@@ -39,7 +39,7 @@ func (h *LeaderHistory) AddLeader(l algo.Leader) *Violation {
 
 // CheckFollow returns a violation if node follows a leader that has not announced itself.
 func (h LeaderHistory) CheckFollow(node algo.NodeID, l algo.Leader) *Violation {
-	if _, found := slices.BinarySearchFunc(h, l, algo.Leader.Compare); found || l.Vacant() {
+	if _, found := slices.BinarySearchFunc(h, l, algo.Leader.Compare); found || l.IsVacant() {
 		return nil
 	}
 	return &Violation{algo.NoPhantom, Sprintf("%s follows %s, which never led in epoch %d", node, l.ID, l.Epoch)}
@@ -66,12 +66,12 @@ func Disagreement(view algo.View, claims algo.Claims, running []FollowState) str
 	highest := HighestEligible(view, running)
 	for _, s := range running {
 		switch l, first := s.Leader, running[0].Leader; {
-		case highest.IsZero() && !l.Vacant():
+		case highest.IsZero() && !l.IsVacant():
 			return Name(s.Node) + " follows " + Name(l.ID) + ", but no running node is eligible"
 		case highest.IsZero():
 		case claims.HighestLeads && l.ID != highest:
 			return Name(s.Node) + " follows " + Name(l.ID) + ", want " + Name(highest) + ", the highest"
-		case !view.MayLead(l.ID) || !slices.ContainsFunc(running, func(o FollowState) bool { return o.Node == l.ID }):
+		case !view.IsEligible(l.ID) || !slices.ContainsFunc(running, func(o FollowState) bool { return o.Node == l.ID }):
 			return Name(s.Node) + " follows " + Name(l.ID) + ", which is not running or not eligible"
 		case l != first:
 			return Sprintf("%s follows %s in epoch %d, %s follows %s in epoch %d", running[0].Node, first.ID, first.Epoch, s.Node, l.ID, l.Epoch)
@@ -83,7 +83,7 @@ func Disagreement(view algo.View, claims algo.Claims, running []FollowState) str
 // HighestEligible returns the highest running node that is eligible, or zero.
 func HighestEligible(view algo.View, running []FollowState) (highest algo.NodeID) {
 	for _, s := range running {
-		if view.MayLead(s.Node) && (highest.IsZero() || view.IsAbove(s.Node, highest)) {
+		if view.IsEligible(s.Node) && (highest.IsZero() || view.IsHigher(s.Node, highest)) {
 			highest = s.Node
 		}
 	}

@@ -78,7 +78,7 @@ func FormatEffects(effects *driver.Effects) string {
 			add("%s in %v", change.Timer, change.Min)
 		}
 	}
-	if effects.Watch {
+	if effects.MonitorSet {
 		monitored := "monitor"
 		for _, peer := range effects.Monitor {
 			monitored += " " + Name(peer)

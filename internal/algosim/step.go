@@ -37,7 +37,7 @@ func (c *Cluster) step(nd *Node, e driver.Event) {
 			c.startTimer(nd, change)
 		}
 	}
-	if effects.Watch {
+	if effects.MonitorSet {
 		c.setMonitored(nd, effects.Monitor)
 	}
 	c.recordLeaders(nd, effects.Announce)
@@ -101,7 +101,7 @@ func (c *Cluster) startTimer(nd *Node, change driver.TimerChange) {
 }
 
 func (c *Cluster) send(from *Node, to algo.NodeID, m algo.Message) {
-	m, isPeriodic := algo.Open(m)
+	m, isPeriodic := algo.Unwrap(m)
 	if c.OnSend != nil {
 		c.OnSend(Number(from.ID), Number(to), m)
 	}

@@ -167,7 +167,7 @@ func (f *faultInjector) injectFault() {
 	case 11:
 		if f.resigning {
 			f.all[i-1].Eligible = !f.all[i-1].Eligible
-			f.View = algo.NewView(f.View.Number()+1, f.all...)
+			f.View = algo.NewView(f.View.Version()+1, f.all...)
 			f.Logf("n%d is eligible: %v", i, f.all[i-1].Eligible)
 			f.Reconfigure(f.View, i, f.randomNode(), f.randomNode())
 		}

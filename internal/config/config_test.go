@@ -81,7 +81,7 @@ insecure: true
 timing:
   preset: wan
   heartbeat: 400ms
-  no_evidence: true
+  timeout_only: true
 log: json
 log_level: debug
 `
@@ -89,7 +89,7 @@ log_level: debug
 func wantWhole(t *testing.T, s *Settings) {
 	t.Helper()
 	timing := algo.WAN()
-	timing.Heartbeat, timing.NoEvidence = 400*time.Millisecond, true
+	timing.Heartbeat, timing.TimeoutOnly = 400*time.Millisecond, true
 	c := s.Config
 	o := bully.Defaults(s.Config.Timing)
 	require.NoError(t, c.Options(&o))
@@ -121,7 +121,7 @@ func TestEverySourceSetsEveryField(t *testing.T) {
 			"ELECT_BOOTSTRAP=true", "ELECT_JOIN=10.0.0.2:7400, 10.0.0.3:7400", "ELECT_DATA=/var/lib/elect", "ELECT_ALGORITHM=bully", "ELECT_LEASE=true",
 			"ELECT_BULLY_ANSWER_TIMEOUT=2s", "ELECT_BULLY_COORDINATOR_TIMEOUT=3s", "ELECT_BULLY_SKIP_SUSPECTED=false",
 			"ELECT_PRIORITY=3", "ELECT_META=http=a:80, zone=b", "ELECT_WITNESS=true", "ELECT_INSECURE=true", "ELECT_TIMING_PRESET=wan", "ELECT_TIMING_HEARTBEAT=400ms",
-			"ELECT_TIMING_NO_EVIDENCE=true", "ELECT_LOG=json", "ELECT_LOG_LEVEL=debug", "PATH=/bin", "ELECTION=x",
+			"ELECT_TIMING_TIMEOUT_ONLY=true", "ELECT_LOG=json", "ELECT_LOG_LEVEL=debug", "PATH=/bin", "ELECTION=x",
 		}}.load(t)
 		require.NoError(t, err)
 		require.Empty(t, s.Unknown)
@@ -129,9 +129,9 @@ func TestEverySourceSetsEveryField(t *testing.T) {
 	})
 	for name, args := range map[string]string{
 		"flags": "--join 10.0.0.2:7400 --join 10.0.0.3:7400 --bully-answer-timeout 2s --bully-coordinator-timeout=3s " +
-			"--bully-skip-suspected=false --timing-preset wan --timing-no-evidence",
+			"--bully-skip-suspected=false --timing-preset wan --timing-timeout-only",
 		"short flags": "--peer 10.0.0.2:7400,10.0.0.3:7400 --option answer_timeout=2s --option coordinator_timeout=3s " +
-			"--option skip_suspected=false --preset wan --no-evidence",
+			"--option skip_suspected=false --preset wan --timeout-only",
 	} {
 		t.Run(name, func(t *testing.T) {
 			s, err := told{args: strings.Fields("--cluster fleet --name a --listen 10.0.0.1:7400 --advertise a.example:7400 " +
@@ -145,15 +145,15 @@ func TestEverySourceSetsEveryField(t *testing.T) {
 func TestEachSourceOverridesTheOneBefore(t *testing.T) {
 	in := told{
 		file: "cluster: file\nname: file\ninsecure: true\nlisten: 10.0.0.1:7400\nmembers: [10.0.0.1:7400, 10.0.0.2:7400]\npriority: 3\nwitness: true\n" +
-			"timing: {preset: wan, forgive: 2m, no_evidence: true}\nbully: {answer_timeout: 3s, skip_suspected: false}\n",
+			"timing: {preset: wan, timeout_decay: 2m, timeout_only: true}\nbully: {answer_timeout: 3s, skip_suspected: false}\n",
 		environ: []string{"ELECT_CLUSTER=environment", "ELECT_NAME=environment", "ELECT_MEMBERS=10.0.0.1:7400, 10.0.0.7:1", "ELECT_PRIORITY=4", "ELECT_DATA="},
-		args: []string{"--cluster", "flag", "--priority", "0", "--witness=false", "--preset", "lan", "--no-evidence=false",
+		args: []string{"--cluster", "flag", "--priority", "0", "--witness=false", "--preset", "lan", "--timeout-only=false",
 			"--option", "skip_suspected=true", "--bully-answer-timeout", "300ms"},
 	}
 	s, err := in.load(t)
 	require.NoError(t, err)
 	timing := algo.LAN()
-	timing.Forgive = 2 * time.Minute // a field of the file stays beside a preset of a flag
+	timing.TimeoutDecay = 2 * time.Minute // a field of the file stays beside a preset of a flag
 	require.Equal(t, timing, s.Config.Timing)
 	require.Equal(t, "flag", s.Config.Cluster)
 	require.Equal(t, "environment", s.Config.Name)
@@ -175,7 +175,7 @@ func TestEachSourceOverridesTheOneBefore(t *testing.T) {
 		"data":                      {`""`, "default"},
 		"priority":                  {"0", "--priority"},
 		"timing.preset":             {"lan", "--preset"},
-		"timing.forgive":            {"2m", "elect.yaml:8"},
+		"timing.timeout_decay":      {"2m", "elect.yaml:8"},
 		"timing.max_redial":         {"1s", "default"},
 		"bully.answer_timeout":      {"300ms", "--bully-answer-timeout"},
 		"bully.coordinator_timeout": {"400ms", "default"},
@@ -223,7 +223,7 @@ func TestTheTableHasEveryField(t *testing.T) {
 	missing("", names, exported(cluster.Config{}))
 	missing("tls.", names, []string{"cert", "key", "ca"})
 	missing("timing.", names, exported(algo.Timing{}))
-	missing("lease.", names, slices.DeleteFunc(exported(lease.Options{}), func(name string) bool { return name == "retry" || name == "off" || name == "drain" }))
+	missing("lease.", names, slices.DeleteFunc(exported(lease.Options{}), func(name string) bool { return name == "retry" || name == "off" || name == "drain_timeout" }))
 	for algorithm, factory := range builtin.Registry() {
 		spec, err := factory(s.Config.Timing, func(any) error { return nil })
 		require.NoError(t, err)
@@ -491,14 +491,14 @@ func TestSpecAcceptsOptionsOfLease(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, spec.Settings, again.Settings)
 
-	_, err = builtins.Spec("ring+lease", algo.LAN(), algo.LAN(), []string{"lease_drift=x", "lease_x=1"})
+	_, err = builtins.Spec("ring+lease", algo.LAN(), algo.LAN(), []string{"lease_clock_drift=x", "lease_x=1"})
 	require.EqualError(t, err, `2 mistakes in the configuration:
-  lease.drift is "x", want a whole number
-  lease.x is not a field, want one of duration, drift, guard, renew, preempt, trust_evidence, trusted_network`)
-	_, err = builtins.Spec("ring+lease", algo.LAN(), algo.LAN(), []string{"lease_drift=70"})
-	require.ErrorContains(t, err, "lease.drift is 70, want from 0 to 50 percent")
-	_, err = builtins.Spec("ring", algo.LAN(), algo.LAN(), []string{"lease_drift=5"})
-	require.ErrorContains(t, err, "ring.lease_drift is not a field")
+  lease.clock_drift is "x", want a whole number
+  lease.x is not a field, want one of duration, clock_drift, margin, renew_interval, preempt, trust_evidence, trusted_network`)
+	_, err = builtins.Spec("ring+lease", algo.LAN(), algo.LAN(), []string{"lease_clock_drift=70"})
+	require.ErrorContains(t, err, "lease.clock_drift is 70, want from 0 to 50 percent")
+	_, err = builtins.Spec("ring", algo.LAN(), algo.LAN(), []string{"lease_clock_drift=5"})
+	require.ErrorContains(t, err, "ring.lease_clock_drift is not a field")
 }
 
 func TestARegistryOfOneNeedsNoWord(t *testing.T) {
@@ -539,9 +539,9 @@ func TestOptionsThatCannotBeConfigured(t *testing.T) {
 }
 
 func TestFlagsAndVariablesAreNamedAfterTheField(t *testing.T) {
-	f := builtins.byName["timing.no_evidence"]
-	require.Equal(t, "timing-no-evidence", f.Flag())
-	require.Equal(t, "ELECT_TIMING_NO_EVIDENCE", f.Variable())
+	f := builtins.byName["timing.timeout_only"]
+	require.Equal(t, "timing-timeout-only", f.Flag())
+	require.Equal(t, "ELECT_TIMING_TIMEOUT_ONLY", f.Variable())
 	set := pflag.NewFlagSet("node", pflag.ContinueOnError)
 	builtins.Flags(set)
 	help := set.FlagUsages()
@@ -579,8 +579,8 @@ func TestLeaseIsOnUnlessTurnedOff(t *testing.T) {
 		{"a textbook with a lease", "algorithm: textbook-ring\nlesson: true\nlease: on\n", nil, "", func(*lease.Options) {}, "elect.yaml:6 default"},
 		{"a section", "lease:\n  duration: 3s\n  preempt: false\n", nil, "", func(o *lease.Options) { o.Duration, o.Preempt = 3*time.Second, false }, "elect.yaml:5 elect.yaml:5"},
 		{"a section of nothing", "lease: {}\n", nil, "", func(*lease.Options) {}, "elect.yaml:4 default"},
-		{"zero is not the default", "lease: {drift: 0, guard: 0s}\n", nil, "", func(o *lease.Options) { o.Drift, o.Guard = 0, 0 }, "elect.yaml:4 default"},
-		{"the drain", "", nil, "--drain 8s", func(o *lease.Options) { o.Drain = 8 * time.Second }, "default default"},
+		{"zero is not the default", "lease: {clock_drift: 0, margin: 0s}\n", nil, "", func(o *lease.Options) { o.ClockDrift, o.Margin = 0, 0 }, "elect.yaml:4 default"},
+		{"the drain", "", nil, "--drain 8s", func(o *lease.Options) { o.DrainTimeout = 8 * time.Second }, "default default"},
 		{"a variable", "", []string{"ELECT_LEASE_DURATION=4s"}, "", func(o *lease.Options) { o.Duration = 4 * time.Second }, "ELECT_LEASE_DURATION ELECT_LEASE_DURATION"},
 		{"turned off", "lease: {duration: 3s}\n", []string{"ELECT_LEASE=false"}, "", nil, "ELECT_LEASE elect.yaml:4"},
 		{"turned off by a flag", "lease: {duration: 3s}\n", nil, "--lease=false", nil, "--lease elect.yaml:4"},
@@ -593,7 +593,7 @@ func TestLeaseIsOnUnlessTurnedOff(t *testing.T) {
 				require.Equal(t, lease.Off, s.Config.Lease)
 			} else {
 				want := lease.Defaults(algo.LAN())
-				want.Drain = 5 * time.Second // that of the node
+				want.DrainTimeout = 5 * time.Second // that of the node
 				tc.want(&want)
 				require.Equal(t, want, s.Config.Lease)
 			}

@@ -44,12 +44,12 @@ type fields struct {
 		Heartbeat    time.Duration `yaml:"heartbeat" help:"time between two heartbeats of a leader"`
 		Timeout      time.Duration `yaml:"timeout" help:"initial silence after which a peer is suspected; at least 2 heartbeats, and 1 and half a round trip"`
 		MaxTimeout   time.Duration `yaml:"max_timeout" help:"maximum timeout, after false suspicions have increased it"`
-		Forgive      time.Duration `yaml:"forgive" help:"time without a false suspicion after which the timeout decreases by a quarter of its increase"`
+		TimeoutDecay time.Duration `yaml:"timeout_decay" help:"time without a false suspicion after which the timeout decreases by a quarter of its increase"`
 		RoundTrip    time.Duration `yaml:"round_trip" help:"generous bound on the round-trip time of a message, including processing"`
 		MinRedial    time.Duration `yaml:"min_redial" help:"minimum delay between two dials to a required peer"`
 		MaxRedial    time.Duration `yaml:"max_redial" help:"maximum delay between two dials to a required peer"`
-		FirstContact time.Duration `yaml:"first_contact" help:"without a quorum, maximum time that a node waits at its start for members that neither answer nor refuse"`
-		NoEvidence   bool          `yaml:"no_evidence" flag:"no-evidence" help:"suspect by silence only, for networks whose firewalls forge refusals and resets"`
+		StartupWait  time.Duration `yaml:"startup_wait" help:"without a quorum, maximum time that a node waits at its start for members that neither answer nor refuse"`
+		TimeoutOnly  bool          `yaml:"timeout_only" flag:"timeout-only" help:"suspect by silence only, for networks whose firewalls forge refusals and resets"`
 	} `yaml:"timing"`
 	TLS struct {
 		Cert string `yaml:"cert" arg:"file" empty:"none" help:"certificate that names this member: elect://CLUSTER/member/NAME; a renewed one is taken over"`

@@ -23,7 +23,7 @@ func FuzzFile(f *testing.F) {
 		wholeFile, example.String(), uncommented(example.String()), "a: [\n", "join: &a [*a]\n", "timing: &t {preset: lan}\nbully: {<<: *t}\n",
 		"name: !!binary YQ==\n", "? [a]\n: b\n", "name: \"\\x1b[2J\"\n", "priority: 1_000\n", "join: [\"a,b\"]\n", "~: ~\n",
 		"vote: {window: 1h}\n", "data: \"null\"\nname: a\n", "---\n---\n",
-		"data: d\nlease: {drift: 0, guard: 0s}\n", "data: d\nlease: {}\n", "lease: false\n", "lease: off\n", "lease:\n",
+		"data: d\nlease: {clock_drift: 0, margin: 0s}\n", "data: d\nlease: {}\n", "lease: false\n", "lease: off\n", "lease:\n",
 	} {
 		f.Add([]byte(text))
 	}

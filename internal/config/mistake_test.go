@@ -45,7 +45,7 @@ log-level: info
   elect.yaml:5: join is "10.0.0.2:7400", want a list, as [10.0.0.1:7400, 10.0.0.2:7400]
   elect.yaml:7: bully.answer_timeout is "300", want a duration with its unit, as 300ms or 1.5s
   elect.yaml:8: bully.skip_suspectd is not a field, did you mean bully.skip_suspected?
-  elect.yaml:10: timing.foo is not a field, want one of preset, heartbeat, timeout, max_timeout, forgive, round_trip, min_redial, max_redial, first_contact, no_evidence
+  elect.yaml:10: timing.foo is not a field, want one of preset, heartbeat, timeout, max_timeout, timeout_decay, round_trip, min_redial, max_redial, startup_wait, timeout_only
   elect.yaml:10: timing.preset is "moon", want local, lan or wan
   elect.yaml:10: timing.witness is not a field, did you mean witness?
   elect.yaml:10: timing.heartbeat is 1h0m0s, want from 1ms to 6m0s
@@ -91,12 +91,12 @@ func TestWhatTheClusterFindsIsLocated(t *testing.T) {
 			}},
 		{"an option of an algorithm that is not selected", told{file: "listen: 127.0.0.1:1\nname: a\nvote: {window: 1ms}\nring: {message_time: 100ms}\n"},
 			[]string{"elect.yaml:3: vote.window is 1ms, want at least the round trip (200ms)"}},
-		{"of a lease, with the numbers", told{file: "listen: 127.0.0.1:1\nname: a\ndata: d\nlease:\n  duration: 500ms\n  drift: 60\n  durration: 1s\n"},
+		{"of a lease, with the numbers", told{file: "listen: 127.0.0.1:1\nname: a\ndata: d\nlease:\n  duration: 500ms\n  clock_drift: 60\n  durration: 1s\n"},
 			[]string{
-				"elect.yaml:6: lease.drift is 60, want from 0 to 50 percent",
+				"elect.yaml:6: lease.clock_drift is 60, want from 0 to 50 percent",
 				"elect.yaml:7: lease.durration is not a field, did you mean lease.duration?",
 			}},
-		{"of a lease that is too short", told{file: "listen: 127.0.0.1:1\nname: a\ndata: d\nlease: {duration: 500ms, drift: 20}\n"},
+		{"of a lease that is too short", told{file: "listen: 127.0.0.1:1\nname: a\ndata: d\nlease: {duration: 500ms, clock_drift: 20}\n"},
 			[]string{"elect.yaml:4: lease.duration is 500ms, want more, so that of it 780ms remain, and not 331.33328ms, with a drift of 20 % and a guard of 2ms: " +
 				"the longer one of three renewals (each 150ms) with a round trip (200ms), and of the timeout (380ms) with two"}},
 		{"a lease that the timing has outgrown", told{args: strings.Fields("--listen localhost:1 --name a --data d --lease --lease-duration 960ms --preset wan")},
@@ -110,7 +110,7 @@ func TestWhatTheClusterFindsIsLocated(t *testing.T) {
 			[]string{`elect.yaml:4: lease is "no", want on or off`}},
 		{"options of a lease that is off before", told{file: "listen: 127.0.0.1:1\nname: a\nlease: off\n", environ: []string{"ELECT_LEASE_DURATION=4s"}},
 			[]string{"ELECT_LEASE_DURATION is set, want lease: on, but it is off (elect.yaml:3)"}},
-		{"options of a lease that is off beside them", told{file: "listen: 127.0.0.1:1\nname: a\nlease: {drift: 5}\n", args: strings.Fields("--lease=off --lease-duration 4s --lease-preempt=false")},
+		{"options of a lease that is off beside them", told{file: "listen: 127.0.0.1:1\nname: a\nlease: {clock_drift: 5}\n", args: strings.Fields("--lease=off --lease-duration 4s --lease-preempt=false")},
 			[]string{
 				"--lease-duration is set, want lease: on, but it is off (--lease)",
 				"--lease-preempt is set, want lease: on, but it is off (--lease)",

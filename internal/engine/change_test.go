@@ -123,7 +123,7 @@ func TestAlgorithmChange(t *testing.T) {
 		w.wantView(1, 2, 3)
 		now, _ := w.nodes[0].engine.Leader()
 		for _, h := range w.nodes {
-			if l, _ := h.engine.Leader(); l != now || l.Vacant() {
+			if l, _ := h.engine.Leader(); l != now || l.IsVacant() {
 				t.Errorf("%s: n%d follows %+v, n1 %+v", spec.Name, h.config.Self.ID[15], l, now)
 			}
 		}

@@ -28,7 +28,7 @@ func kinds(messages []algo.Message) map[string]string {
 // Count adds to the counter of an event, such as "sent" or "received", for the kind of a message.
 func (e *Engine) Count(event string, m algo.Message, amount int) {
 	kind, known := e.kinds[m.Kind()]
-	if _, repeat := algo.Open(m); repeat {
+	if _, repeat := algo.Unwrap(m); repeat {
 		kind = "heartbeat"
 	} else if !known {
 		kind = other
@@ -40,7 +40,7 @@ func (e *Engine) Count(event string, m algo.Message, amount int) {
 // peer becomes a member.
 func (e *Engine) handleNonMember(now time.Duration, from algo.NodeID, said algo.Message) {
 	kind, isKept := "heartbeats", false
-	m, _ := algo.Open(said)
+	m, _ := algo.Unwrap(said)
 	switch m := m.(type) {
 	case fd.Subscribe:
 		e.connState(from).subscribe = m
@@ -59,6 +59,6 @@ func (e *Engine) handleNonMember(now time.Duration, from algo.NodeID, said algo.
 
 // Counters returns the counters since the start of this node. Messages are counted by event and kind, such as
 // "received.elect". The kind "heartbeat" counts all messages of the detector, and messages that an algorithm repeats (see
-// algo.Repeat). "nonmembers" counts dropped messages of non-members: "heartbeats" and "elections". "rejected" counts invalid
+// algo.Periodic). "nonmembers" counts dropped messages of non-members: "heartbeats" and "elections". "rejected" counts invalid
 // messages, for which the connection was closed. "elections" and "suspicions" count those of this node, by cause.
 func (e *Engine) Counters() map[string]uint64 { return maps.Clone(e.counters) }

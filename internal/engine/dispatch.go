@@ -53,7 +53,7 @@ func (e *Engine) deliverSuspicions(now time.Duration) {
 			event.Kind, seen.Kind = driver.EventSuspect, trace.Suspect
 		}
 		if c.Died {
-			event.Kind = driver.EventDied
+			event.Kind = driver.EventPeerDied
 		} else {
 			e.trace(seen)
 		}
@@ -61,7 +61,7 @@ func (e *Engine) deliverSuspicions(now time.Duration) {
 		e.stepAlgorithm(now, event)
 		for i := range e.out.Elections[before:] {
 			call := &e.out.Elections[before+i]
-			call.Why, call.Silence = cmp.Or(c.Reason, call.Why), c.SilentFor
+			call.Reason, call.SilentFor = cmp.Or(c.Reason, call.Reason), c.SilentFor
 		}
 	}
 }
@@ -70,12 +70,12 @@ func (e *Engine) deliverSuspicions(now time.Duration) {
 // An election that is under way, while there is no leader, continues.
 func (e *Engine) noteElection(event driver.Event, previous algo.Leader) {
 	isRequested := event.Kind == driver.EventStart || event.Kind == driver.EventCampaign
-	if !isRequested && (previous.Vacant() || e.machine.Leader() == previous) {
+	if !isRequested && (previous.IsVacant() || e.machine.Leader() == previous) {
 		return
 	}
-	call := algo.Call{By: e.config.Self.ID, Why: event.Kind.String(), Left: previous.ID, Epoch: previous.Epoch}
+	call := algo.ElectionCause{Caller: e.config.Self.ID, Reason: event.Kind.String(), Previous: previous.ID, Epoch: previous.Epoch}
 	if event.Kind == driver.EventReceive {
-		call.By = event.Peer
+		call.Caller = event.Peer
 	}
 	e.out.Elections = append(e.out.Elections, call)
 }
@@ -124,7 +124,7 @@ func (e *Engine) updateView(now time.Duration) bool {
 // milliseconds of each other, and a lost message would cost a timeout.
 func (e *Engine) holdMessage(now time.Duration, from algo.NodeID, said algo.Message) {
 	e.ignore(now, from, said, errors.New("the algorithm has not started yet"))
-	e.connState(from).heldMessage, _ = algo.Open(said)
+	e.connState(from).heldMessage, _ = algo.Unwrap(said)
 }
 
 // deliverHeld delivers the held messages of members to the algorithm.
@@ -143,7 +143,7 @@ func (e *Engine) applyView(now time.Duration, view algo.View) {
 	before := e.view
 	e.view = view
 	e.out.ViewChanged = true
-	e.trace(trace.Event{At: now, Kind: trace.View, Number: view.Number()})
+	e.trace(trace.Event{At: now, Kind: trace.View, Number: view.Version()})
 	for m := range view.All() {
 		if link, connected := e.conns[m.ID]; connected && !before.Contains(m.ID) {
 			e.detector.Up(now, m.ID, link.incarnation)
@@ -165,7 +165,7 @@ func (e *Engine) stepAlgorithm(now time.Duration, event driver.Event) {
 	for _, n := range effects.Notes {
 		event := trace.Event{At: now, Kind: trace.Note, Format: n.Format, Args: n.Args}
 		e.trace(event)
-		if id := n.Missed; !id.IsZero() {
+		if id := n.Unresponsive; !id.IsZero() {
 			event.Number = e.unresponsive[id].Number + 1
 			e.unresponsive[id] = event
 		}
@@ -173,15 +173,15 @@ func (e *Engine) stepAlgorithm(now time.Duration, event driver.Event) {
 	for _, t := range effects.Timers {
 		e.setTimer(now, t)
 	}
-	if effects.Bound != "" {
+	if effects.LeadUntil != "" {
 		for i := range e.timers {
 			t := &e.timers[i]
-			if t.endsLeadership = t.name == effects.Bound; t.endsLeadership {
+			if t.endsLeadership = t.name == effects.LeadUntil; t.endsLeadership {
 				e.leadershipEnd = t.at
 			}
 		}
 	}
-	if effects.Watch {
+	if effects.MonitorSet {
 		e.setMonitored(now, effects.Monitor)
 	}
 	for _, s := range effects.Sends {
@@ -196,7 +196,7 @@ func (e *Engine) stepAlgorithm(now time.Duration, event driver.Event) {
 	}
 	if len(effects.Announce) > 0 {
 		e.detector.SetLeader(now, e.machine.Leader().ID)
-		if !e.machine.Leader().Vacant() {
+		if !e.machine.Leader().IsVacant() {
 			clear(e.unresponsive)
 		}
 	}

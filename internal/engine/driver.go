@@ -87,7 +87,7 @@ type Output struct {
 	// Leaders has the leaders that the algorithm announced, in order. The last one counts.
 	Leaders []algo.Leader
 	// Elections has the causes of the elections that have started, as far as this node knows.
-	Elections []algo.Call
+	Elections []algo.ElectionCause
 	// BrokenLinks has a note for each broken link to the leader, if other members hear the leader.
 	BrokenLinks []trace.Event
 	// ViewChanged is set if the members, or their addresses, have changed.

@@ -39,8 +39,8 @@ func addr(i int) string { return fmt.Sprintf("10.0.0.%d:7400", i) }
 
 func detection() algo.Timing {
 	return algo.Timing{
-		Heartbeat: interval, Timeout: timeout, MaxTimeout: 10 * timeout, Forgive: time.Minute,
-		MinRedial: 10 * ms, MaxRedial: time.Second, RoundTrip: 20 * ms, FirstContact: 2 * timeout,
+		Heartbeat: interval, Timeout: timeout, MaxTimeout: 10 * timeout, TimeoutDecay: time.Minute,
+		MinRedial: 10 * ms, MaxRedial: time.Second, RoundTrip: 20 * ms, StartupWait: 2 * timeout,
 	}
 }
 
@@ -663,7 +663,7 @@ func solo(t testing.TB, change func(*Config), saved ...algo.Message) *Engine {
 		MemberConfig: MemberConfig{Self: testMember(1), Cluster: algo.NodeID{0: 99}}, Timing: detection(), Spec: bullySpec(), Detector: fd.New(detection()),
 		Pick: func(least, _ time.Duration) time.Duration { return least },
 	}
-	c.Timing.FirstContact = 0
+	c.Timing.StartupWait = 0
 	if change != nil {
 		change(&c)
 	}
@@ -675,7 +675,7 @@ func solo(t testing.TB, change func(*Config), saved ...algo.Message) *Engine {
 // brought about.
 func met(t testing.TB, size int, change func(*Config), saved ...algo.Message) (*Engine, *Output) {
 	e := solo(t, func(c *Config) {
-		c.Timing.FirstContact = time.Second
+		c.Timing.StartupWait = time.Second
 		listed(size)(c)
 		if change != nil {
 			change(c)

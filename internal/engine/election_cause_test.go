@@ -12,24 +12,26 @@ import (
 
 // The cause of an election is reported: the node that started it, its reason, and the previous leader.
 func TestElectionCauseIsReported(t *testing.T) {
-	call := func(by int, why string) algo.Call { return algo.Call{By: id(by), Why: why, Left: id(3), Epoch: 7} }
+	call := func(by int, why string) algo.ElectionCause {
+		return algo.ElectionCause{Caller: id(by), Reason: why, Previous: id(3), Epoch: 7}
+	}
 	silence := call(1, fd.ReasonSilence)
-	silence.Silence = detection().Timeout
+	silence.SilentFor = detection().Timeout
 	for name, test := range map[string]struct {
 		happens func(e *Engine) *Output
-		want    []algo.Call
+		want    []algo.ElectionCause
 	}{
 		"its address refuses": {func(e *Engine) *Output {
 			e.Down(ms, id(3), false)
 			return e.HandleDialFailure(2*ms, Target{ID: id(3), Addr: testMember(3).Addr}, fd.DialRefused)
-		}, []algo.Call{call(1, fd.ReasonRefused)}},
-		"it says goodbye": {func(e *Engine) *Output { return e.Receive(ms, id(3), Goodbye{}) }, []algo.Call{call(1, fd.ReasonGoodbye)}},
+		}, []algo.ElectionCause{call(1, fd.ReasonRefused)}},
+		"it says goodbye": {func(e *Engine) *Output { return e.Receive(ms, id(3), Goodbye{}) }, []algo.ElectionCause{call(1, fd.ReasonGoodbye)}},
 		"it is another process": {func(e *Engine) *Output {
 			e.Down(ms, id(3), false)
 			return e.Up(ms, Peer{ID: id(3), Name: testMember(3).Name, Incarnation: 8, Digest: e.Digest()})
-		}, []algo.Call{call(1, fd.ReasonRestart)}},
-		"a program asks":           {func(e *Engine) *Output { return e.Campaign(ms) }, []algo.Call{call(1, "campaign")}},
-		"another says that it has": {func(e *Engine) *Output { return e.Receive(ms, id(2), bully.Coordinator{Epoch: 8, Leader: id(3)}) }, []algo.Call{call(2, "receive")}},
+		}, []algo.ElectionCause{call(1, fd.ReasonRestart)}},
+		"a program asks":           {func(e *Engine) *Output { return e.Campaign(ms) }, []algo.ElectionCause{call(1, "campaign")}},
+		"another says that it has": {func(e *Engine) *Output { return e.Receive(ms, id(2), bully.Coordinator{Epoch: 8, Leader: id(3)}) }, []algo.ElectionCause{call(2, "receive")}},
 		"a follower is suspected":  {func(e *Engine) *Output { return e.Receive(ms, id(2), Goodbye{}) }, nil},
 		"it is heard again":        {func(e *Engine) *Output { return e.Receive(ms, id(3), bully.Coordinator{Epoch: 7, Leader: id(3)}) }, nil},
 		"nothing is heard": {func(e *Engine) *Output {
@@ -39,11 +41,11 @@ func TestElectionCauseIsReported(t *testing.T) {
 					return out
 				}
 			}
-		}, []algo.Call{silence}},
+		}, []algo.ElectionCause{silence}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			e, out := met(t, 3, nil)
-			if got := out.Elections; !slices.Equal(got, []algo.Call{{By: id(1), Why: "start"}}) {
+			if got := out.Elections; !slices.Equal(got, []algo.ElectionCause{{Caller: id(1), Reason: "start"}}) {
 				t.Errorf("at its start it knows of %v", got)
 			}
 			if got := e.Receive(0, id(3), bully.Coordinator{Epoch: 7, Leader: id(3)}).Elections; len(got) > 0 {
@@ -54,11 +56,11 @@ func TestElectionCauseIsReported(t *testing.T) {
 			}
 			counted := e.Counters()
 			for _, c := range test.want {
-				if counted["elections.start"] != 1 || counted["elections."+c.Why] != 1 {
-					t.Errorf("it counts %v, want one election by %s", counted, c.Why)
+				if counted["elections.start"] != 1 || counted["elections."+c.Reason] != 1 {
+					t.Errorf("it counts %v, want one election by %s", counted, c.Reason)
 				}
-				if suspects := c.By == id(1) && c.Why != "campaign"; suspects != (counted["suspicions."+c.Why] == 1) {
-					t.Errorf("it counts %v, want one suspicion by %s: %v", counted, c.Why, suspects)
+				if suspects := c.Caller == id(1) && c.Reason != "campaign"; suspects != (counted["suspicions."+c.Reason] == 1) {
+					t.Errorf("it counts %v, want one suspicion by %s: %v", counted, c.Reason, suspects)
 				}
 			}
 		})

@@ -94,7 +94,7 @@ func (e *Engine) Receive(now time.Duration, from algo.NodeID, m algo.Message) *O
 }
 
 func (e *Engine) receive(now time.Duration, from algo.NodeID, said algo.Message) {
-	m, _ := algo.Open(said)
+	m, _ := algo.Unwrap(said)
 	if from.IsZero() || from == e.config.Self.ID {
 		e.rejectMessage(now, from, m, errors.New("its sender is this node itself, or has no ID"))
 		return
@@ -247,7 +247,7 @@ func (e *Engine) Campaign(now time.Duration) *Output {
 // HandleWorkReturned records that the Lead callbacks have returned, after the leadership of this node has ended.
 func (e *Engine) HandleWorkReturned(now time.Duration) *Output {
 	e.startCall(now)
-	e.stepAlgorithm(now, driver.Event{Kind: driver.EventReturned})
+	e.stepAlgorithm(now, driver.Event{Kind: driver.EventWorkReturned})
 	return e.finishCall(now)
 }
 
@@ -286,8 +286,8 @@ type Member struct {
 func (e *Engine) LeadershipEnd() time.Duration { return e.leadershipEnd }
 
 // LeaseHolder returns the algorithm, if it has a lease.
-func (e *Engine) LeaseHolder() (algo.Lessee, bool) {
-	lessee, ok := e.machine.Algorithm().(algo.Lessee)
+func (e *Engine) LeaseHolder() (algo.LeaseHolder, bool) {
+	lessee, ok := e.machine.Algorithm().(algo.LeaseHolder)
 	return lessee, ok
 }
 
@@ -329,7 +329,7 @@ func (e *Engine) finishCall(now time.Duration) *Output {
 	e.out.End = e.members.End()
 	e.noteVacancy(now)
 	for _, c := range e.out.Elections {
-		e.counters["elections."+c.Why]++
+		e.counters["elections."+c.Reason]++
 	}
 	return &e.out
 }

@@ -121,7 +121,7 @@ func connected(e *Engine) *Engine {
 func receive(t *testing.T, a speech, input []byte) {
 	waits := joins(addr(2))
 	if !a.spec.Claims.NeedsQuorum {
-		waits = func(c *Config) { c.Timing.FirstContact, c.List = time.Second, addrs(largestList) }
+		waits = func(c *Config) { c.Timing.StartupWait, c.List = time.Second, addrs(largestList) }
 	}
 	engines := []*Engine{fiveMembers(t, a.spec), connected(solo(t, by(a.spec, waits))), connected(solo(t, by(a.spec)))}
 	now := time.Duration(0)

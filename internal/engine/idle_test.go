@@ -38,7 +38,7 @@ func TestFaultyMemberIsReportedUnresponsive(t *testing.T) {
 	for i := 1; i <= 4; i++ {
 		w.node(i).setMembers(addrs(4))
 	}
-	w.run(3 * detection().Bound())
+	w.run(3 * detection().RecoveryBound())
 	w.node(5).wantEnd(membership.ErrNotListed)
 	w.wantView(1, 2, 3, 4)
 	w.wantLeader(4)
@@ -53,7 +53,7 @@ func TestFaultyMemberIsReportedUnresponsive(t *testing.T) {
 // others ask for the next round.
 func TestFaultyMemberIsPassedOver(t *testing.T) {
 	w := withMute(t, voteSpec(), 1)
-	w.run(3 * detection().Bound())
+	w.run(3 * detection().RecoveryBound())
 	leader := w.node(2).leader.ID
 	if leader.IsZero() || leader == id(1) {
 		t.Fatalf("n2 follows %v", leader)

@@ -23,7 +23,7 @@ func TestFalseProbeAckKeepsSilentLeader(t *testing.T) {
 	})
 	var now time.Duration
 	var links []trace.Event
-	var called []algo.Call
+	var called []algo.ElectionCause
 	lies := true
 	take := func(out *Output) {
 		links, called = append(links, out.BrokenLinks...), append(called, out.Elections...)
@@ -56,7 +56,7 @@ func TestFalseProbeAckKeepsSilentLeader(t *testing.T) {
 	}
 	lies = false
 	run(time.Minute + 2*detection().Timeout)
-	if l, _ := e.Leader(); l.ID == id(3) || len(called) == 0 || called[0] != (algo.Call{By: id(1), Why: fd.ReasonSilence, Left: id(3), Epoch: 7, Silence: detection().Timeout}) {
+	if l, _ := e.Leader(); l.ID == id(3) || len(called) == 0 || called[0] != (algo.ElectionCause{Caller: id(1), Reason: fd.ReasonSilence, Previous: id(3), Epoch: 7, SilentFor: detection().Timeout}) {
 		t.Errorf("no node hears n3, and it follows %v, and knows of the elections %v", l, called)
 	}
 	if len(links) != 1 {

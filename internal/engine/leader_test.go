@@ -18,7 +18,7 @@ func (w *world) wantCommitted() {
 	w.t.Helper()
 	for _, h := range w.nodes {
 		if h.up && !h.engine.Committed() {
-			w.t.Errorf("%v: %s does not know view %v to be confirmed", w.now, h.config.Self.Name, h.engine.View().Stamp())
+			w.t.Errorf("%v: %s does not know view %v to be confirmed", w.now, h.config.Self.Name, h.engine.View().ConfigID())
 		}
 	}
 }
@@ -337,7 +337,7 @@ func TestConfigStaysWithoutQuorum(t *testing.T) {
 	w.node(1).perform(w.node(1).engine.SetPriority(w.now, 3))
 	w.run(time.Minute)
 	w.wantView(1, 2)
-	if !w.node(1).leader.Vacant() {
+	if !w.node(1).leader.IsVacant() {
 		t.Errorf("one of two leads: %v", w.node(1).leader)
 	}
 	if m, _ := w.node(1).engine.View().Member(id(1)); m.Priority != 0 {
@@ -848,7 +848,7 @@ func TestRemoveSuspectedAfter(t *testing.T) {
 		w.run(4 * after)
 		w.wantView(2, 3, 4)
 		w.wantCommitted()
-		if l := w.node(2).leader; l.Vacant() || l != w.node(3).leader {
+		if l := w.node(2).leader; l.IsVacant() || l != w.node(3).leader {
 			t.Errorf("n2 follows %v, n3 %v", l, w.node(3).leader)
 		}
 		w.node(5).start()

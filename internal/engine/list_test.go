@@ -58,7 +58,7 @@ func TestListedNodeWaitsForFirstContact(t *testing.T) {
 		w.add(testMember(2), listed(3)).start()
 		w.add(testMember(3), listed(3)).start()
 		w.cutOff(1)
-		w.run(h.config.Timing.FirstContact - ms)
+		w.run(h.config.Timing.StartupWait - ms)
 		if _, running := h.engine.Leader(); running {
 			t.Error("it runs before the others had their time")
 		}
@@ -72,7 +72,7 @@ func TestListedNodeWaitsForFirstContact(t *testing.T) {
 		w.wantLeader(3)
 	})
 	t.Run("a connection without a word", func(t *testing.T) {
-		e := solo(t, func(c *Config) { listed(2)(c); c.Timing.FirstContact = time.Second })
+		e := solo(t, func(c *Config) { listed(2)(c); c.Timing.StartupWait = time.Second })
 		e.Start(0)
 		e.Up(0, Peer{ID: id(2), Name: testMember(2).Name, Incarnation: 7, Digest: e.Digest(), Addr: addr(2)})
 		wakes(e, time.Second-ms)
@@ -85,7 +85,7 @@ func TestListedNodeWaitsForFirstContact(t *testing.T) {
 		}
 	})
 	t.Run("just starting", func(t *testing.T) {
-		e := solo(t, func(c *Config) { listed(2)(c); c.Timing.FirstContact = time.Second })
+		e := solo(t, func(c *Config) { listed(2)(c); c.Timing.StartupWait = time.Second })
 		e.Start(0)
 		e.HandleDialFailure(ms, Target{Addr: addr(2)}, fd.DialReset)
 		if _, running := e.Leader(); running {
@@ -104,7 +104,7 @@ func TestListedNodeWaitsForFirstContact(t *testing.T) {
 		"rejected by a hello": func(e *Engine) { e.HandleReached(0, addr(2), algo.NodeID{}) },
 	} {
 		t.Run(name, func(t *testing.T) {
-			e := solo(t, func(c *Config) { listed(2)(c); c.Timing.FirstContact = time.Second })
+			e := solo(t, func(c *Config) { listed(2)(c); c.Timing.StartupWait = time.Second })
 			e.Start(0)
 			rejects(e)
 			wakes(e, time.Minute)
@@ -311,7 +311,7 @@ func TestOtherNamesOfListedNodes(t *testing.T) {
 
 // A node that is alone in its list under another name waits for no other.
 func TestListedNodeDoesNotWaitForItself(t *testing.T) {
-	e := solo(t, func(c *Config) { c.List, c.Timing.FirstContact = []string{addr(1), "localhost:7400"}, time.Second })
+	e := solo(t, func(c *Config) { c.List, c.Timing.StartupWait = []string{addr(1), "localhost:7400"}, time.Second })
 	e.Start(0)
 	e.HandleReached(ms, "localhost:7400", id(1))
 	if _, running := e.Leader(); !running {

@@ -53,7 +53,7 @@ func (e *Engine) makeMembers(saved []algo.Message) {
 			Bootstrap:            c.Bootstrap,
 			List:                 c.List,
 			RemoveSuspectedAfter: c.RemoveSuspectedAfter,
-			Retry:                c.Timing.Repeat(),
+			Retry:                c.Timing.AnnounceInterval(),
 		}, env, saved...)
 		e.members = e.dynamic
 		return
@@ -62,8 +62,8 @@ func (e *Engine) makeMembers(saved []algo.Message) {
 		Self:        membership.MemberOf(c.Self),
 		Cluster:     c.Cluster,
 		List:        c.List,
-		StartupWait: c.Timing.FirstContact,
-		Retry:       c.Timing.Repeat(),
+		StartupWait: c.Timing.StartupWait,
+		Retry:       c.Timing.AnnounceInterval(),
 	}, env, saved...)
 	e.members = e.static
 }
@@ -124,7 +124,7 @@ func (e *Engine) Vacancy() (since time.Duration, vacant, isolated bool) {
 
 func (e *Engine) noteVacancy(now time.Duration) {
 	switch {
-	case !e.machine.Leader().Vacant():
+	case !e.machine.Leader().IsVacant():
 		e.vacantSince = never
 	case e.vacantSince == never:
 		e.vacantSince = now
@@ -159,7 +159,7 @@ func (v *memberEnv) Suspected(id algo.NodeID) (bool, time.Duration) {
 
 func (v *memberEnv) HoldsLease() bool {
 	lessee, ok := (*Engine)(v).LeaseHolder()
-	return !ok || lessee.Backed()
+	return !ok || lessee.HoldsLease()
 }
 
 // taken returns the highest epoch in which this node has taken part.

@@ -33,7 +33,7 @@ func TestAllMembersMove(t *testing.T) {
 				w.run(15 * time.Second)
 				w.wantView(1, 2, 3)
 				for i, h := range w.nodes {
-					if m, _ := w.node(1).engine.View().Member(id(i + 1)); h.leader.Vacant() || h.leader != w.node(1).leader || m.Addr != addr(51+i) {
+					if m, _ := w.node(1).engine.View().Member(id(i + 1)); h.leader.IsVacant() || h.leader != w.node(1).leader || m.Addr != addr(51+i) {
 						t.Errorf("%s, named %s, %v apart: n%d at %s follows %v", name, how, gap, i+1, m.Addr, h.leader)
 					}
 				}
@@ -69,7 +69,7 @@ func TestFirstJoinerCrashesAtAnyMoment(t *testing.T) {
 		w.run(5 * time.Second)
 		w.wantView(1, 2)
 		w.wantCommitted()
-		if leader := one.leader; leader.Vacant() || joiner.leader != leader {
+		if leader := one.leader; leader.IsVacant() || joiner.leader != leader {
 			t.Errorf("after %v: n1 follows %v, n2 %v", after, leader, joiner.leader)
 		}
 	}
@@ -105,7 +105,7 @@ func TestAuthorRollsBackChange(t *testing.T) {
 		w.node(1).engine.CancelRemove(w.now, id(5))
 		w.run(10 * time.Second)
 		l := w.node(1).leader
-		if l.Vacant() || l != w.node(2).leader || l != w.node(5).leader {
+		if l.IsVacant() || l != w.node(2).leader || l != w.node(5).leader {
 			t.Errorf("%s: they follow %v, %v and %v", name, l, w.node(2).leader, w.node(5).leader)
 		}
 		w.node(3).start()
@@ -130,7 +130,7 @@ func TestUncommittedChangeWithoutAuthorBlocks(t *testing.T) {
 	w.node(1).crash()
 	w.run(20 * time.Second)
 	for _, i := range []int{2, 3, 4, 7} {
-		if l := w.node(i).leader; !l.Vacant() {
+		if l := w.node(i).leader; !l.IsVacant() {
 			t.Errorf("n%d follows %v: it is mended, and the guarantees are to say so", i, l)
 		}
 	}

@@ -218,7 +218,7 @@ func TestSuspicionEndsWithMonitoring(t *testing.T) {
 func TestMessageBeforeStartIsKept(t *testing.T) {
 	p := &probe{}
 	e := solo(t, func(c *Config) {
-		c.Spec, c.Timing.FirstContact = p.spec(), time.Second
+		c.Spec, c.Timing.StartupWait = p.spec(), time.Second
 		listed(3)(c)
 	})
 	e.Start(0)

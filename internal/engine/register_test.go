@@ -37,13 +37,13 @@ func (w *world) wantOneLeader() (leader algo.Leader) {
 	for _, h := range w.nodes {
 		switch {
 		case !h.up:
-		case leader.Vacant():
+		case leader.IsVacant():
 			leader = h.leader
 		case h.leader != leader:
 			w.t.Errorf("%v: %s follows %v, another node %v", w.now, h.config.Self.Name, h.leader, leader)
 		}
 	}
-	if leader.Vacant() || w.find(leader.ID) == nil {
+	if leader.IsVacant() || w.find(leader.ID) == nil {
 		w.t.Errorf("%v: the leader is %v, which does not run", w.now, leader)
 	}
 	return leader
@@ -219,7 +219,7 @@ func TestPeerThatIsNoMemberReceivesConfig(t *testing.T) {
 			held := e.dynamic.Config()
 			digest = e.Digest()
 			e.Up(0, Peer{ID: id(9), Name: testMember(9).Name, Incarnation: 7, Digest: digest, Addr: addr(9)})
-			for i, now := range []time.Duration{0, ms, ms + e.config.Timing.Repeat()} {
+			for i, now := range []time.Duration{0, ms, ms + e.config.Timing.AnnounceInterval()} {
 				m := test.message()
 				out := e.Receive(now, id(9), m)
 				for _, s := range out.Send {

@@ -281,7 +281,7 @@ func (s *State) take(e trace.Event) {
 	switch e.Kind {
 	case trace.Announce:
 		s.LeaderID, s.Epoch, s.Leads, s.Since = "", uint64(e.Leader.Epoch), Leads(e), int64(e.At)
-		if !e.Leader.Vacant() {
+		if !e.Leader.IsVacant() {
 			s.LeaderID = e.Leader.ID.String()
 		}
 	case trace.Suspect:

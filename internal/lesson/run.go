@@ -120,7 +120,7 @@ func (r *Run) count() {
 	}
 	for _, e := range r.events {
 		if e.Kind == trace.Send && e.At >= r.from && known[e.Message.Kind()] {
-			if _, repeat := algo.Open(e.Message); !repeat {
+			if _, repeat := algo.Unwrap(e.Message); !repeat {
 				r.Sent++
 			}
 		}

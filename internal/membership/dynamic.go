@@ -280,7 +280,7 @@ func (m *Dynamic) requestFromLeader(now time.Duration) {
 	}
 	leader, _ := m.env.Leader()
 	for _, id := range m.removals {
-		if !leader.Vacant() {
+		if !leader.IsVacant() {
 			m.env.Send(leader.ID, RemoveRequest{id})
 		}
 	}
@@ -317,11 +317,11 @@ func updateView(old algo.View, id ConfigID, members []Member, isEligible func(Me
 	for _, e := range members {
 		list = append(list, algo.Member{ID: e.ID, Name: e.Name, Addr: e.Addr, Priority: e.Priority, Eligible: isEligible(e)})
 	}
-	isSame := old.Stamp() == algo.Stamp{Epoch: id.Term, Number: id.Version} && slices.Equal(list, slices.Collect(old.All()))
+	isSame := old.ConfigID() == algo.ConfigID{Term: id.Term, Version: id.Version} && slices.Equal(list, slices.Collect(old.All()))
 	if isSame {
 		return old
 	}
-	return algo.NewView(id.Version, list...).In(id.Term)
+	return algo.NewView(id.Version, list...).WithTerm(id.Term)
 }
 
 // Config returns the config that this node holds. It must not be changed.

@@ -300,10 +300,10 @@ func TestResignedLeaderIsStandby(t *testing.T) {
 	p.advance()
 	n.run(time.Second)
 	require.False(t, p.leads)
-	require.False(t, other.m.View().MayLead(p.self.ID))
+	require.False(t, other.m.View().IsEligible(p.self.ID))
 	require.NotNil(t, n.leader())
 	n.run(2 * time.Second)
-	require.True(t, other.m.View().MayLead(p.self.ID))
+	require.True(t, other.m.View().IsEligible(p.self.ID))
 }
 
 func TestStandbyEndsWithIncarnation(t *testing.T) {
@@ -312,11 +312,11 @@ func TestStandbyEndsWithIncarnation(t *testing.T) {
 	other := nodes[int(p.self.ID[15])%3]
 	p.m.Resign(n.now, time.Hour)
 	n.run(time.Second)
-	require.False(t, other.m.View().MayLead(p.self.ID))
+	require.False(t, other.m.View().IsEligible(p.self.ID))
 	p.stop()
 	p.start()
 	n.run(time.Second)
-	require.True(t, other.m.View().MayLead(p.self.ID))
+	require.True(t, other.m.View().IsEligible(p.self.ID))
 }
 
 func TestSuspectedMembersExpireDownToThree(t *testing.T) {
@@ -420,7 +420,7 @@ func TestImpossibleRemovalIsRejected(t *testing.T) {
 	a.self.Witness = true
 	a.m.SetSelf(n.now, a.self) // no member could lead
 	n.run(time.Second)
-	require.True(t, b.m.View().MayLead(a.self.ID))
+	require.True(t, b.m.View().IsEligible(a.self.ID))
 }
 
 // twoClusters returns what is wrong after two clusters have met.

@@ -103,7 +103,7 @@ var (
 func (m *Dynamic) removalObstacle(id algo.NodeID) error {
 	leader, _ := m.env.Leader()
 	switch {
-	case leader.Vacant():
+	case leader.IsVacant():
 		return ErrNoLeader
 	case leader.ID != m.self():
 		return ErrOtherLeads

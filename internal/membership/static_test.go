@@ -91,7 +91,7 @@ func TestStaticLostMessageIsRepeated(t *testing.T) {
 		n.run(2 * time.Second)
 		e, _ := a.m.View().Member(b.self.ID)
 		require.Equal(t, b.self.Priority, e.Priority)
-		require.False(t, a.m.View().MayLead(b.self.ID))
+		require.False(t, a.m.View().IsEligible(b.self.ID))
 		sent := n.frames
 		n.run(time.Minute)
 		require.Equal(t, sent, n.frames, "frames at rest")
@@ -249,12 +249,12 @@ func TestStaticMemberSendsSelf(t *testing.T) {
 	n.run(time.Second)
 	e, _ := a.m.View().Member(b.self.ID)
 	require.Equal(t, 5, e.Priority)
-	require.Greater(t, a.m.View().Number(), before.Number())
+	require.Greater(t, a.m.View().Version(), before.Version())
 	b.m.Resign(n.now, time.Second)
 	n.run(500 * time.Millisecond)
-	require.False(t, a.m.View().MayLead(b.self.ID))
+	require.False(t, a.m.View().IsEligible(b.self.ID))
 	n.run(time.Second)
-	require.True(t, a.m.View().MayLead(b.self.ID))
+	require.True(t, a.m.View().IsEligible(b.self.ID))
 }
 
 func TestStaticHasNothingToSave(t *testing.T) {

@@ -21,7 +21,7 @@ type mute struct{ algo.Algorithm }
 type silent struct{ algo.Env }
 
 func (e silent) Send(to algo.NodeID, m algo.Message) {
-	inner, _ := algo.Open(m)
+	inner, _ := algo.Unwrap(m)
 	switch inner := inner.(type) {
 	case bully.Coordinator:
 		e.Env.Send(to, bully.Answer{Epoch: inner.Epoch})

@@ -64,7 +64,7 @@ func (c *Codec) Kinds() []string { return slices.Sorted(maps.Keys(c.byKind)) }
 // Append appends the encoding of m to dst and returns the extended slice. It rejects types that are not registered,
 // and values that Decode would reject; then it returns dst unchanged. It allocates only to grow dst.
 func (c *Codec) Append(dst []byte, m algo.Message) ([]byte, error) {
-	m, isPeriodic := algo.Open(m)
+	m, isPeriodic := algo.Unwrap(m)
 	msg := c.byType[reflect.TypeOf(m)]
 	if msg == nil {
 		return dst, fmt.Errorf("wire: cannot encode message: %T is not registered", m)
@@ -111,7 +111,7 @@ func (c *Codec) Decode(b []byte) (m algo.Message, err error) {
 		m = value.Interface().(algo.Message)
 	}
 	if isPeriodic && d.failure == "" {
-		m = algo.Repeat{Message: m}
+		m = algo.Periodic{Message: m}
 	}
 	return m, d.release("decode", msg.kind)
 }

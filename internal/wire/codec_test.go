@@ -120,7 +120,7 @@ func TestMessagesRoundTrip(t *testing.T) {
 	c := everything(t)
 	for _, m := range []algo.Message{
 		every{}, smallest(), largest(), heartbeat{}, heartbeat{View: math.MaxUint64}, empty{}, Hello{}, largestHello(),
-		algo.Repeat{Message: heartbeat{View: 7}}, algo.Repeat{Message: empty{}},
+		algo.Periodic{Message: heartbeat{View: 7}}, algo.Periodic{Message: empty{}},
 	} {
 		b, err := c.Append(nil, m)
 		if err != nil {
@@ -278,8 +278,8 @@ func TestAppendRejectsWhatDecodeRejects(t *testing.T) {
 func TestUnknownMessageIsRejected(t *testing.T) {
 	c := newCodec(t, heartbeat{})
 	for _, m := range []algo.Message{nil, empty{}, &heartbeat{}, (*heartbeat)(nil), example{},
-		algo.Repeat{}, algo.Repeat{Message: example{}}, algo.Repeat{Message: algo.Repeat{Message: heartbeat{}}}} {
-		inner, _ := algo.Open(m)
+		algo.Periodic{}, algo.Periodic{Message: example{}}, algo.Periodic{Message: algo.Periodic{Message: heartbeat{}}}} {
+		inner, _ := algo.Unwrap(m)
 		_, err := c.Append(nil, m)
 		if want := fmt.Sprintf("wire: cannot encode message: %T is not registered", inner); err == nil || err.Error() != want {
 			t.Errorf("Append(%T) = %v, want %s", m, err, want)

@@ -163,7 +163,7 @@ func TestPeriodicHelloIsRejected(t *testing.T) {
 	if got, err := read(h); err != nil || got.Cluster != h.Cluster {
 		t.Errorf("Read = %+v, %v, want what was said", got, err)
 	}
-	if got, err := read(algo.Repeat{Message: h}); err == nil || err.Error() != "wire: cannot decode hello: is said again" {
+	if got, err := read(algo.Periodic{Message: h}); err == nil || err.Error() != "wire: cannot decode hello: is said again" {
 		t.Errorf("Read of a repeat = %+v, %v, want an error", got, err)
 	}
 }

@@ -85,11 +85,11 @@ type StatusCounter struct {
 
 // StatusElection describes the start of the last election.
 type StatusElection struct {
-	By      algo.NodeID
-	Why     string `wire:"max=16"`
-	Left    algo.NodeID
-	Epoch   algo.Epoch
-	Silence time.Duration
+	Caller    algo.NodeID
+	Reason    string `wire:"max=16"`
+	Previous  algo.NodeID
+	Epoch     algo.Epoch
+	SilentFor time.Duration
 }
 
 // StatusLease is the lease, as the node knows it.

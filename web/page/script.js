@@ -37,9 +37,9 @@ const suspicions = {
   silence: 'heard nothing of', refused: 'was refused by the address of', goodbye: 'heard the goodbye of', restart: 'saw a restart of',
 };
 const cause = call => {
-  const by = name(call.by);
-  if (!Object.hasOwn(suspicions, call.why)) return `${by} ${Object.hasOwn(causes, call.why) ? causes[call.why] : call.why}`;
-  return `${by} ${suspicions[call.why]} ${call.left ? name(call.left) : 'the leader'}` + (call.silence_ns ? ` for ${period(call.silence_ns)}` : '');
+  const by = name(call.caller);
+  if (!Object.hasOwn(suspicions, call.reason)) return `${by} ${Object.hasOwn(causes, call.reason) ? causes[call.reason] : call.reason}`;
+  return `${by} ${suspicions[call.reason]} ${call.previous ? name(call.previous) : 'the leader'}` + (call.silent_for_ns ? ` for ${period(call.silent_for_ns)}` : '');
 };
 
 // A state is told by its sign and its word; its colour only helps.
@@ -103,7 +103,7 @@ function showChanges() {
     at.dateTime = c.at;
     at.title = new Date(c.at).toLocaleString();
     if (c.called) what.append(element('span', cause(c.called), 'cause'));
-    item.append(at, what, element('span', c.took_ns && c.called.left ? period(c.took_ns) : '', 'took'));
+    item.append(at, what, element('span', c.took_ns && c.called.previous ? period(c.took_ns) : '', 'took'));
     return item;
   }));
 }

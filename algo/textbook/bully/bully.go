@@ -124,7 +124,7 @@ func (p *process) Campaign(env algo.Env) {
 // elect is [R1].
 func (p *process) elect(env algo.Env) {
 	highest := true
-	for higher := range p.view.Above(p.self) {
+	for higher := range p.view.Higher(p.self) {
 		highest = false
 		env.Send(higher, Election{})
 	}
@@ -138,7 +138,7 @@ func (p *process) elect(env algo.Env) {
 // win is the end of [R1] and [R2].
 func (p *process) win(env algo.Env) {
 	p.epoch++                                 // [R6]
-	for lower := range p.view.Below(p.self) { // [N3]
+	for lower := range p.view.Lower(p.self) { // [N3]
 		env.Send(lower, Coordinator{p.epoch})
 	}
 	p.accept(env, p.self)
@@ -147,7 +147,7 @@ func (p *process) win(env algo.Env) {
 func (p *process) Receive(env algo.Env, from algo.NodeID, m algo.Message) {
 	switch m := m.(type) {
 	case Election: // [R4]
-		if p.view.IsAbove(p.self, from) {
+		if p.view.IsHigher(p.self, from) {
 			env.Send(from, Answer{})
 			if p.options.Guard {
 				p.Campaign(env) // [N6]

@@ -37,7 +37,7 @@ func Example_twoLeadersInOneTerm() {
 		switch l := c.Leader(i); {
 		case l.ID == algosim.ID(i):
 			fmt.Printf("\tn%d leads in term %d\n", i, l.Epoch)
-		case l.Vacant():
+		case l.IsVacant():
 			fmt.Printf("\tn%d knows no leader\n", i)
 		default:
 			fmt.Printf("\tn%d follows %s in term %d\n", i, algosim.Name(l.ID), l.Epoch)

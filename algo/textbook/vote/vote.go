@@ -280,7 +280,7 @@ func (s *server) broadcastLead(env algo.Env) {
 	s.last.Msg++
 	var m algo.Message = Lead{s.last.Term, s.last.Msg}
 	if s.last.Msg > 1 {
-		m = algo.Repeat{Message: m} // contract: a heartbeat, which is counted separately
+		m = algo.Periodic{Message: m} // contract: a heartbeat, which is counted separately
 	}
 	for other := range s.view.Others(s.self) {
 		env.Send(other, m)

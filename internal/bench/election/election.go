@@ -175,7 +175,7 @@ func Kinds(spec algo.Spec) map[string]bool {
 // Counts reports whether a message is of one of the kinds and says something new: whether
 // it counts as one of an election.
 func Counts(m algo.Message, kinds map[string]bool) bool {
-	_, repeat := algo.Open(m)
+	_, repeat := algo.Unwrap(m)
 	return kinds[m.Kind()] && !repeat
 }
 

@@ -122,7 +122,7 @@ type megaphone struct {
 
 func (m megaphone) Announce(l algo.Leader) {
 	if l.ID == m.self {
-		for above := range m.view.Above(m.self) {
+		for above := range m.view.Higher(m.self) {
 			m.Send(above, bully.Coordinator{Epoch: l.Epoch})
 		}
 	}
