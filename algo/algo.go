@@ -176,8 +176,9 @@ type LeaseHolder interface {
 	WorkReturned(env Env)
 	// PeerDied reports that the process of a peer has ended: its address refuses connections, or
 	// another process answers there. The peer need not be monitored. The report is only as
-	// reliable as the refusal.
-	PeerDied(env Env, peer NodeID)
+	// reliable as the refusal. If ended is not zero, it is proven that the process has ended, and
+	// that no Lead callback of its leaderships up to that epoch runs.
+	PeerDied(env Env, peer NodeID, ended Epoch)
 	// HoldsLease reports whether this node leads and a majority of the view has granted its lease.
 	// Until then, the members must not change.
 	HoldsLease() bool

@@ -26,9 +26,9 @@ func TestProtocolDocument(t *testing.T) {
 		"`heartbeat`":     func(t algo.Timing) string { return text(t.Heartbeat) },
 		"`timeout`":       func(t algo.Timing) string { return text(t.Timeout) },
 		"`max_timeout`":   func(t algo.Timing) string { return text(t.MaxTimeout) },
-		"`timeout_decay`":       func(t algo.Timing) string { return text(t.TimeoutDecay) },
+		"`timeout_decay`": func(t algo.Timing) string { return text(t.TimeoutDecay) },
 		"`round_trip`":    func(t algo.Timing) string { return text(t.RoundTrip) },
-		"`startup_wait`": func(t algo.Timing) string { return text(t.StartupWait) },
+		"`startup_wait`":  func(t algo.Timing) string { return text(t.StartupWait) },
 		"`min_redial`, `max_redial`": func(t algo.Timing) string {
 			return text(t.MinRedial) + ", " + text(t.MaxRedial)
 		},

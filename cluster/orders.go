@@ -33,6 +33,8 @@ func (n *Node) serveClient(p transport.Peer, b []byte) error {
 		} else {
 			n.tell(func() { n.obey(p, who, m) })
 		}
+	case wire.End:
+		n.tell(func() { n.handleEnd(p, m) })
 	default:
 		return errClientFrame
 	}

@@ -69,9 +69,7 @@ func runInVirtualTime(t *testing.T, n int, bad string, period time.Duration) (be
 		var all sync.WaitGroup
 		for _, node := range members.Nodes() {
 			r := &runner{running: running{restart: "always"}, Node: node, log: slog.New(slog.DiscardHandler), lease: o.Duration, leased: true,
-				start: func(ctx context.Context, _ watchdog.Command, _ func() time.Duration) (watchdog.Outcome, error) {
-					return c.run(ctx, node.Config().Name)
-				}}
+				supervisor: fakeSupervisor(func(ctx context.Context) (watchdog.Outcome, error) { return c.run(ctx, node.Config().Name) })}
 			all.Go(func() { _ = r.always(ctx) })
 		}
 		members.Pass(period)
@@ -80,6 +78,15 @@ func runInVirtualTime(t *testing.T, n int, bad string, period time.Duration) (be
 		began = c.began
 	})
 	return began
+}
+
+// fakeSupervisor runs a function instead of a command.
+type fakeSupervisor func(ctx context.Context) (watchdog.Outcome, error)
+
+func (f fakeSupervisor) Prepare() error { return nil }
+
+func (f fakeSupervisor) Run(ctx context.Context, _ watchdog.Command, _ func() watchdog.Renewal) (watchdog.Outcome, error) {
+	return f(ctx)
 }
 
 // Although it is the highest and preempts, a member whose command fails at once leaves the leadership to a

@@ -18,6 +18,7 @@ import (
 	"github.com/elect-go/elect/internal/config"
 	"github.com/elect-go/elect/internal/mistake"
 	"github.com/elect-go/elect/internal/watchdog"
+	"github.com/elect-go/elect/secure"
 )
 
 const (
@@ -150,7 +151,15 @@ func runCommand(cmd *cobra.Command, from *source, o running, args []string) erro
 	if watchdog.Limitations != "" {
 		log.Warn("this system keeps less of what elect run promises", "lacks", watchdog.Limitations)
 	}
-	r := &runner{running: o, Node: n, log: log, args: args, lease: s.Config.Timing.MaxTimeout, start: watchdog.Run}
+	var watchdogs watchdog.Supervisor
+	defer watchdogs.Close()
+	if err := watchdogs.Prepare(); err != nil { // starting a process would delay the command
+		return err
+	}
+	r := &runner{running: o, Node: n, log: log, args: args, lease: s.Config.Timing.MaxTimeout, supervisor: &watchdogs}
+	if c := s.Config; c.SecretFile != "" || c.TLS != (secure.Certificate{}) {
+		r.access = &secure.Config{Cluster: c.Cluster, SecretFile: c.SecretFile, TLS: c.TLS, Migrate: c.Security != ""}
+	}
 	if l := n.Config().Lease; !l.IsOff() {
 		r.lease, r.leased = l.Duration, true
 	}
@@ -178,8 +187,14 @@ type runner struct {
 	args   []string
 	lease  time.Duration // that the command outlasts this process at most; of the promise of others, if leased
 	leased bool
-	// start is watchdog.Run, or a test's.
-	start func(context.Context, watchdog.Command, func() time.Duration) (watchdog.Outcome, error)
+	access *secure.Config // to the other members; nil for an open cluster
+	supervisor
+}
+
+// supervisor is a [watchdog.Supervisor], or a test's.
+type supervisor interface {
+	Prepare() error
+	Run(context.Context, watchdog.Command, func() watchdog.Renewal) (watchdog.Outcome, error)
 }
 
 // run is the command for one leadership. It returns early only if the command has ended of its own accord.
@@ -187,14 +202,15 @@ func (r *runner) run(ctx context.Context, l cluster.Leadership) (watchdog.Outcom
 	token := strconv.FormatUint(l.Token, 10)
 	c := watchdog.Command{Args: r.args, Grace: r.grace, Timeout: r.lease, Env: append(os.Environ(), variables(l)...)}
 	r.log.Info("command begins", "token", token)
-	o, err := r.start(ctx, c, func() time.Duration {
+	o, err := r.supervisor.Run(ctx, c, func() watchdog.Renewal {
+		renewal := watchdog.Renewal{Release: r.endReport(l)}
 		switch end, bounded := l.Deadline(); {
 		case !r.leased:
-			return r.lease // for as long as this process runs
+			renewal.Remaining = r.lease // for as long as this process runs
 		case bounded:
-			return time.Until(end)
+			renewal.Remaining = time.Until(end)
 		}
-		return 0 // it is no more
+		return renewal
 	})
 	switch {
 	case err != nil:
@@ -251,6 +267,7 @@ func (r *runner) always(ctx context.Context) error {
 // resigns, so that it is not elected meanwhile.
 func (r *runner) standBy(ctx context.Context, pause time.Duration) bool {
 	until := time.Now().Add(pause)
+	_ = r.Prepare() // Run tries again
 	if pause > restartPause {
 		r.log.Warn("command failed soon after it began", "standby", pause)
 		// After its command ended this member has resigned for Bound. The period must not be shorter.
@@ -315,18 +332,13 @@ func (r *runner) once(ctx context.Context) error {
 
 // newGuard is for elect run alone.
 func newGuard() *cobra.Command {
-	var c watchdog.Command
-	cmd := &cobra.Command{
-		Use: watchdog.Subcommand, Hidden: true,
-		RunE: func(cmd *cobra.Command, args []string) error {
+	return &cobra.Command{
+		Use: watchdog.Subcommand, Hidden: true, Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
 			useOneThread()
 			catchSIGPIPE()
 			queueErrors(cmd, "text") // the watchdog has to end, even if its standard error blocks
-			c.Args = args
-			return watchdog.Serve(c)
+			return watchdog.Serve(func(report []byte) { reportEnd(report, cmd.ErrOrStderr()) })
 		},
 	}
-	cmd.Flags().DurationVar(&c.Grace, "grace", 0, "")
-	cmd.Flags().DurationVar(&c.Timeout, "lease", 0, "")
-	return cmd
 }

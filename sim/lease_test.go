@@ -25,14 +25,26 @@ type omniscient struct {
 	trusts bool // work ends with its process
 	token  algo.Epoch
 	works  map[*node]*work
+	// watched: the watchdog of a crashed node reports the end of its work
+	watched bool
+	deaths  []*death
 
-	leaderships, ends int
+	leaderships, ends, reports int
+}
+
+// death is the crash of a node whose work ran.
+type death struct {
+	of          *node
+	incarnation uint64
+	epoch       algo.Epoch
+	until       time.Duration // end of its lease, in the clock of the node: the work may continue until then
+	ended       bool          // the watchdog has proof that the work has ended
 }
 
 type work struct {
 	on, owed bool // owed: the driver has not reported the return yet
 	until    time.Duration
-	dead     time.Duration // end of the lease of an earlier incarnation
+	epoch    algo.Epoch
 }
 
 func (o *omniscient) see(e trace.Event) {
@@ -48,7 +60,7 @@ func (o *omniscient) see(e trace.Event) {
 			if !k.on {
 				o.leaderships++
 			}
-			k.on, k.owed, k.until = true, o.drains, n.engine.LeadershipEnd()
+			k.on, k.owed, k.until, k.epoch = true, o.drains, n.engine.LeadershipEnd(), n.leader.Epoch
 		case k.on && !k.owed && n.leader.ID != n.id:
 			k.on = false
 			o.ends++
@@ -57,7 +69,7 @@ func (o *omniscient) see(e trace.Event) {
 		}
 		if e.Kind == trace.Crash && e.Node == n.id || !n.up && k.on {
 			if k.on && !o.trusts {
-				k.dead = max(k.dead, k.until)
+				o.deaths = append(o.deaths, &death{of: n, incarnation: uint64(n.incarnation), epoch: k.epoch, until: k.until})
 			}
 			k.on, k.owed = false, false
 		}
@@ -73,8 +85,10 @@ func (o *omniscient) see(e trace.Event) {
 		if k := o.works[n]; k.on && n.now() < k.until {
 			active = append(active, fmt.Sprintf("%s until %v, it is %v", n.name, k.until, n.now()))
 		}
-		if k := o.works[n]; n.now() < k.dead {
-			active = append(active, fmt.Sprintf("%s in an earlier incarnation until %v, it is %v", n.name, k.dead, n.now()))
+	}
+	for _, d := range o.deaths {
+		if !d.ended && d.of.now() < d.until {
+			active = append(active, fmt.Sprintf("%s before its crash until %v, it is %v", d.of.name, d.until, d.of.now()))
 		}
 	}
 	if len(active) > 1 {
@@ -82,8 +96,29 @@ func (o *omniscient) see(e trace.Event) {
 	}
 }
 
+// report has the watchdog of a crashed node report the end of its work to some of the nodes, early, late and again. A
+// report may come from a member that was removed or runs again.
+func (o *omniscient) report() {
+	for _, d := range o.deaths {
+		if !o.watched || o.random.IntN(3) == 0 {
+			continue
+		}
+		d.ended = true
+		for _, n := range o.w.nodes {
+			if n.up && !n.paused && o.random.IntN(2) == 0 {
+				out, used := n.engine.HandleEnd(n.now(), d.of.id, d.incarnation, d.epoch)
+				n.perform(out)
+				if used {
+					o.reports++
+				}
+			}
+		}
+	}
+}
+
 // advance ends some work, and limits the drift of clocks to the allowed clock drift.
 func (o *omniscient) advance() {
+	o.report()
 	for _, n := range o.w.nodes {
 		if k := o.works[n]; k != nil && k.owed && n.up && !n.paused && n.leader.ID != n.id && o.random.IntN(2) == 0 {
 			k.on, k.owed = false, false
@@ -99,7 +134,7 @@ func (o *omniscient) advance() {
 func leaseChaos(t *testing.T, spec algo.Spec, timing algo.Timing, options lease.Options, nodes int, seed uint64) (*World, *omniscient) {
 	o := ChaosOptions{Spec: spec, Timing: timing, Nodes: nodes, Period: 10 * time.Second, Seed: seed}
 	o.Within = o.within(2*nodes) + 4*options.Duration
-	see := &omniscient{random: rand.New(rand.NewPCG(seed, 7)), drains: options.DrainTimeout > 0, trusts: options.TrustEvidence, works: make(map[*node]*work)}
+	see := &omniscient{random: rand.New(rand.NewPCG(seed, 7)), drains: options.DrainTimeout > 0, trusts: options.TrustEvidence, watched: seed%2 == 0, works: make(map[*node]*work)}
 	w := New(Config{
 		Spec: spec, Timing: timing, Seed: seed, Trace: see.see, Budget: o.budget(), Delay: Uniform(timing.RoundTrip/100, timing.RoundTrip/10),
 	})
@@ -166,8 +201,12 @@ func TestAtMostOneLeaseHolderUnderChaos(t *testing.T) {
 					t.Fatalf("seed %d: %v\n%s", seed, bad, w.Scenario())
 				}
 				sum.leaderships += see.leaderships
+				sum.reports += see.reports
 			}
-			t.Logf("%d chaos runs, %d leaderships", runs, sum.leaderships)
+			t.Logf("%d chaos runs, %d leaderships, %d reports of an end", runs, sum.leaderships, sum.reports)
+			if sum.reports == 0 {
+				t.Error("no report was used")
+			}
 		})
 	}
 }

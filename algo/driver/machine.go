@@ -48,6 +48,7 @@ func (k EventKind) String() string {
 type Event struct {
 	Kind    EventKind
 	Peer    algo.NodeID    // Receive: the sender; Suspect, Trust, PeerDied: the subject
+	Ended   algo.Epoch     // PeerDied: highest epoch whose Lead callbacks have ended; 0 if unknown
 	Message algo.Message   // Receive
 	Timer   algo.Timer     // Expire
 	View    algo.View      // Start, Reconfigure
@@ -147,10 +148,10 @@ func (m *Machine) Step(e Event) *Effects {
 	case EventReconfigure:
 		m.algorithm.Reconfigure(env, e.View)
 	case EventWorkReturned, EventPeerDied:
-		if lessee, ok := m.algorithm.(algo.LeaseHolder); ok && e.Kind == EventPeerDied {
-			lessee.PeerDied(env, e.Peer)
+		if holder, ok := m.algorithm.(algo.LeaseHolder); ok && e.Kind == EventPeerDied {
+			holder.PeerDied(env, e.Peer, e.Ended)
 		} else if ok {
-			lessee.WorkReturned(env)
+			holder.WorkReturned(env)
 		}
 	default:
 		m.violate(algo.Contract, "was stepped with "+e.Kind.String())

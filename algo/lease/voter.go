@@ -92,12 +92,15 @@ func (n *node) handleRelease(env algo.Env, from algo.NodeID, ballot algo.Epoch) 
 	}
 }
 
-// PeerDied drops the withdrawal of a process that has ended and, with TrustEvidence, ends the grant
-// for it.
-func (n *node) PeerDied(env algo.Env, peer algo.NodeID) {
+// PeerDied drops the withdrawal of a process that has ended. It also ends the grant for its ballots up
+// to ended or, with TrustEvidence, any grant for it. A later incarnation has a higher ballot.
+func (n *node) PeerDied(env algo.Env, peer algo.NodeID, ended algo.Epoch) {
 	n.endWithdrawal(env, peer)
 	if n.options.TrustEvidence {
-		n.handleRelease(env, peer, n.grant.ballot)
+		ended = max(ended, n.grant.ballot)
+	}
+	if ended > 0 {
+		n.handleRelease(env, peer, ended)
 		n.advance(env)
 	}
 }

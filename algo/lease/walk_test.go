@@ -20,7 +20,8 @@ import (
 // node has its own clock. The walk injects faults at random: messages are late, lost, duplicated or reordered; processes crash,
 // also between the effects of an event, and restart; they stop for a while; their clocks run within the drift; the members
 // change by the rules of package membership. The walk knows the whole state, and checks whether two nodes work at
-// the same moment, each by its own clock. After a crash, the work of a process continues until its lease expires.
+// the same moment, each by its own clock. After a crash, the work of a process continues until its lease expires, or
+// until its watchdog has ended it. Then the watchdog reports the end: to any nodes, late, and several times.
 
 // puppet nominates the node that a message names.
 type puppet struct{ algo.Base }
@@ -82,7 +83,15 @@ type actor struct {
 
 	isWorking  bool // for a current or earlier leadership
 	leaseUntil time.Duration
-	workUntil  time.Duration // time until which the work of the crashed process continues
+	ledEpoch   algo.Epoch // of its last leadership
+	deaths     []*death   // its crashes while its work ran
+}
+
+// death is a crash of a process whose work ran.
+type death struct {
+	until time.Duration // the work continues until then, by the clock of the node
+	epoch algo.Epoch
+	ended bool // its watchdog has ended the work
 }
 
 type envelope struct {
@@ -98,6 +107,7 @@ type walk struct {
 	quick          int // a higher value means fewer slow messages
 	eager          bool
 	trusts         bool                 // with TrustEvidence: work ends with its process
+	hasWatchdogs   bool                 // a watchdog reports the end of the work of a crashed process
 	isolated       map[algo.NodeID]bool // nodes that exchange only messages of the membership
 	withoutConfigs map[algo.NodeID]bool // nodes that miss the messages of the membership
 	random         *rand.Rand
@@ -108,7 +118,7 @@ type walk struct {
 	violation      string
 	transcript     []string
 
-	leaderships, raised, changed, crashes int
+	leaderships, raised, changed, crashes, reports int
 }
 
 const nodes = 5 // three of them are members at first
@@ -129,6 +139,7 @@ func newWalk(t testing.TB, seed uint64) *walk {
 		trusting.TrustEvidence, trusting.TrustedNetwork = true, true
 		w.specs = []algo.Spec{puppetsWith(t, trusting, drain)}
 	}
+	w.hasWatchdogs = seed%3 == 1
 	w.eager = w.random.IntN(3) == 0
 	w.quick = 2 << w.random.IntN(5)
 	w.calm = 80 << w.random.IntN(4)
@@ -180,7 +191,7 @@ func (w *walk) start(a *actor) {
 func (w *walk) crash(a *actor) {
 	w.logf("%s crashes", a.id)
 	if a.isWorking && w.clock(a) < a.leaseUntil && !w.trusts {
-		a.workUntil = max(a.workUntil, a.leaseUntil) // operations that it started may be in flight
+		a.deaths = append(a.deaths, &death{until: a.leaseUntil, epoch: a.ledEpoch}) // operations that it started may be in flight
 	}
 	a.machine, a.isWorking = nil, false
 	w.crashes++
@@ -257,7 +268,7 @@ func (w *walk) step(a *actor, e driver.Event) {
 		if w.leaderships++; led.ID == a.id {
 			w.raised++
 		}
-		a.isWorking = true
+		a.isWorking, a.ledEpoch = true, l.Epoch
 	}
 	w.checkWorking()
 }
@@ -265,7 +276,8 @@ func (w *walk) step(a *actor, e driver.Event) {
 // working reports whether the work of the current incarnation, or of an earlier one, may continue. It ends with the
 // lease, even if the process hangs.
 func (w *walk) workState(a *actor) (now, dead bool) {
-	return a.isWorking && w.clock(a) < a.leaseUntil, w.clock(a) < a.workUntil
+	dead = slices.ContainsFunc(a.deaths, func(d *death) bool { return !d.ended && w.clock(a) < d.until })
+	return a.isWorking && w.clock(a) < a.leaseUntil, dead
 }
 
 func (w *walk) checkWorking() {
@@ -467,6 +479,12 @@ func (w *walk) act() {
 		if a.machine != nil && !a.stopped && a.id != peer.id && peer.machine == nil {
 			w.handle(a, driver.Event{Kind: driver.EventPeerDied, Peer: peer.id})
 		}
+	case 13, 14, 15, 16:
+		if w.hasWatchdogs && len(peer.deaths) > 0 {
+			d := peer.deaths[w.random.IntN(len(peer.deaths))]
+			d.ended = true
+			w.report(a, peer, d)
+		}
 	case 8, 9, 10, 11:
 		if a.machine != nil && a.isWorking && a.machine.Leader().ID != a.id {
 			a.isWorking = false
@@ -489,6 +507,15 @@ func (w *walk) act() {
 	}
 	if len(w.mail) > 100 {
 		w.mail = slices.Delete(w.mail, 0, 20)
+	}
+}
+
+// report reports to a that the work of a crashed process has ended. The process may run again.
+func (w *walk) report(a, peer *actor, d *death) {
+	if a.machine != nil && !a.stopped && a != peer {
+		w.reports++
+		w.logf("%s knows that the work of %s in epoch %d has ended", a.id, peer.id, d.epoch)
+		w.handle(a, driver.Event{Kind: driver.EventPeerDied, Peer: peer.id, Ended: d.epoch})
 	}
 }
 
@@ -524,6 +551,28 @@ func TestForgedRefusalsCauseTwoLeaders(t *testing.T) {
 	t.Error("no walk has two leaders")
 }
 
+// A watchdog that reports the end of work that still runs can cause two leaders.
+func TestEarlyReportsCauseTwoLeaders(t *testing.T) {
+	for seed := uint64(1); seed < 3*500; seed += 3 {
+		w := newWalk(t, seed)
+		for i := 0; i < 4000 && w.violation == ""; i++ {
+			w.act()
+			for _, peer := range w.actors {
+				for _, d := range peer.deaths {
+					if i%20 == 0 && w.violation == "" {
+						w.report(w.actors[w.random.IntN(nodes)], peer, d)
+					}
+				}
+			}
+		}
+		if w.violation != "" {
+			t.Logf("seed %d: %s", seed, w.violation)
+			return
+		}
+	}
+	t.Error("no walk has two leaders")
+}
+
 // TestAtMostOneLeaderAtAnyMoment runs the random walks.
 func TestAtMostOneLeaderAtAnyMoment(t *testing.T) {
 	started := time.Now()
@@ -537,10 +586,11 @@ func TestAtMostOneLeaderAtAnyMoment(t *testing.T) {
 			}
 		}
 		sum.leaderships, sum.raised, sum.changed, sum.crashes = sum.leaderships+w.leaderships, sum.raised+w.raised, sum.changed+w.changed, sum.crashes+w.crashes
+		sum.reports += w.reports
 	}
-	t.Logf("%d walks of %d steps in %v: %d leaderships, %d of them in a raised epoch, %d changes of members, %d crashes",
-		walks, steps, time.Since(started).Round(ms), sum.leaderships, sum.raised, sum.changed, sum.crashes)
-	if sum.leaderships < walks || sum.changed < walks/4 || sum.raised == 0 {
+	t.Logf("%d walks of %d steps in %v: %d leaderships, %d of them in a raised epoch, %d changes of members, %d crashes, %d reports of an end",
+		walks, steps, time.Since(started).Round(ms), sum.leaderships, sum.raised, sum.changed, sum.crashes, sum.reports)
+	if sum.leaderships < walks || sum.changed < walks/4 || sum.raised == 0 || sum.reports == 0 {
 		t.Error("too few leaderships or changes to show anything")
 	}
 }

@@ -110,6 +110,21 @@ func (c Client) Resign(ctx context.Context, addr string, period time.Duration) e
 	return c.order(ctx, addr, wire.AdminRequest{Action: wire.Resign, StandbyPeriod: period})
 }
 
+// ReportEnd states to the node at addr that an incarnation of another member has ended: see [cluster.End]. The error is
+// a *RefusedError if the node does not accept the statement.
+func (c Client) ReportEnd(ctx context.Context, addr string, end cluster.End) error {
+	answer, err := c.ask(ctx, addr, wire.End(end))
+	if err != nil {
+		return err
+	}
+	if reply, ok := answer.(wire.AdminReply); !ok {
+		return fmt.Errorf("operator: %s: %w: the answer is no outcome", addr, ErrNotNode)
+	} else if reply.Reason != "" {
+		return &RefusedError{Addr: addr, Reason: reply.Reason}
+	}
+	return nil
+}
+
 func (c Client) order(ctx context.Context, addr string, order wire.AdminRequest) error {
 	order.Timeout = patience(ctx)
 	answer, err := c.ask(ctx, addr, order)

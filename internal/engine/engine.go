@@ -235,6 +235,18 @@ func (e *Engine) HandleReached(now time.Duration, addr string, peer algo.NodeID)
 	return e.finishCall(now)
 }
 
+// HandleEnd handles the proof that an incarnation of a member has ended, and with it all Lead callbacks of its
+// leaderships up to epoch. It reports whether this node could use it: the member must not run again.
+func (e *Engine) HandleEnd(now time.Duration, peer algo.NodeID, incarnation uint64, epoch algo.Epoch) (out *Output, used bool) {
+	e.startCall(now)
+	c := e.connState(peer)
+	if used = e.running && e.View().Contains(peer) && peer != e.config.Self.ID && c.incarnation <= incarnation; used {
+		e.detector.HandleGoodbye(now, peer)
+		e.stepAlgorithm(now, driver.Event{Kind: driver.EventPeerDied, Peer: peer, Ended: epoch})
+	}
+	return e.finishCall(now), used
+}
+
 // Campaign starts an election. It does nothing before the algorithm runs: such a node is not a member yet.
 func (e *Engine) Campaign(now time.Duration) *Output {
 	e.startCall(now)

@@ -2,9 +2,9 @@ package watchdog
 
 import (
 	"bufio"
+	"cmp"
 	"context"
 	"encoding/json"
-	"flag"
 	"fmt"
 	"io"
 	"os"
@@ -42,13 +42,7 @@ func TestMain(m *testing.M) {
 		}
 		os.Exit(m.Run())
 	case os.Args[1] == Subcommand:
-		var c Command
-		flags := flag.NewFlagSet(Subcommand, flag.ExitOnError)
-		flags.DurationVar(&c.Grace, "grace", 0, "")
-		flags.DurationVar(&c.Timeout, "lease", 0, "")
-		_ = flags.Parse(os.Args[2:])
-		c.Args = flags.Args()
-		if Serve(c) != nil {
+		if Serve(func(release []byte) { note(string(release), Now()) }) != nil {
 			os.Exit(1)
 		}
 	case os.Args[1] == "work":
@@ -84,16 +78,28 @@ func supervise(role string, args []string) {
 		stop()
 	}()
 	began := Now()
-	o, err := Run(ctx, Command{Args: args, Env: os.Environ(), Grace: grace, Timeout: lease}, func() time.Duration {
-		if role == cutOff {
-			return began + lease - Now()
+	var s Supervisor
+	defer s.Close()
+	prepared := s.Prepare()
+	o, err := s.Run(ctx, Command{Args: args, Env: os.Environ(), Grace: grace, Timeout: lease}, func() Renewal {
+		r := Renewal{Remaining: lease}
+		if len(args) > 2 {
+			r.Release = []byte(args[2] + ".released")
 		}
-		if role == uneven {
+		switch role {
+		case cutOff:
+			r.Remaining = began + lease - Now()
+		case uneven:
 			note(args[2]+".renewed", Now())
-			return unevenLeft
+			r.Remaining = unevenLeft
+		case hungUp:
+			if _, err := os.Stat(args[2]); err == nil { // the command has started
+				hangUp()
+			}
 		}
-		return lease
+		return r
 	})
+	err = cmp.Or(prepared, err)
 	if err != nil {
 		fmt.Fprintln(os.Stderr, err)
 		os.Exit(1)

@@ -63,7 +63,7 @@ func reapUntil(pid int) (status int, err error) {
 			return 0, fmt.Errorf("watchdog: wait for children: %w", err)
 		}
 		if err == nil && reaped == pid {
-			return int(statusOf(status)), nil
+			return statusOf(status), nil
 		}
 	}
 }

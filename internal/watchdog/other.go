@@ -17,10 +17,25 @@ const Limitations = "it has no process groups and signals that end a command wit
 // Subcommand is the first argument of this program when it is started as the watchdog.
 const Subcommand = "watchdog"
 
+// Supervisor runs no command on this system.
+type Supervisor struct{}
+
+// Renewal is how a command may continue.
+type Renewal struct {
+	Remaining time.Duration
+	Release   []byte
+}
+
+// Prepare returns errors.ErrUnsupported.
+func (*Supervisor) Prepare() error { return errors.ErrUnsupported }
+
 // Run returns errors.ErrUnsupported.
-func Run(context.Context, Command, func() time.Duration) (Outcome, error) {
+func (*Supervisor) Run(context.Context, Command, func() Renewal) (Outcome, error) {
 	return Outcome{}, errors.ErrUnsupported
 }
 
+// Close does nothing.
+func (*Supervisor) Close() {}
+
 // Serve returns errors.ErrUnsupported.
-func Serve(Command) error { return errors.ErrUnsupported }
+func Serve(func([]byte)) error { return errors.ErrUnsupported }

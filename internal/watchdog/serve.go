@@ -3,6 +3,7 @@
 package watchdog
 
 import (
+	"cmp"
 	"os"
 	"os/exec"
 	"os/signal"
@@ -20,18 +21,25 @@ const notStarted = 127
 type watchdog struct {
 	schedule
 	pipe
-	pid      int  // of the command, and of its group
-	reaped   bool // the command has ended; its group may still exist
-	allEnded bool // the command and its descendants have ended
+	pid      int    // of the command, and of its group
+	reaped   bool   // the command has ended; its group may still exist
+	allEnded bool   // the command and its descendants have ended
+	release  string // argument of the release function
 }
 
-// Serve runs the watchdog that [Run] has started, and returns when nothing of the command is left.
-func Serve(c Command) error {
+// Serve runs the watchdog that [Supervisor.Prepare] has started, and returns when nothing of the command is left.
+//
+// Then, if the supervisor has ended too, Serve calls release with the last [Renewal.Release], provided that it has
+// proof of both: a pidfd of the supervisor is readable, and this process, which adopts all descendants of the command,
+// has no child any more. Only Linux has such a proof.
+func Serve(release func([]byte)) error {
 	runtime.LockOSThread() // for the kernel, the command is the child of this thread, and dies with it
 	p := openPipe(pipeFD)
+	unix.CloseOnExec(pidfdFD)
 	if err := becomeSubreaper(); err != nil {
 		return err
 	}
+	hasPidfd := isPidfd(pidfdFD, os.Getppid())
 	// The watchdog ends only after the command. It handles these signals, because the command would inherit ignored
 	// ones.
 	signal.Notify(make(chan os.Signal, 1), unix.SIGTERM, unix.SIGINT)
@@ -40,53 +48,65 @@ func Serve(c Command) error {
 	}
 	childSignals := make(chan os.Signal, 1)
 	signal.Notify(childSignals, unix.SIGCHLD)
-	w := &watchdog{schedule: schedule{Command: c}, pipe: p}
-	deadlines := p.receive()
-	for Now() >= w.termAt() { // the start was slow: a newer deadline may have arrived
-		if w.deadline = <-deadlines; w.deadline == requestStop {
-			return nil // the supervisor has died, or another program has started this one
-		}
+	messages := p.receive()
+	first := <-messages
+	if first.Command == nil {
+		return nil // the supervisor has ended before there was a command, or another program has started this one
 	}
-	w.send(w.deadline)
+	w := &watchdog{schedule: schedule{Command: *first.Command}, pipe: p}
+	for Now() >= w.termAt() { // the start was slow: a newer deadline may have arrived
+		m, isOpen := <-messages
+		if !isOpen || m.Stop {
+			return nil
+		}
+		w.deadline, w.release = m.Deadline, cmp.Or(string(m.Release), w.release)
+	}
+	w.send(message{Deadline: w.deadline})
 	if err := w.start(); err != nil {
 		return err
 	}
 	for ; !w.allEnded; w.reap() {
 		select {
-		case deadline, open := <-deadlines:
-			if !open {
-				deadlines = nil
+		case m, isOpen := <-messages:
+			if !isOpen {
+				messages = nil
 			}
-			w.handleDeadline(deadline)
+			w.handleMessage(m, isOpen)
 			continue // with other messages
 		case <-childSignals:
 		case <-time.After(w.waitTime(Now())):
 		}
 		w.handleTime(Now())
 	}
+	if hasPidfd && w.release != "" && hasExited(pidfdFD, messages == nil, w.Timeout) {
+		release([]byte(w.release))
+	}
 	return nil
 }
 
 func (w *watchdog) start() error {
 	cmd := exec.Command(w.Args[0], w.Args[1:]...)
-	cmd.Stdin, cmd.Stdout, cmd.Stderr = os.Stdin, os.Stdout, os.Stderr
+	cmd.Env, cmd.Stdin, cmd.Stdout, cmd.Stderr = w.Env, os.Stdin, os.Stdout, os.Stderr
 	cmd.SysProcAttr = commandAttr()
 	if err := cmd.Start(); err != nil {
-		w.send(reportEnded - notStarted)
+		w.reportEnd(notStarted)
 		return err
 	}
 	w.pid = cmd.Process.Pid
 	return nil
 }
 
-// handleDeadline handles a message of the supervisor. If the pipe is closed, deadline is 0, which is requestStop.
-func (w *watchdog) handleDeadline(deadline time.Duration) {
-	if deadline == requestStop {
+// reportEnd reports that the command has ended voluntarily.
+func (w *watchdog) reportEnd(status int) { w.send(message{Ended: &status}) }
+
+// handleMessage handles a message of the supervisor, or the end of the pipe.
+func (w *watchdog) handleMessage(m message, isOpen bool) {
+	if m.Stop || !isOpen {
 		w.sendTerm()
-	} else {
-		w.deadline = deadline
-		w.send(deadline)
+		return
 	}
+	w.deadline, w.release = m.Deadline, cmp.Or(string(m.Release), w.release)
+	w.send(message{Deadline: m.Deadline})
 }
 
 // handleTime sends the signals that are due.
@@ -141,16 +161,16 @@ func (w *watchdog) reap() {
 		case pid == w.pid:
 			w.reaped = true
 			if w.termSentAt == 0 {
-				w.send(reportEnded - statusOf(status))
+				w.reportEnd(statusOf(status))
 				w.sendTerm()
 			}
 		}
 	}
 }
 
-func statusOf(status unix.WaitStatus) time.Duration {
+func statusOf(status unix.WaitStatus) int {
 	if status.Signaled() {
-		return 128 + time.Duration(status.Signal())
+		return 128 + int(status.Signal())
 	}
-	return time.Duration(status.ExitStatus())
+	return status.ExitStatus()
 }

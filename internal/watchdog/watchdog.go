@@ -1,9 +1,11 @@
 // Package watchdog runs a command and kills it by a deadline, even if the supervising process dies or stops.
 //
-//	outcome, err := watchdog.Run(ctx, watchdog.Command{Args: args, Grace: grace, Timeout: timeout}, remaining)
+//	var s watchdog.Supervisor
+//	defer s.Close()
+//	outcome, err := s.Run(ctx, watchdog.Command{Args: args, Grace: grace, Timeout: timeout}, renew)
 //
-// The process that calls [Run] is the supervisor. It starts its own program again as a watchdog, which calls [Serve]
-// and starts the command in a new process group. Over a pipe, the supervisor repeatedly sends the deadline of the
+// The process that calls [Supervisor.Run] is the supervisor. It starts its own program again as a watchdog, which
+// calls [Serve] and starts the command in a new process group. Over a pipe, the supervisor repeatedly sends the deadline of the
 // command. The watchdog acknowledges each deadline. When the deadline is near, or the pipe closes because the
 // supervisor has died, the watchdog ends the command and all its descendants: with SIGTERM first, and with SIGKILL
 // while there still is time. If the watchdog fails to do so, the supervisor kills the watchdog and the rest.
@@ -16,14 +18,17 @@
 // both processes are killed at once, the kernel kills the process that the watchdog has started (PR_SET_PDEATHSIG),
 // but not its descendants.
 //
+// On Linux, if the supervisor has died, the watchdog reports the end of the command to a function, once it has proof
+// that nothing of the two is left: see [Serve].
+//
 // Only the command and its descendants are signaled. A supervisor that may have other children must run in a child of
 // [Init].
 //
 // # Non-guarantees
 //
 // Nothing is guaranteed while both processes are stopped. The watchdog does not end what another service has started
-// for the command, as systemd-run, at or docker do. It cannot end processes that this user may not signal. [Run]
-// waits for a process in a system call that cannot be interrupted. Systems other than Linux guarantee less: see
+// for the command, as systemd-run, at or docker do. It cannot end processes that this user may not signal.
+// [Supervisor.Run] waits for a process in a system call that cannot be interrupted. Systems other than Linux guarantee less: see
 // [Limitations].
 package watchdog
 
@@ -81,9 +86,3 @@ func (p *schedule) waitTime(now time.Duration) time.Duration {
 	}
 	return min(next-now, p.margin()/2)
 }
-
-// Values on the pipe that stand for something other than a deadline.
-const (
-	requestStop = 0  // to the watchdog: end the command now
-	reportEnded = -1 // to the supervisor, this or less: the command has ended voluntarily, with status reportEnded minus the value
-)

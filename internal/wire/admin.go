@@ -40,6 +40,18 @@ type AdminReply struct {
 	Applied bool
 }
 
+// End states that an incarnation of a member has ended, and with it all Lead callbacks of its leaderships up to Epoch.
+// The reply is an [AdminReply].
+type End struct {
+	Cluster     algo.NodeID
+	Node        algo.NodeID
+	Incarnation uint64
+	Epoch       algo.Epoch
+}
+
+// Kind is "end".
+func (End) Kind() string { return "end" }
+
 // Kind is "status-request".
 func (StatusRequest) Kind() string { return "status-request" }
 
@@ -55,7 +67,7 @@ var HelloCodec = Must(Hello{})
 // NewClientCodec returns the codec for messages between clients and nodes. Decode applies sanitize to each string,
 // because the sender may be untrusted and the text is shown to people.
 func NewClientCodec(sanitize func(text string) string) *Codec {
-	codec := Must(StatusRequest{}, StatusReply{}, AdminRequest{}, AdminReply{})
+	codec := Must(StatusRequest{}, StatusReply{}, AdminRequest{}, AdminReply{}, End{})
 	codec.sanitize = sanitize
 	return codec
 }

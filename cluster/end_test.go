@@ -1,0 +1,61 @@
+package cluster_test
+
+import (
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/elect-go/elect/algo"
+	"github.com/elect-go/elect/cluster"
+	"github.com/elect-go/elect/secure"
+)
+
+// Only a process that could be the member may report its end. Then the next member leads long before the lease of the
+// leader would end.
+func TestEndOfLeaderIsReported(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f, a := newFleet(t), newTrial(t)
+		f.config = func(c *cluster.Config) {
+			leased(c)
+			c.TLS = a.certificate(secure.Member, c.Name)
+		}
+		members := f.grow(3)
+		leader := f.agree("n3", bound)
+		end := members[2].End(leader)
+		f.kill(members[2])
+		otherCluster := end
+		otherCluster.Cluster = algo.NodeID{1}
+		for name, test := range map[string]struct {
+			tls  secure.Certificate
+			end  cluster.End
+			want string
+		}{
+			"without certificate": {secure.Certificate{}, end, "certificate"},
+			"operator":            {a.certificate(secure.Operator), end, "operator cannot know it"},
+			"other member":        {a.certificate(secure.Member, "n1"), end, "member n3 has ended: member n1 cannot know it"},
+			"other cluster":       {a.certificate(secure.Member, "n3"), otherCluster, "it is no member of this cluster"},
+			"the receiver":        {a.certificate(secure.Member, "n1"), members[0].End(cluster.Leadership{ID: members[0].ID(), Cluster: end.Cluster}), "it concerns this node"},
+		} {
+			err := f.asking(secure.Config{TLS: test.tls}).ReportEnd(t.Context(), "n1:7400", test.end)
+			require.ErrorContains(t, err, test.want, name)
+		}
+		_, known := members[0].Leader()
+		require.False(t, known)
+		n3 := f.asking(secure.Config{TLS: a.certificate(secure.Member, "n3")})
+		for _, addr := range []string{"n1:7400", "n2:7400"} {
+			require.NoError(t, n3.ReportEnd(t.Context(), addr, end))
+		}
+		f.agree("n2", 100*time.Millisecond)
+		require.NotEmpty(t, f.live["n1"].log.Lines("member has ended", "member=n3"))
+
+		f.start(3) // it waits for its own grants, and leads as the highest
+		f.agree("n3", time.Minute)
+		for range 2 {
+			err := n3.ReportEnd(t.Context(), "n1:7400", end)
+			require.ErrorContains(t, err, "an earlier incarnation of a member that runs again")
+		}
+		f.quiet(10 * time.Second)
+	})
+}

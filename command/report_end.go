@@ -1,0 +1,63 @@
+package command
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"sync"
+	"time"
+
+	"github.com/elect-go/elect/cluster"
+	"github.com/elect-go/elect/cluster/operator"
+	"github.com/elect-go/elect/secure"
+)
+
+// endReport is what the watchdog needs to report the end of this process to the other members.
+type endReport struct {
+	End     cluster.End
+	Members []string      // addresses of the other members
+	Timeout time.Duration // after which the report is of no use
+	Access  *secure.Config
+}
+
+// endReport returns the report for the leadership l, as the watchdog gets it.
+func (r *runner) endReport(l cluster.Leadership) []byte {
+	report := endReport{End: r.End(l), Timeout: r.lease, Access: r.access}
+	for _, m := range r.Members() {
+		if m.ID != l.ID {
+			report.Members = append(report.Members, m.Addr)
+		}
+	}
+	text, err := json.Marshal(report)
+	if err != nil {
+		panic(err) // it consists of texts and numbers
+	}
+	return text
+}
+
+// reportEnd reports to all members at once, and returns when all have replied. A member that cannot be reached waits
+// for the end of the lease.
+func reportEnd(text []byte, errors io.Writer) {
+	var r endReport
+	var client operator.Client
+	err := json.Unmarshal(text, &r)
+	if err == nil && r.Access != nil {
+		client.Secure, err = secure.New(*r.Access)
+	}
+	if err != nil {
+		fmt.Fprintf(errors, "elect: the end of this member cannot be reported: %v\n", err)
+		return
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), r.Timeout)
+	defer cancel()
+	var all sync.WaitGroup
+	for _, addr := range r.Members {
+		all.Go(func() {
+			if err := client.ReportEnd(ctx, addr, r.End); err != nil {
+				fmt.Fprintf(errors, "elect: the end of this member was not reported: %v\n", err)
+			}
+		})
+	}
+	all.Wait()
+}
