@@ -34,7 +34,7 @@ func startResting(ctx context.Context, registry algo.Registry, variant string, n
 		return nil, fmt.Errorf("bench: %d nodes at rest: %w", nodes, err)
 	}
 	heap := heapInUse()
-	config := cluster.Config{Lesson: true, Lease: lease.Off}
+	config := cluster.Config{AllowTextbook: true, Lease: lease.Off}
 	config.Algorithm = strings.TrimSuffix(variant, lease.Suffix)
 	if config.Algorithm != variant {
 		config.Lease = lease.Options{}

@@ -116,7 +116,7 @@ func (c wireCase) start(ctx context.Context, registry algo.Registry, n int, with
 	if err != nil {
 		return nil, err
 	}
-	config := cluster.Config{Algorithm: c.Algorithm, Timing: algo.Presets()[c.Preset], Options: election.Options(c.Options), Lesson: true, Lease: lease.Off}
+	config := cluster.Config{Algorithm: c.Algorithm, Timing: algo.Presets()[c.Preset], Options: election.Options(c.Options), AllowTextbook: true, Lease: lease.Off}
 	if w.live, err = startLocal(ctx, registry, config, n, w.journal.see, append(with, w.noted)...); err != nil {
 		return nil, err
 	}

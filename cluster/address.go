@@ -25,7 +25,7 @@ func (n *Node) checkAddress(of wire.Hello, dialed string) {
 
 func (n *Node) checkAddressLater(of wire.Hello, delay time.Duration) {
 	time.AfterFunc(delay, func() {
-		n.tell(func() {
+		n.enqueue(func() {
 			if p := n.peers[of.ID]; p != nil && p.hello.Addr == of.Addr && p.hello.Incarnation == of.Incarnation && n.engine.View().Contains(of.ID) {
 				p.addressChecked = true
 				n.net.Dial(transport.Target{Addr: of.Addr}) // ends in addressReached or addressFailed

@@ -44,7 +44,7 @@ type witness struct {
 func (w *witness) watch(n *cluster.Node) {
 	for s := range n.Watch(context.Background()) {
 		w.mu.Lock()
-		if s.Known() && !slices.Contains(w.seen, s.Leader.Name) {
+		if s.HasLeader() && !slices.Contains(w.seen, s.Leader.Name) {
 			w.seen = append(w.seen, s.Leader.Name)
 		}
 		w.mu.Unlock()
@@ -109,8 +109,8 @@ func TestALeaderWithoutAMajorityIsToldSo(t *testing.T) {
 			require.True(t, known && now.Name == leader.Name, "it leads on, on its side: %+v", now)
 			return
 		}
-		require.Equal(t, cluster.ErrNoMajority, <-w.ended)
-		require.ErrorIs(t, cluster.ErrNoMajority, cluster.ErrVacant)
+		require.Equal(t, cluster.ErrNoMajority, <-w.results)
+		require.ErrorIs(t, cluster.ErrNoMajority, cluster.ErrNoLeader)
 		_, known := c.Node(leader.Name).Leader()
 		require.False(t, known)
 	})
@@ -124,7 +124,7 @@ func TestTheLastWhoMayLeadDoesNotResign(t *testing.T) {
 			require.NoError(t, c.Node(leader.Name).Resign(t.Context(), 20*time.Second))
 		}
 		last := c.Await()
-		require.ErrorIs(t, c.Node(last.Name).Resign(t.Context(), 20*time.Second), cluster.ErrNoHeir)
+		require.ErrorIs(t, c.Node(last.Name).Resign(t.Context(), 20*time.Second), cluster.ErrNoEligibleMember)
 		require.Equal(t, last, c.Await())
 	})
 }

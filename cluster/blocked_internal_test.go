@@ -13,7 +13,7 @@ import (
 // TestStopDoesNotWaitForDataFolder has a file system that does not answer at the start.
 func TestStopDoesNotWaitForDataFolder(t *testing.T) {
 	dir := t.TempDir()
-	n, err := New(Config{Name: "n1", Listen: "127.0.0.1:0", Members: []string{"127.0.0.1:0"}, Data: dir, Lease: lease.Off})
+	n, err := New(Config{Name: "n1", Listen: "127.0.0.1:0", Members: []string{"127.0.0.1:0"}, DataDir: dir, Lease: lease.Off})
 	require.NoError(t, err)
 	opening, release, closed := make(chan struct{}), make(chan struct{}), make(chan error)
 	n.open = func(dir string) (Store, error) {

@@ -60,7 +60,7 @@ func (n *Node) logOf(peer algo.NodeID) *untrusted.LimitedLogger {
 	if n.engine.View().Contains(peer) {
 		return &n.budget(peer).log
 	}
-	return &n.noisy
+	return &n.limitedLog
 }
 
 // forget forgets a peer that is gone and owes nothing. Otherwise a new connection would have a new budget.
@@ -105,7 +105,7 @@ func (b *budget) delay(now time.Time) time.Duration {
 func (n *Node) admit(b *budget, name string) bool {
 	select {
 	case b.waiting <- struct{}{}:
-	case <-n.over.Done():
+	case <-n.loopCtx.Done():
 		return false
 	}
 	wait := b.delay(time.Now())
@@ -116,7 +116,7 @@ func (n *Node) admit(b *budget, name string) bool {
 	select {
 	case <-time.After(wait):
 		return true
-	case <-n.over.Done():
+	case <-n.loopCtx.Done():
 		return false
 	}
 }

@@ -9,7 +9,7 @@ import (
 
 // certificateEvery is the time between two looks at the certificate of this node. Connections look at it as well, but a
 // cluster at rest makes none.
-const certificateEvery = time.Minute
+const certificateInterval = time.Minute
 
 // watchCertificate keeps n.cert, what is known of the certificate of this node, and warns before it ends. A look may wait for
 // the file system, so it does not belong to the loop.
@@ -17,7 +17,7 @@ func (n *Node) watchCertificate(ctx context.Context) {
 	var last secure.Identity
 	warned := 0
 	for {
-		self := n.door.Self()
+		self := n.endpoint.Self()
 		n.cert.Store(&self)
 		if !self.Until.Equal(last.Until) {
 			last, warned = self, 0
@@ -27,7 +27,7 @@ func (n *Node) watchCertificate(ctx context.Context) {
 			n.warnOfCertificate(time.Now())
 		}
 		select {
-		case <-time.After(certificateEvery):
+		case <-time.After(certificateInterval):
 		case <-ctx.Done():
 			return
 		}

@@ -61,7 +61,7 @@ func TestEndOfTheOwnCertificate(t *testing.T) {
 		var log testkit.Log
 		n := &Node{log: log.Logger()}
 		n.config.TLS = issue(15 * time.Hour) // and an hour before now
-		n.door, err = secure.New(secure.Config{Cluster: "elect", Member: "n1", TLS: n.config.TLS})
+		n.endpoint, err = secure.New(secure.Config{Cluster: "elect", Member: "n1", TLS: n.config.TLS})
 		require.NoError(t, err)
 		ctx, stop := context.WithCancel(t.Context())
 		go n.watchCertificate(ctx)
@@ -99,10 +99,10 @@ func TestEndOfTheOwnCertificate(t *testing.T) {
 func TestOrderComesAfterTheCertificate(t *testing.T) {
 	n := &Node{}
 	operator := secure.Identity{Role: secure.Operator, Until: time.Now().Add(time.Hour)}
-	who, err := n.orders(transport.Peer{Principal: operator})
+	who, err := n.authorizeAdmin(transport.Peer{Principal: operator})
 	require.NoError(t, err)
 	require.Equal(t, "operator", who)
 	operator.Until = time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
-	_, err = n.orders(transport.Peer{Principal: operator})
+	_, err = n.authorizeAdmin(transport.Peer{Principal: operator})
 	require.EqualError(t, err, "cluster: the certificate of operator ended at 2026-01-02T03:04:05Z")
 }

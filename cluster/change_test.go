@@ -40,7 +40,7 @@ func TestAlgorithmChange(t *testing.T) {
 				members = append(members, f.start(i))
 			}
 			testkit.Pass(3 * bound) // n1 may lead the others for a moment
-			leader := members[0].shows(t, "a leader", bound, cluster.State.Known).Leader
+			leader := members[0].shows(t, "a leader", bound, cluster.State.HasLeader).Leader
 			require.Equal(t, leader, f.agree(leader.Name, bound), algorithm)
 			f.quiet(bound)
 			require.Greater(t, leader.Epoch, newest, "%s: the epoch", algorithm)
@@ -51,7 +51,7 @@ func TestAlgorithmChange(t *testing.T) {
 				require.Equal(t, ids[m.name], s.Node, "%s: the id of %s", algorithm, m.name)
 				require.Len(t, s.Members, 3)
 				for _, seen := range m.seen() {
-					if seen.Known() {
+					if seen.HasLeader() {
 						require.Greater(t, seen.Leader.Epoch, newest, "%s: %s has shown %+v", algorithm, m.name, seen)
 					}
 				}
@@ -76,7 +76,7 @@ func TestAMemberThatRunsAnotherAlgorithmStops(t *testing.T) {
 				delete(f.live, "n3")
 				before := len(members[0].seen())
 				<-odd.done
-				require.ErrorIs(t, odd.err, cluster.ErrNotLetIn)
+				require.ErrorIs(t, odd.err, cluster.ErrJoinRejected)
 				require.ErrorContains(t, odd.err, `runs algorithm "bully", this node runs "`+algorithm+`"`)
 				require.ErrorContains(t, odd.err, "stop all members before the algorithm is changed")
 				f.quiet(2 * bound)
@@ -100,7 +100,7 @@ func TestANewcomerThatRunsAnotherAlgorithmStops(t *testing.T) {
 		odd := f.start(3)
 		delete(f.live, "n3")
 		<-odd.done
-		require.ErrorIs(t, odd.err, cluster.ErrNotLetIn)
+		require.ErrorIs(t, odd.err, cluster.ErrJoinRejected)
 		require.ErrorContains(t, odd.err, `runs algorithm "bully", this node runs "ring"`)
 		f.quiet(bound)
 	})

@@ -7,7 +7,7 @@ type Clock interface {
 	// Now goes on while the machine sleeps: others have counted that time too.
 	Now() time.Duration
 	// Alarm has ring called, on a goroutine of its own, when Now is what it was last set to. It ends with stop.
-	Alarm(ring func()) (set func(at time.Duration), stop func(), err error)
+	NewTimer(ring func()) (set func(at time.Duration), stop func(), err error)
 }
 
 // runtimeClock counts from that time on.
@@ -15,7 +15,7 @@ type runtimeClock time.Time
 
 func (c runtimeClock) Now() time.Duration { return time.Since(time.Time(c)) }
 
-func (c runtimeClock) Alarm(ring func()) (set func(at time.Duration), stop func(), err error) {
+func (c runtimeClock) NewTimer(ring func()) (set func(at time.Duration), stop func(), err error) {
 	t := time.AfterFunc(time.Hour, ring)
 	return func(at time.Duration) { t.Reset(at - c.Now()) }, func() { t.Stop() }, nil
 }

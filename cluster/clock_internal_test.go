@@ -10,11 +10,11 @@ import (
 
 // The alarm of a lease rings when its time has come and not before, also when it is set anew, or late.
 func TestAnAlarmRingsInTime(t *testing.T) {
-	for name, clock := range map[string]Clock{"wakeful": wakeful(time.Now()), "runtime": runtimeClock(time.Now())} {
+	for name, clock := range map[string]Clock{"wakeful": bootClock(time.Now()), "runtime": runtimeClock(time.Now())} {
 		t.Run(name, func(t *testing.T) {
 			defer goleak.VerifyNone(t, goleak.IgnoreCurrent())
 			rings := make(chan time.Duration, 10)
-			set, stop, err := clock.Alarm(func() { rings <- clock.Now() })
+			set, stop, err := clock.NewTimer(func() { rings <- clock.Now() })
 			require.NoError(t, err)
 			set(clock.Now() + time.Hour)
 			first := clock.Now() + 20*time.Millisecond

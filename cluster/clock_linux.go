@@ -10,17 +10,17 @@ import (
 )
 
 // wakefulClock is CLOCK_BOOTTIME.
-type wakefulClock struct{}
+type bootTimeClock struct{}
 
-func wakeful(time.Time) Clock { return wakefulClock{} }
+func bootClock(time.Time) Clock { return bootTimeClock{} }
 
-func (wakefulClock) Now() time.Duration {
+func (bootTimeClock) Now() time.Duration {
 	var t unix.Timespec
 	_ = unix.ClockGettime(unix.CLOCK_BOOTTIME, &t) // it fails for a clock that there is not
 	return time.Duration(t.Nano())
 }
 
-func (wakefulClock) Alarm(ring func()) (set func(at time.Duration), stop func(), err error) {
+func (bootTimeClock) NewTimer(ring func()) (set func(at time.Duration), stop func(), err error) {
 	fd, err := unix.TimerfdCreate(unix.CLOCK_BOOTTIME, unix.TFD_CLOEXEC|unix.TFD_NONBLOCK)
 	if err != nil {
 		return nil, nil, fmt.Errorf("cluster: an alarm for the end of a lease: %w", err)

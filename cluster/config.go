@@ -61,7 +61,7 @@ type Config struct {
 
 	// Data is the folder for what must survive a restart. Lease and vote need one. Without it, a restart
 	// makes this a new member.
-	Data string
+	DataDir string
 
 	// Algorithm is "bully", or another word of the registry: "bully".
 	Algorithm string
@@ -73,7 +73,7 @@ type Config struct {
 
 	// Lesson lets an algorithm run that is its source to the letter (see algo.Spec.Textbook).
 	// It is not for use: every address must be of the loopback then.
-	Lesson bool
+	AllowTextbook bool
 
 	// Priority decides who is elected: a higher one first, then a higher ID. 0.
 	Priority int
@@ -107,7 +107,7 @@ type Config struct {
 	// Drain is how long this node waits for the work of Lead to return when it stops, resigns, leaves or hands over:
 	// 5 s. Until the work has returned, this node leads for the others. When the time is over, the work of the next
 	// leader may begin.
-	Drain time.Duration
+	DrainTimeout time.Duration
 
 	// Lease lets a leader lead only while a quorum has granted it the lease: then at most one node leads at any
 	// moment, with any algorithm, and the tokens of its leaderships rise. The zero value means lease.Defaults of
@@ -165,11 +165,11 @@ const (
 
 // complete fills in the defaults and makes the algorithm, or says every mistake at once. Without Data
 // Store is set as well.
-func (c *Config) complete() (algo.Spec, error) {
-	var found mistakes
-	want := found.want
+func (c *Config) applyDefaults() (algo.Spec, error) {
+	var found problems
+	want := found.require
 	c.Cluster, c.Algorithm, c.Timing = cmp.Or(c.Cluster, "elect"), cmp.Or(c.Algorithm, "bully"), cmp.Or(c.Timing, algo.LAN())
-	c.Logger, c.Drain = cmp.Or(c.Logger, slog.New(slog.DiscardHandler)), cmp.Or(c.Drain, 5*time.Second)
+	c.Logger, c.DrainTimeout = cmp.Or(c.Logger, slog.New(slog.DiscardHandler)), cmp.Or(c.DrainTimeout, 5*time.Second)
 	if c.Registry == nil {
 		c.Registry = builtin.Registry()
 	}
@@ -185,15 +185,15 @@ func (c *Config) complete() (algo.Spec, error) {
 	const aName = "1 to 64 letters, digits, '.', '-' or '_'"
 	want(wire.IsName(c.Cluster), "cluster", strconv.Quote(c.Cluster), aName)
 	want(wire.IsName(c.Name), "name", strconv.Quote(c.Name), aName)
-	_, err := metaText(c.Meta)
+	_, err := encodeMeta(c.Meta)
 	found.add(checkPriority(c.Priority), err)
 
-	c.addresses(&found)
-	want(c.Drain >= 0, "drain", c.Drain.String(), "not below 0")
+	c.checkAddresses(&found)
+	want(c.DrainTimeout >= 0, "drain", c.DrainTimeout.String(), "not below 0")
 	want(c.RemoveSuspectedAfter == 0 || c.RemoveSuspectedAfter >= c.Timing.MaxTimeout, "remove_suspected_after", c.RemoveSuspectedAfter.String(),
 		"0, or at least max_timeout (%v): until then a suspicion may be a mistake", c.Timing.MaxTimeout)
 	timing := fd.Check(c.Timing)
-	spec, err := c.spec(timing == nil)
+	spec, err := c.newSpec(timing == nil)
 	found.add(timing, err)
 	if c.Lease == (lease.Options{}) && spec.Textbook {
 		c.Lease = lease.Off
@@ -201,7 +201,7 @@ func (c *Config) complete() (algo.Spec, error) {
 	inner, isLeased := spec, !c.Lease.IsOff() && spec.Name != ""
 	if isLeased && timing == nil {
 		c.Lease = cmp.Or(c.Lease, lease.Defaults(c.Timing))
-		c.Lease.DrainTimeout = c.Drain
+		c.Lease.DrainTimeout = c.DrainTimeout
 		leased, err := lease.Wrap(spec, c.Timing, c.Lease)
 		found.add(err)
 		if err == nil {
@@ -211,9 +211,9 @@ func (c *Config) complete() (algo.Spec, error) {
 	if !isLeased && !inner.Claims.NeedsQuorum && inner.Name != "" {
 		c.requireList(&found, inner)
 	}
-	want(!spec.Textbook || c.Lesson, "algorithm", c.Algorithm, "one for use, or lesson as well (--lesson): "+
+	want(!spec.Textbook || c.AllowTextbook, "algorithm", c.Algorithm, "one for use, or lesson as well (--lesson): "+
 		"this is the textbook to the letter, which a crash or a lost message can leave without a leader, or with two")
-	switch hasData := c.Store != nil || c.Data != ""; {
+	switch hasData := c.Store != nil || c.DataDir != ""; {
 	case inner.Claims.NeedsQuorum:
 		want(hasData, "data", "empty", "a folder: a node that forgets its vote lets %s elect two leaders", inner.Name)
 	case isLeased:
@@ -224,83 +224,83 @@ func (c *Config) complete() (algo.Spec, error) {
 }
 
 // mistakes are those of a Config.
-type mistakes struct{ all []error }
+type problems struct{ all []error }
 
-func (m *mistakes) add(errs ...error) { m.all = append(m.all, errs...) }
+func (m *problems) add(errs ...error) { m.all = append(m.all, errs...) }
 
-func (m *mistakes) want(ok bool, field, got, want string, args ...any) {
+func (m *problems) require(ok bool, field, got, want string, args ...any) {
 	if !ok {
 		m.add(&algo.SettingError{Field: field, Got: got, Want: fmt.Sprintf(want, args...)})
 	}
 }
 
 // requireList rejects what needs a quorum.
-func (c *Config) requireList(found *mistakes, inner algo.Spec) {
+func (c *Config) requireList(found *problems, inner algo.Spec) {
 	quorum := "drop lease: off, choose algorithm vote"
 	if inner.Textbook {
 		quorum = "set lease: on"
 	}
 	const bothWays = "a quorum, which %s with lease: off does not have: %s, or set one list of members on all nodes instead"
-	found.want(len(c.Join) == 0, "join", "set", bothWays, inner.Name, quorum)
-	found.want(!c.Bootstrap, "bootstrap", "true", bothWays, inner.Name, quorum)
-	found.want(c.RemoveSuspectedAfter == 0, "remove_suspected_after", c.RemoveSuspectedAfter.String(), bothWays, inner.Name, quorum)
+	found.require(len(c.Join) == 0, "join", "set", bothWays, inner.Name, quorum)
+	found.require(!c.Bootstrap, "bootstrap", "true", bothWays, inner.Name, quorum)
+	found.require(c.RemoveSuspectedAfter == 0, "remove_suspected_after", c.RemoveSuspectedAfter.String(), bothWays, inner.Name, quorum)
 }
 
 // addresses says what is wrong with those of the configuration.
-func (c *Config) addresses(found *mistakes) {
-	unheard := c.check(found, "listen", c.Listen, false, "host:port")
+func (c *Config) checkAddresses(found *problems) {
+	unheard := c.checkAddrField(found, "listen", c.Listen, false, "host:port")
 	if c.Advertise != "" {
-		_ = c.check(found, "advertise", c.Advertise, true, "host:port as the others dial it")
+		_ = c.checkAddrField(found, "advertise", c.Advertise, true, "host:port as the others dial it")
 	} else if unheard == nil {
 		host, port, _ := net.SplitHostPort(c.Listen)
-		found.want(host != "" && !isUnspecified(host), "advertise", "empty",
+		found.require(host != "" && !isUnspecified(host), "advertise", "empty",
 			"host:port as the others dial it, for listen (%s) names no host", c.Listen)
 		if port != "0" {
 			c.Advertise = canonical(c.Listen)
 		}
 	}
 	for i, addr := range c.Join {
-		_ = c.check(found, fmt.Sprintf("join[%d]", i), addr, true, "host:port")
+		_ = c.checkAddrField(found, fmt.Sprintf("join[%d]", i), addr, true, "host:port")
 	}
-	found.want(len(c.Join) <= maxMembers, "join", strconv.Itoa(len(c.Join))+" addresses", "at most %d", maxMembers)
-	found.want(len(c.Join) == 0 || len(c.Members) == 0, "members", "set beside join", "one of the two")
-	found.want(!c.Bootstrap || len(c.Members) == 0, "bootstrap", "true beside members", "one of the two")
-	c.list(found)
+	found.require(len(c.Join) <= maxMembers, "join", strconv.Itoa(len(c.Join))+" addresses", "at most %d", maxMembers)
+	found.require(len(c.Join) == 0 || len(c.Members) == 0, "members", "set beside join", "one of the two")
+	found.require(!c.Bootstrap || len(c.Members) == 0, "bootstrap", "true beside members", "one of the two")
+	c.checkList(found)
 }
 
 // check records what is wrong with an address.
-func (c *Config) check(found *mistakes, field, addr string, shared bool, form string) error {
+func (c *Config) checkAddrField(found *problems, field, addr string, shared bool, form string) error {
 	err := checkAddr(addr, shared)
-	found.want(err == nil, field, strconv.Quote(addr), form+" (%v)", err)
-	found.want(!c.Lesson || err != nil || isLoopback(addr), field, strconv.Quote(addr),
+	found.require(err == nil, field, strconv.Quote(addr), form+" (%v)", err)
+	found.require(!c.AllowTextbook || err != nil || isLoopback(addr), field, strconv.Quote(addr),
 		"an address of the loopback, such as 127.0.0.1:7400, for lesson is set")
 	return err
 }
 
 // list records what is wrong with Members.
-func (c *Config) list(found *mistakes) {
+func (c *Config) checkList(found *problems) {
 	seen := make(map[string]bool)
 	for i, addr := range c.Members {
 		field := fmt.Sprintf("members[%d]", i)
 		isOwn := c.Advertise == "" && addr == canonical(c.Listen) // its port is 0
-		_ = c.check(found, field, addr, !isOwn, "host:port")
-		found.want(!seen[addr], field, strconv.Quote(addr), "each address once")
+		_ = c.checkAddrField(found, field, addr, !isOwn, "host:port")
+		found.require(!seen[addr], field, strconv.Quote(addr), "each address once")
 		seen[addr] = true
 	}
-	found.want(len(c.Members) <= maxMembers, "members", strconv.Itoa(len(c.Members))+" addresses", "at most %d", maxMembers)
+	found.require(len(c.Members) <= maxMembers, "members", strconv.Itoa(len(c.Members))+" addresses", "at most %d", maxMembers)
 	if len(c.Members) > 0 {
 		self := canonical(cmp.Or(c.Advertise, c.Listen))
-		found.want(seen[self] || checkAddr(self, false) != nil, "members", strconv.Quote(strings.Join(c.Members, ", ")),
+		found.require(seen[self] || checkAddr(self, false) != nil, "members", strconv.Quote(strings.Join(c.Members, ", ")),
 			"this member's own address among them (%s)", self)
 	}
 }
 
 // checkMembers completes Members, and returns what is wrong with it.
 func (c *Config) checkMembers() error {
-	var found mistakes
+	var found problems
 	c.Members = canonicals(c.Members)
-	found.want(len(c.Members) > 0, "members", "empty", "the addresses of all members, this one's own included")
-	c.list(&found)
+	found.require(len(c.Members) > 0, "members", "empty", "the addresses of all members, this one's own included")
+	c.checkList(&found)
 	return errors.Join(found.all...)
 }
 
@@ -381,7 +381,7 @@ func isUnspecified(host string) bool {
 
 // spec makes the algorithm: after a mistake that with its default options, for its claims, which other
 // mistakes depend on. Whether its options fit can be said only for a timing that is sound.
-func (c *Config) spec(sound bool) (algo.Spec, error) {
+func (c *Config) newSpec(sound bool) (algo.Spec, error) {
 	factory, ok := c.Registry[c.Algorithm]
 	if !ok {
 		names := slices.Sorted(maps.Keys(c.Registry))

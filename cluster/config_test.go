@@ -17,14 +17,14 @@ import (
 
 // good is a configuration without a mistake.
 func good() cluster.Config {
-	return cluster.Config{Name: "n1", Listen: "10.0.0.1:7400", Data: "data", Insecure: true, Lease: lease.Off}
+	return cluster.Config{Name: "n1", Listen: "10.0.0.1:7400", DataDir: "data", Insecure: true, Lease: lease.Off}
 }
 
-func mistakes(err error) []*algo.SettingError {
+func problems(err error) []*algo.SettingError {
 	if joined, ok := err.(interface{ Unwrap() []error }); ok {
 		var all []*algo.SettingError
 		for _, err := range joined.Unwrap() {
-			all = append(all, mistakes(err)...)
+			all = append(all, problems(err)...)
 		}
 		return all
 	}
@@ -70,7 +70,7 @@ func TestConfigMistakes(t *testing.T) {
 		{"join without a quorum", func(c *cluster.Config) { c.Join = []string{"10.0.0.2:1"} }, "join is set" + bothWays, "join"},
 		{"bootstrap without a quorum", func(c *cluster.Config) { c.Bootstrap = true }, "bootstrap is true" + bothWays, "bootstrap"},
 		{"removal without a quorum", func(c *cluster.Config) { c.RemoveSuspectedAfter = time.Minute }, "remove_suspected_after is 1m0s" + bothWays, "remove_suspected_after"},
-		{"a drain below 0", func(c *cluster.Config) { c.Drain = -1 }, "drain is -1ns, want not below 0", "drain"},
+		{"a drain below 0", func(c *cluster.Config) { c.DrainTimeout = -1 }, "drain is -1ns, want not below 0", "drain"},
 		{"a name with a space", func(c *cluster.Config) { c.Name = "n 1" }, `name is "n 1", want 1 to 64 letters, digits, '.', '-' or '_'`, "name"},
 		{"a long name", func(c *cluster.Config) { c.Name = strings.Repeat("n", 65) }, "want 1 to 64 letters", "name"},
 		{"a cluster's name", func(c *cluster.Config) { c.Cluster = "é" }, `cluster is "é"`, "cluster"},
@@ -95,7 +95,7 @@ func TestConfigMistakes(t *testing.T) {
 			_, err := cluster.New(config)
 			require.ErrorContains(t, err, c.want)
 			var fields []string
-			for _, mistake := range mistakes(err) {
+			for _, mistake := range problems(err) {
 				fields = append(fields, mistake.Field)
 			}
 			require.Contains(t, fields, c.field)
@@ -109,7 +109,7 @@ func TestEveryMistakeIsReportedAtOnce(t *testing.T) {
 		Timing: algo.Timing{Heartbeat: 1},
 	})
 	fields := make(map[string]bool)
-	for _, mistake := range mistakes(err) {
+	for _, mistake := range problems(err) {
 		require.NotEmpty(t, mistake.Got)
 		require.NotEmpty(t, mistake.Want)
 		fields[mistake.Field] = true
@@ -121,8 +121,8 @@ func TestEveryMistakeIsReportedAtOnce(t *testing.T) {
 	config := good()
 	config.Options = func(o any) error { *o.(*bully.Options) = bully.Options{}; return nil }
 	_, err = cluster.New(config)
-	require.Len(t, mistakes(err), 3)
-	require.Equal(t, "bully.answer_timeout", mistakes(err)[0].Field)
+	require.Len(t, problems(err), 3)
+	require.Equal(t, "bully.answer_timeout", problems(err)[0].Field)
 }
 
 func TestErrorOfOptionsIsReturned(t *testing.T) {
@@ -164,7 +164,7 @@ func TestAVoteMustNotBeForgotten(t *testing.T) {
 	config.Registry = voting
 	_, err := cluster.New(config)
 	require.NoError(t, err)
-	config.Data = ""
+	config.DataDir = ""
 	config.Store = store.NewMemory()
 	_, err = cluster.New(config)
 	require.NoError(t, err)
@@ -207,7 +207,7 @@ func TestPresets(t *testing.T) {
 func TestATextbookRunsOnlyForALesson(t *testing.T) {
 	const wanted = "an address of the loopback, such as 127.0.0.1:7400, for lesson is set"
 	local := func(change func(c *cluster.Config)) cluster.Config {
-		c := cluster.Config{Name: "n1", Listen: "127.0.0.1:7400", Data: "data", Algorithm: "textbook-bully", Lesson: true, Lease: lease.Off}
+		c := cluster.Config{Name: "n1", Listen: "127.0.0.1:7400", DataDir: "data", Algorithm: "textbook-bully", AllowTextbook: true, Lease: lease.Off}
 		change(&c)
 		return c
 	}
@@ -219,7 +219,7 @@ func TestATextbookRunsOnlyForALesson(t *testing.T) {
 		"for a lesson":    {func(*cluster.Config) {}, "", ""},
 		"on IPv6":         {func(c *cluster.Config) { c.Listen = "[::1]:7400" }, "", ""},
 		"by name":         {func(c *cluster.Config) { c.Listen = "localhost:7400" }, "", ""},
-		"for use":         {func(c *cluster.Config) { c.Lesson = false }, "algorithm", "one for use, or lesson as well (--lesson)"},
+		"for use":         {func(c *cluster.Config) { c.AllowTextbook = false }, "algorithm", "one for use, or lesson as well (--lesson)"},
 		"for others":      {func(c *cluster.Config) { c.Listen = "10.0.0.1:7400" }, "listen", wanted},
 		"for all":         {func(c *cluster.Config) { c.Listen, c.Advertise = ":7400", "127.0.0.1:7400" }, "listen", wanted},
 		"known to others": {func(c *cluster.Config) { c.Advertise = "n1.example:7400" }, "advertise", wanted},
@@ -236,7 +236,7 @@ func TestATextbookRunsOnlyForALesson(t *testing.T) {
 				require.NoError(t, err)
 				return
 			}
-			found := mistakes(err)
+			found := problems(err)
 			require.Len(t, found, 1)
 			require.Equal(t, tc.field, found[0].Field)
 			require.Contains(t, found[0].Want, tc.want)

@@ -32,7 +32,7 @@ func TestLeaseIsOnByDefault(t *testing.T) {
 		"textbook with a lease":   {"textbook-ring", defaults, defaults},
 		"textbook, other options": {"textbook-vote", given, given},
 	} {
-		c := cluster.Config{Listen: "127.0.0.1:7400", Data: "data", Lesson: true, Algorithm: tc.algorithm, Lease: tc.lease}
+		c := cluster.Config{Listen: "127.0.0.1:7400", DataDir: "data", AllowTextbook: true, Algorithm: tc.algorithm, Lease: tc.lease}
 		n, err := cluster.New(c)
 		require.NoError(t, err, name)
 		require.Equal(t, tc.want, n.Config().Lease, name)
@@ -67,10 +67,10 @@ func TestJoinIsAcceptedBesideOtherMistakes(t *testing.T) {
 		"lease.clock_drift": func(c *cluster.Config) { c.Lease = lease.Defaults(algo.LAN()); c.Lease.ClockDrift = 90 },
 		"algorithm":         func(c *cluster.Config) { c.Algorithm = "paxos" },
 	} {
-		c := cluster.Config{Listen: "127.0.0.1:7400", Data: "data", Join: []string{"127.0.0.1:7401"}}
+		c := cluster.Config{Listen: "127.0.0.1:7400", DataDir: "data", Join: []string{"127.0.0.1:7401"}}
 		change(&c)
 		_, err := cluster.New(c)
-		for _, m := range mistakes(err) {
+		for _, m := range problems(err) {
 			require.Equal(t, field, m.Field)
 		}
 		require.Error(t, err)
@@ -141,6 +141,6 @@ func TestThreeNodesWithDefaultsSurviveOne(t *testing.T) {
 		require.Less(t, time.Since(began), duration+100*time.Millisecond)
 		c.Partition([]string{next.Name})
 		c.Pass(2 * duration)
-		require.False(t, c.Node(next.Name).Leads(), "it leads without a quorum")
+		require.False(t, c.Node(next.Name).IsLeader(), "it leads without a quorum")
 	})
 }

@@ -214,7 +214,7 @@ func TestColdStart(t *testing.T) {
 						status, err := m.Status(t.Context())
 						require.NoError(t, err)
 						require.Len(t, status.Members, 5)
-						views = append(views, status.View)
+						views = append(views, status.ConfigVersion)
 					}
 					for _, view := range views {
 						require.Equal(t, views[0], view)

@@ -33,13 +33,13 @@ func (n *Node) End(l Leadership) End {
 // handleEnd handles the statement of a client, and replies. It runs on the loop.
 func (n *Node) handleEnd(p transport.Peer, m wire.End) {
 	err := n.acceptEnd(p, m)
-	subject := n.title(m.Node)
+	subject := n.displayName(m.Node)
 	var reply wire.AdminReply
 	if err != nil {
-		n.noisy.Warn("end of a member not accepted", "member", subject, "from", p.Addr, "error", err)
+		n.limitedLog.Warn("end of a member not accepted", "member", subject, "from", p.Addr, "error", err)
 		reply.Reason = err.Error()
 	} else {
-		n.asked.Info("member has ended", "member", subject, "epoch", uint64(m.Epoch), "from", p.Addr)
+		n.limitedInfo.Info("member has ended", "member", subject, "epoch", uint64(m.Epoch), "from", p.Addr)
 	}
 	n.reply(p, reply)
 }
@@ -53,7 +53,7 @@ func (n *Node) acceptEnd(p transport.Peer, m wire.End) error {
 	switch {
 	case !isMember || m.Cluster != n.engine.Cluster():
 		return errors.New("cluster: it is no member of this cluster")
-	case n.door != nil && (!proved.AllowsName(member.Name) || !proved.IsValid(time.Now())):
+	case n.endpoint != nil && (!proved.AllowsName(member.Name) || !proved.IsValid(time.Now())):
 		return fmt.Errorf("cluster: member %s has ended: %s cannot know it", member.Name, proved)
 	case user.err != nil:
 		return fmt.Errorf("cluster: without a secret, only processes of one user may report an end: %w", user.err)

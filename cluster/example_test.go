@@ -23,7 +23,7 @@ func ExampleRun() {
 	}
 	defer os.RemoveAll(data)
 	ctx, stop := context.WithCancel(context.Background())
-	config := cluster.Config{Name: "n1", Listen: "127.0.0.1:0", Bootstrap: true, Data: data}
+	config := cluster.Config{Name: "n1", Listen: "127.0.0.1:0", Bootstrap: true, DataDir: data}
 	err = cluster.Run(ctx, config, func(ctx context.Context, l cluster.Leadership) error {
 		fmt.Println(l.Name, "leads in epoch", l.Epoch)
 		stop()       // somebody stops the program
@@ -44,7 +44,7 @@ func ExampleNode_Lead() {
 		return
 	}
 	defer os.RemoveAll(data)
-	node, err := cluster.New(cluster.Config{Name: "n1", Listen: "127.0.0.1:0", Bootstrap: true, Data: data})
+	node, err := cluster.New(cluster.Config{Name: "n1", Listen: "127.0.0.1:0", Bootstrap: true, DataDir: data})
 	if err != nil {
 		fmt.Println(err)
 		return
@@ -79,13 +79,13 @@ func ExampleState() {
 			return "begin anew: another may have worked in between"
 		case errors.As(s.Cause, &deposed):
 			return "leave the work to " + deposed.By.Name
-		case errors.Is(s.Cause, cluster.ErrNoMajority), errors.Is(s.Cause, cluster.ErrVacant):
+		case errors.Is(s.Cause, cluster.ErrNoMajority), errors.Is(s.Cause, cluster.ErrNoLeader):
 			return "wait: others may lead where this node cannot see it"
 		case errors.Is(s.Cause, cluster.ErrResigned):
 			return "hand over: this was asked for"
-		case errors.Is(s.Cause, cluster.ErrStopped), errors.Is(s.Cause, cluster.ErrRemoved), errors.Is(s.Cause, cluster.ErrDeaf):
+		case errors.Is(s.Cause, cluster.ErrStopped), errors.Is(s.Cause, cluster.ErrRemoved), errors.Is(s.Cause, cluster.ErrListenerClosed):
 			return "stop: this node takes no part any more"
-		case errors.Is(s.Cause, cluster.ErrSave):
+		case errors.Is(s.Cause, cluster.ErrSaveFailed):
 			return "stop: the disk is full, or broken"
 		}
 		return "work"
@@ -113,7 +113,7 @@ func ExampleNode_Lead_keep() {
 		return
 	}
 	defer os.RemoveAll(data)
-	node, err := cluster.New(cluster.Config{Name: "n1", Listen: "127.0.0.1:0", Members: []string{"127.0.0.1:0"}, Data: data})
+	node, err := cluster.New(cluster.Config{Name: "n1", Listen: "127.0.0.1:0", Members: []string{"127.0.0.1:0"}, DataDir: data})
 	if err != nil {
 		fmt.Println(err)
 		return
@@ -122,13 +122,13 @@ func ExampleNode_Lead_keep() {
 	stopped := make(chan error)
 	go func() { stopped <- node.Run(ctx) }()
 
-	fmt.Println(node.Ready(ctx)) // a leader is known
+	fmt.Println(node.WaitLeader(ctx)) // a leader is known
 	prepare := func(_ context.Context, l cluster.Leadership) error {
 		fmt.Println(l.ID == node.ID(), l.Valid())
 		return nil
 	}
-	fmt.Println(node.Lead(ctx, prepare, cluster.Keep))
-	fmt.Println(node.Leads())
+	fmt.Println(node.Lead(ctx, prepare, cluster.KeepLeading))
+	fmt.Println(node.IsLeader())
 	stop()
 	fmt.Println(<-stopped)
 	// Output:
@@ -148,7 +148,7 @@ func ExampleLeadership_Deadline() {
 		return
 	}
 	defer os.RemoveAll(data)
-	node, err := cluster.New(cluster.Config{Name: "n1", Listen: "127.0.0.1:0", Bootstrap: true, Data: data})
+	node, err := cluster.New(cluster.Config{Name: "n1", Listen: "127.0.0.1:0", Bootstrap: true, DataDir: data})
 	if err != nil {
 		fmt.Println(err)
 		return
@@ -165,7 +165,7 @@ func ExampleLeadership_Deadline() {
 		}
 		stop()
 		<-ctx.Done()
-		if errors.Is(context.Cause(ctx), cluster.ErrExpired) {
+		if errors.Is(context.Cause(ctx), cluster.ErrLeaseExpired) {
 			fmt.Println("no majority was heard in time")
 		}
 		return nil
@@ -184,9 +184,9 @@ func ExampleNode_Run() {
 			return "it was stopped, or has left"
 		case errors.Is(err, cluster.ErrRemoved):
 			return "empty the data folder to have it join as a new member"
-		case errors.Is(err, cluster.ErrNotLetIn):
+		case errors.Is(err, cluster.ErrJoinRejected):
 			return "change its configuration: " + err.Error()
-		case errors.Is(err, cluster.ErrRunning):
+		case errors.Is(err, cluster.ErrAlreadyStarted):
 			return "make a new node to run again"
 		}
 		return "start it again"
@@ -197,7 +197,7 @@ func ExampleNode_Run() {
 		return
 	}
 	defer os.RemoveAll(data)
-	node, err := cluster.New(cluster.Config{Name: "n1", Listen: "127.0.0.1:0", Members: []string{"127.0.0.1:0"}, Data: data})
+	node, err := cluster.New(cluster.Config{Name: "n1", Listen: "127.0.0.1:0", Members: []string{"127.0.0.1:0"}, DataDir: data})
 	if err != nil {
 		fmt.Println(err)
 		return
@@ -226,7 +226,7 @@ func ExampleNode_Watch() {
 	go func() { stopped <- node.Run(ctx) }()
 
 	for s := range node.Watch(ctx) {
-		if s.Known() { // and not during an election
+		if s.HasLeader() { // and not during an election
 			fmt.Println(s.Leader.Name, "leads in epoch", s.Leader.Epoch)
 			stop() // the states end with ctx
 		}
@@ -278,7 +278,7 @@ func ExampleNode_Remove() {
 		return
 	}
 	defer os.RemoveAll(data)
-	node, err := cluster.New(cluster.Config{Name: "n1", Listen: "127.0.0.1:0", Bootstrap: true, Data: data})
+	node, err := cluster.New(cluster.Config{Name: "n1", Listen: "127.0.0.1:0", Bootstrap: true, DataDir: data})
 	if err != nil {
 		fmt.Println(err)
 		return
@@ -288,7 +288,7 @@ func ExampleNode_Remove() {
 	go func() { stopped <- node.Run(ctx) }()
 
 	for _, err := range []error{node.Remove(ctx, algo.NodeID{1}), node.Leave(ctx)} {
-		reasons := []error{cluster.ErrNoMember, cluster.ErrLastMember, cluster.ErrNoHeir, cluster.ErrLeft}
+		reasons := []error{cluster.ErrUnknownMember, cluster.ErrLastMember, cluster.ErrNoEligibleMember, cluster.ErrLeft}
 		i := slices.IndexFunc(reasons, func(reason error) bool { return errors.Is(err, reason) })
 		fmt.Println(reasons[i])
 	}
@@ -335,7 +335,7 @@ func ExampleNetwork() {
 		return nil, fmt.Errorf("%s is not registered", host)
 	}
 	_, err := cluster.New(cluster.Config{
-		Name: "n4", Listen: "10.0.0.4:7400", Insecure: true, Data: "data", Join: []string{"elect.internal:7400"},
+		Name: "n4", Listen: "10.0.0.4:7400", Insecure: true, DataDir: "data", Join: []string{"elect.internal:7400"},
 		Network: cluster.Network{Lookup: lookup},
 	})
 	fmt.Println(err)
@@ -351,7 +351,7 @@ func ExampleLeadership_Meta() {
 		return
 	}
 	defer os.RemoveAll(data)
-	node, err := cluster.New(cluster.Config{Name: "n1", Listen: "127.0.0.1:0", Members: []string{"127.0.0.1:0"}, Meta: map[string]string{"http": "10.0.0.1:8080"}, Data: data})
+	node, err := cluster.New(cluster.Config{Name: "n1", Listen: "127.0.0.1:0", Members: []string{"127.0.0.1:0"}, Meta: map[string]string{"http": "10.0.0.1:8080"}, DataDir: data})
 	if err != nil {
 		fmt.Println(err)
 		return

@@ -4,7 +4,7 @@ package cluster
 // stopped process looks like from within.
 func (n *Node) Hold() (release func()) {
 	held, resume := make(chan struct{}), make(chan struct{})
-	n.tell(func() {
+	n.enqueue(func() {
 		close(held)
 		<-resume
 	})

@@ -53,7 +53,7 @@ type option func(*cluster.Config)
 
 func withStore(s cluster.Store) option     { return func(c *cluster.Config) { c.Store = s } }
 func withTrace(f func(trace.Event)) option { return func(c *cluster.Config) { c.Trace = f } }
-func withDrain(d time.Duration) option     { return func(c *cluster.Config) { c.Drain = d } }
+func withDrain(d time.Duration) option     { return func(c *cluster.Config) { c.DrainTimeout = d } }
 func withRegistry(r algo.Registry) option  { return func(c *cluster.Config) { c.Registry = r } }
 func withClock(clock cluster.Clock) option {
 	return func(c *cluster.Config) { c.Network.Clock = clock }

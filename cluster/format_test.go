@@ -29,7 +29,7 @@ func TestDataFolderOfFormat1(t *testing.T) {
 	require.NoError(t, os.Chmod(dir, 0o700))
 	synctest.Test(t, func(t *testing.T) {
 		f := newFleet(t)
-		m := run(t, cluster.Config{Name: "n1", Listen: "127.0.0.1:7501", Data: dir, Network: f.net.Process("127.0.0.1").Cluster()})
+		m := run(t, cluster.Config{Name: "n1", Listen: "127.0.0.1:7501", DataDir: dir, Network: f.net.Process("127.0.0.1").Cluster()})
 		s, err := m.Status(t.Context())
 		require.NoError(t, err)
 		require.Equal(t, "a23f0789-c590-413c-9db6-f3fdab6a1f86", s.Node.String())
@@ -40,7 +40,7 @@ func TestDataFolderOfFormat1(t *testing.T) {
 		}
 		require.ElementsMatch(t, []string{"n1", "n2", "n3"}, names)
 		require.ElementsMatch(t, []string{"127.0.0.1:7501", "127.0.0.1:7502", "127.0.0.1:7503"}, addrs)
-		require.Equal(t, []uint64{1, 2}, []uint64{uint64(s.ViewEpoch), s.View})
+		require.Equal(t, []uint64{1, 2}, []uint64{uint64(s.ConfigTerm), s.ConfigVersion})
 		require.Nil(t, s.Leader, "two of three are missing")
 	})
 }

@@ -159,7 +159,7 @@ func TestNodeWithoutAnyPeerInItsSettingsStops(t *testing.T) {
 	} {
 		synctest.Test(t, func(t *testing.T) {
 			err := newSite(t).start(1, c).ends(t, bound)
-			require.ErrorIs(t, err, cluster.ErrNotLetIn)
+			require.ErrorIs(t, err, cluster.ErrJoinRejected)
 			require.ErrorContains(t, err, want)
 		})
 	}
@@ -209,7 +209,7 @@ func TestMembersWhoseNamesResolveLateOverTCP(t *testing.T) {
 	}
 	var members []*member
 	for i := 1; i <= 3; i++ {
-		c := cluster.Config{Name: nameOf(i), Listen: sockets[i-1].Addr().String(), Advertise: list[i-1], Members: list, Algorithm: "vote", Data: t.TempDir(), Lease: lease.Off}
+		c := cluster.Config{Name: nameOf(i), Listen: sockets[i-1].Addr().String(), Advertise: list[i-1], Members: list, Algorithm: "vote", DataDir: t.TempDir(), Lease: lease.Off}
 		members = append(members, run(t, c, withLookup(names.lookup),
 			withNetwork(func(string) (net.Listener, error) { return sockets[i-1], nil }, nil)))
 	}
@@ -217,6 +217,6 @@ func TestMembersWhoseNamesResolveLateOverTCP(t *testing.T) {
 		names.set(nameOf(i)+".elect", "127.0.0.1")
 	}
 	for _, m := range members {
-		m.shows(t, "a leader", patience, cluster.State.Known)
+		m.shows(t, "a leader", patience, cluster.State.HasLeader)
 	}
 }

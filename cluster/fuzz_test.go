@@ -24,7 +24,7 @@ import (
 func FuzzWireTypes(f *testing.F) {
 	n, err := New(Config{Name: "n1", Listen: "127.0.0.1:0", Members: []string{"127.0.0.1:0"}, Lease: lease.Off})
 	require.NoError(f, err)
-	codecs := append(slices.Collect(maps.Values(codecsOf(f))), recorded)
+	codecs := append(slices.Collect(maps.Values(codecsOf(f))), recordCodec)
 
 	id := algo.NodeID{0: 1, 15: 2}
 	entry := membership.Member{ID: id, Name: "n1", Addr: "127.0.0.1:7400", Priority: -3, Witness: true}
@@ -38,8 +38,8 @@ func FuzzWireTypes(f *testing.F) {
 		membership.RemoveRequest{ID: id}, membership.Reject{Reason: "no"}, membership.FoundingRequest{}, membership.FoundingReply{Member: entry}, engine.Goodbye{},
 		engine.SavedState{Epoch: 9, Vote: id, Extra: "x"}, membership.Record{Config: config, Committed: true, WasMember: true, Before: config.Members},
 		wire.AdminRequest{Action: wire.Remove, Member: "n1", Timeout: 1}, wire.AdminRequest{Action: wire.SetPriority, Priority: -3, Timeout: -4}, wire.AdminReply{Reason: "no"}, identity{ID: id, Cluster: "elect"},
-		n.greeting(id, "127.0.0.1:7400"), wire.StatusRequest{},
-		statusReply(Status{Members: []Member{{ID: id, Name: "n1", State: "self"}}, Awaited: []Awaited{{Addr: "n2:1", Answer: "no answer yet"}}, Counters: map[string]uint64{"saves": 1}}),
+		n.newHello(id, "127.0.0.1:7400"), wire.StatusRequest{},
+		statusReply(Status{Members: []Member{{ID: id, Name: "n1", State: "self"}}, PendingContacts: []PendingContact{{Addr: "n2:1", Answer: "no answer yet"}}, Counters: map[string]uint64{"saves": 1}}),
 	} {
 		known := false
 		for _, codec := range codecs {

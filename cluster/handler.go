@@ -16,7 +16,7 @@ import (
 
 // greet says hello on a new connection and checks what the other side says. It tells
 // strangers nothing but what keeps them out.
-func (n *Node) greet(p *transport.Peer, said []byte) ([]byte, error) {
+func (n *Node) handshake(p *transport.Peer, said []byte) ([]byte, error) {
 	ours := *n.hello.Load()
 	ours.Uptime = n.now()
 	hello, err := wire.HelloCodec.Append(nil, ours)
@@ -28,9 +28,9 @@ func (n *Node) greet(p *transport.Peer, said []byte) ([]byte, error) {
 		return nil, err
 	}
 	if err := ours.Check(theirs); err != nil {
-		if hasAnother(err, wire.Lists) {
-			n.noisy.Line(slog.LevelError, "peer has another list of members", "error", err)
-		} else if !hasAnother(err, wire.Algorithm) {
+		if differsIn(err, wire.Lists) {
+			n.limitedLog.Line(slog.LevelError, "peer has another list of members", "error", err)
+		} else if !differsIn(err, wire.Algorithm) {
 			return nil, err
 		}
 		return hello, err // one of this cluster who is configured differently: it must know by what
@@ -43,7 +43,7 @@ func (n *Node) greet(p *transport.Peer, said []byte) ([]byte, error) {
 	}
 	if p.Dialed && algo.NodeID(p.Target.ID).IsZero() && theirs.ID != ours.ID {
 		// The two may be connected already: then there is no Up.
-		n.tell(func() {
+		n.enqueue(func() {
 			n.addressReached(p.Addr, theirs)
 			n.perform(n.engine.HandleReached(n.now(), p.Addr, theirs.ID))
 		})
@@ -68,12 +68,12 @@ func (h *handler) Up(p transport.Peer) {
 		return
 	}
 	n, hello := (*Node)(h), p.Hello.(wire.Hello)
-	n.tell(func() {
+	n.enqueue(func() {
 		if !n.recordPeer(p) {
 			return
 		}
 		n.met = true
-		n.learn(p.ID, hello.Meta)
+		n.handleMeta(p.ID, hello.Meta)
 		n.log.Debug("connected", "peer", hello.Name, "addr", p.Addr)
 		addr := ""
 		if p.Dialed {
@@ -87,7 +87,7 @@ func (h *handler) Up(p transport.Peer) {
 func (h *handler) Frame(p transport.Peer, b []byte) error {
 	n := (*Node)(h)
 	if p.Client {
-		return n.serveClient(p, b)
+		return n.handleClientFrame(p, b)
 	}
 	m, err := n.frames.Decode(b)
 	if err != nil {
@@ -97,21 +97,21 @@ func (h *handler) Frame(p transport.Peer, b []byte) error {
 	if !n.admit(budget, p.Hello.(wire.Hello).Name) {
 		return nil
 	}
-	n.tell(func() {
+	n.enqueue(func() {
 		defer func() { <-budget.waiting }()
 		if from := n.peers[p.ID]; from == nil || from.rejected {
 			return
 		}
-		n.from, n.cost = p.ID, 0
+		n.sender, n.cost = p.ID, 0
 		defer func() {
 			if n.cost > 0 {
 				budget.charge(time.Now(), n.cost)
 			}
-			n.from = algo.NodeID{}
+			n.sender = algo.NodeID{}
 		}()
 		n.engine.Count("bytes.received", m, len(b))
 		if said, is := m.(wire.Hello); is {
-			n.learn(p.ID, said.Meta)
+			n.handleMeta(p.ID, said.Meta)
 			return
 		}
 		n.perform(n.engine.Receive(n.now(), p.ID, m))
@@ -125,7 +125,7 @@ func (h *handler) Down(p transport.Peer, why error) {
 	}
 	n := (*Node)(h)
 	politely := transport.Cause(why) == transport.Graceful
-	n.tell(func() {
+	n.enqueue(func() {
 		if n.peers[p.ID] == nil {
 			return // it was rejected before the engine knew of it
 		}
@@ -133,31 +133,31 @@ func (h *handler) Down(p transport.Peer, why error) {
 		n.perform(n.engine.Down(n.now(), p.ID, politely))
 		delete(n.peers, p.ID)
 		n.budgets.forget(time.Now(), p.ID)
-		n.forget()
+		n.dropMeta()
 	})
 }
 
 func (h *handler) DialFailed(t transport.Target, why error) {
 	n, kind := (*Node)(h), transport.Cause(why)
-	n.tell(func() {
+	n.enqueue(func() {
 		if algo.NodeID(t.ID).IsZero() {
-			n.answers[t.Addr] = answerOf(why)
+			n.dialResults[t.Addr] = dialResult(why)
 			n.addressFailed(t.Addr, why)
 		}
 		fact := fd.DialTimeout
 		switch {
-		case hasAnother(why, wire.Lists):
+		case differsIn(why, wire.Lists):
 			n.perform(n.engine.HandleReached(n.now(), t.Addr, algo.NodeID{}))
 			return
 		case kind == transport.Self:
 			n.perform(n.engine.HandleReached(n.now(), t.Addr, n.self.ID))
 			return
-		case hasAnother(why, wire.Algorithm):
-			n.misfit(why)
+		case differsIn(why, wire.Algorithm):
+			n.stopIfMisconfigured(why)
 		case kind == transport.ConnRefused:
 			fact = fd.DialRefused
 		case kind == transport.Duplicate, kind == transport.Replaced:
-			n.deny(t, why)
+			n.handleDuplicateID(t, why)
 			fact = fd.DialReset // it lives
 		case kind == transport.Reset, kind == transport.ClosedBeforeHello,
 			kind == transport.Unreachable && algo.NodeID(t.ID).IsZero(): // its name may not exist yet
@@ -169,7 +169,7 @@ func (h *handler) DialFailed(t transport.Target, why error) {
 
 // hasAnother reports whether a handshake failed because one of this cluster was configured
 // with another algorithm, or another list of members.
-func hasAnother(why error, what string) bool {
+func differsIn(why error, what string) bool {
 	mismatch, ok := errors.AsType[*wire.MismatchError](why)
 	return ok && mismatch.What == what
 }
@@ -177,9 +177,9 @@ func hasAnother(why error, what string) bool {
 // misfit stops a node that is the odd one: it has just started, and the first member that
 // it reached runs another algorithm. It would be alone, and with bully or ring lead itself.
 // Once it has met one of its own kind it stays, and refuses the others one by one.
-func (n *Node) misfit(why error) {
+func (n *Node) stopIfMisconfigured(why error) {
 	if mismatch, ok := errors.AsType[*wire.MismatchError](why); ok && !n.met && n.failed == nil {
-		n.failed = fmt.Errorf("%w: %w: stop all members before the algorithm is changed", ErrNotLetIn, mismatch)
+		n.failed = fmt.Errorf("%w: %w: stop all members before the algorithm is changed", ErrJoinRejected, mismatch)
 	}
 }
 
@@ -187,14 +187,14 @@ func (n *Node) misfit(why error) {
 // had it later. One word ends nobody: it is asked again, at once, for nobody else could say
 // otherwise, and until then a copy acts beside its original. Who was replaced while it did not
 // run goes on as long as somebody is connected with it: there it is the other one that is refused.
-func (n *Node) deny(t transport.Target, why error) {
+func (n *Node) handleDuplicateID(t transport.Target, why error) {
 	if transport.Cause(why) == transport.Replaced && (t.ID == transport.ID{} || len(n.peers) > 0) {
 		return
 	}
-	if time.Since(n.denied) < 5*time.Second {
-		n.failed = fmt.Errorf("%w: %w", ErrDuplicate, why)
+	if time.Since(n.duplicateSince) < 5*time.Second {
+		n.failed = fmt.Errorf("%w: %w", ErrDuplicateID, why)
 		return
 	}
-	n.denied = time.Now()
+	n.duplicateSince = time.Now()
 	n.net.Dial(t)
 }

@@ -153,7 +153,7 @@ func TestWhoWaitsForItsWorkLeadsForTheOthers(t *testing.T) {
 		testkit.Pass(3 * time.Second)
 		require.Empty(t, said)
 		require.Equal(t, "n2", leaderOf(f.live["n1"]), "it is heard")
-		require.False(t, leader.Leads(), "and works no more")
+		require.False(t, leader.IsLeader(), "and works no more")
 		f.halt(leader)
 		require.Equal(t, (<-done).ended, <-said)
 	})
@@ -187,7 +187,7 @@ func TestWhoseWorkReturnsHandsOver(t *testing.T) {
 				} else {
 					require.Equal(t, bad, got)
 				}
-				require.False(t, n.Leads())
+				require.False(t, n.IsLeader())
 				next, known := n.Leader()
 				require.True(t, known, "Lead returns when another leads")
 				require.NotEqual(t, leader.Name, next.Name)
@@ -207,11 +207,11 @@ func TestWhoseWorkReturnsMayKeepTheLeadership(t *testing.T) {
 				runs++
 				require.True(t, l.Valid())
 				return nil
-			}, cluster.Keep))
+			}, cluster.KeepLeading))
 		}
 		require.Equal(t, 2, runs, "the second begins at once: the node leads on")
 		f.quiet(time.Minute)
-		require.True(t, n.Leads())
+		require.True(t, n.IsLeader())
 	})
 }
 
@@ -233,10 +233,10 @@ func TestTwoCallsOfLeadShareTheLeadership(t *testing.T) {
 		}()
 		first := <-w.begun
 		synctest.Wait()
-		require.Empty(t, w.ended)
+		require.Empty(t, w.results)
 		close(finish)
 		require.Equal(t, enough, <-result)
-		require.Equal(t, cluster.ErrResigned, <-w.ended)
+		require.Equal(t, cluster.ErrResigned, <-w.results)
 		require.Equal(t, "n1", leaderOf(n))
 		require.Empty(t, other, "it waits for the next leadership")
 		second := <-w.begun // n2 comes back when its time is over
@@ -258,7 +258,7 @@ func TestNoWorkBeginsInWhoIsAboutToResign(t *testing.T) {
 		lead(t.Context(), n, w) // another
 		require.NoError(t, n.Campaign(t.Context()))
 		synctest.Wait()
-		require.False(t, n.Leads())
+		require.False(t, n.IsLeader())
 		require.NoError(t, <-resigned)
 		require.Equal(t, "n1", leaderOf(n))
 		require.Empty(t, w.begun)
@@ -323,7 +323,7 @@ func TestWhoIsTheLastWhenItsWorkHasReturnedLeadsOn(t *testing.T) {
 		delete(f.live, "n1")
 		require.ErrorIs(t, <-left, cluster.ErrLastMember)
 		first := <-done
-		require.True(t, n.Leads())
+		require.True(t, n.IsLeader())
 		synctest.Wait()
 		f.halt(n)
 		require.Equal(t, first.name, (<-done).name)
@@ -337,22 +337,22 @@ func TestWhoANodeIsAndWhetherItLeads(t *testing.T) {
 		n, err := cluster.New(cluster.Config{Name: "n1", Listen: "n1:7400", Members: []string{"n1:7400"}, Lease: lease.Off, Network: w.Process("n1").Cluster()})
 		require.NoError(t, err)
 		require.Zero(t, n.ID())
-		require.False(t, n.Leads())
+		require.False(t, n.IsLeader())
 		short, cancel := context.WithTimeout(t.Context(), time.Second)
 		defer cancel()
-		require.ErrorIs(t, n.Ready(short), context.DeadlineExceeded)
+		require.ErrorIs(t, n.WaitLeader(short), context.DeadlineExceeded)
 		ctx, stop := context.WithCancel(t.Context())
 		done := make(chan error, 1)
 		go func() { done <- n.Run(ctx) }()
-		require.NoError(t, n.Ready(t.Context()))
-		require.True(t, n.Leads())
+		require.NoError(t, n.WaitLeader(t.Context()))
+		require.True(t, n.IsLeader())
 		now, _ := n.Leader()
 		require.Equal(t, now.ID, n.ID())
 		require.False(t, now.Valid(), "that is for work")
 		stop()
 		require.NoError(t, <-done)
-		require.False(t, n.Leads())
+		require.False(t, n.IsLeader())
 		require.Equal(t, now.ID, n.ID())
-		require.Equal(t, cluster.ErrStopped, n.Ready(t.Context()))
+		require.Equal(t, cluster.ErrStopped, n.WaitLeader(t.Context()))
 	})
 }

@@ -290,7 +290,7 @@ func TestReplayedCoordinatorIsNotFollowed(t *testing.T) {
 		r := g.dial()
 		r.join()
 		for _, s := range old {
-			if s.Leads { // n1 led once
+			if s.IsLeader { // n1 led once
 				r.say(bully.Coordinator{Epoch: s.Leader.Epoch, Leader: s.Leader.ID})
 			}
 		}
@@ -471,10 +471,10 @@ func TestWordsOfAStrangerAreNoOrdersToATerminal(t *testing.T) {
 		r.say(membership.Reject{Reason: "\x1b[2Jgo away\n"})
 		_, _ = io.Copy(io.Discard, r)
 	}()
-	m := run(t, cluster.Config{Name: "n1", Listen: "127.0.0.1:0", Algorithm: "vote", Data: t.TempDir(), Join: []string{l.Addr().String()}, Lease: lease.Off})
+	m := run(t, cluster.Config{Name: "n1", Listen: "127.0.0.1:0", Algorithm: "vote", DataDir: t.TempDir(), Join: []string{l.Addr().String()}, Lease: lease.Off})
 	<-m.done
 	l.Close()
 	<-done
-	require.ErrorIs(t, m.err, cluster.ErrNotLetIn)
+	require.ErrorIs(t, m.err, cluster.ErrJoinRejected)
 	require.EqualError(t, m.err, "cluster: not let in: \ufffd[2Jgo away\ufffd")
 }

@@ -16,7 +16,7 @@ func (n *Node) identify(p *transport.Peer, hello wire.Hello) error {
 	proved, _ := p.Principal.(secure.Identity)
 	p.ValidUntil = proved.Until
 	switch {
-	case proved.Role == secure.Unauthenticated && n.asksUsers():
+	case proved.Role == secure.Unauthenticated && n.checksUsers():
 		name, err := secure.SameUser(p.Conn) // later it might be another process
 		p.Principal, p.Identity = localUser{name, err}, name
 		if err != nil && !hello.Client && secure.KnowsUsers {

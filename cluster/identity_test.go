@@ -232,7 +232,7 @@ func TestDataFolderOfAnotherMember(t *testing.T) {
 		f.stores["n4"] = f.copied("n1")
 		err := f.start(4).ends(t, bound)
 		delete(f.live, "n4")
-		require.ErrorIs(t, err, cluster.ErrDuplicate)
+		require.ErrorIs(t, err, cluster.ErrDuplicateID)
 		require.ErrorContains(t, err, "belongs to member n1, and this process has proved that it is member n4: is its data folder a copy of another's?")
 		f.agree("n3", bound)
 	})

@@ -13,7 +13,7 @@ import (
 type LeadOption uint8
 
 // Keep has the node lead on when the work returns, or panics: with nobody who works for it.
-const Keep LeadOption = 1
+const KeepLeading LeadOption = 1
 
 // Run makes a node, takes part in elections, and calls work while this node leads. When ctx ends, or when work
 // returns of its own accord, the node hands over to another and Run returns: no other node is told to begin before
@@ -58,19 +58,19 @@ func Run(ctx context.Context, c Config, work func(ctx context.Context, l Leaders
 // accord resigns for all, and the node hands over when the others have returned, or after Config.Drain.
 func (n *Node) Lead(ctx context.Context, fn func(ctx context.Context, l Leadership) error, options ...LeadOption) error {
 	for s := range n.Watch(ctx) {
-		if !s.Leads {
+		if !s.IsLeader {
 			continue
 		}
-		over, err := n.serve(ctx, s.Leader, fn, slices.Contains(options, Keep))
+		over, err := n.runTask(ctx, s.Leader, fn, slices.Contains(options, KeepLeading))
 		if !over && ctx.Err() == nil {
 			return err
 		}
 	}
-	return ended(ctx)
+	return iterationError(ctx)
 }
 
 // ended is why the states have: ctx, or the node.
-func ended(ctx context.Context) error {
+func iterationError(ctx context.Context) error {
 	if ctx.Err() != nil {
 		return context.Cause(ctx)
 	}
@@ -79,18 +79,18 @@ func ended(ctx context.Context) error {
 
 // serve runs fn for one leadership, and reports whether that was over when fn
 // returned.
-func (n *Node) serve(ctx context.Context, l Leadership, fn func(context.Context, Leadership) error, keep bool) (over bool, err error) {
+func (n *Node) runTask(ctx context.Context, l Leadership, fn func(context.Context, Leadership) error, keep bool) (over bool, err error) {
 	working, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
-	if l.work = n.board.serve(l, cancel); l.work == nil {
+	if l.task = n.leadership.register(l, cancel); l.task == nil {
 		return true, nil
 	}
 	defer func() {
 		var epoch algo.Epoch
-		if epoch, over = n.board.done(l.work); over {
-			n.tell(func() {}) // it may wait for that
+		if epoch, over = n.leadership.unregister(l.task); over {
+			n.enqueue(func() {}) // it may wait for that
 		} else if !keep {
-			n.giveUp(ctx, epoch)
+			n.resignEpoch(ctx, epoch)
 		}
 	}()
 	returned := make(chan struct{})
@@ -107,23 +107,23 @@ func (n *Node) warnOverdue(told, returned <-chan struct{}, epoch algo.Epoch) {
 		return
 	}
 	select {
-	case <-time.After(n.config.Drain):
-		n.warn("", "work goes on after its leadership", "epoch", uint64(epoch), "for", n.config.Drain)
+	case <-time.After(n.config.DrainTimeout):
+		n.warn("", "work goes on after its leadership", "epoch", uint64(epoch), "for", n.config.DrainTimeout)
 	case <-returned:
 	}
 }
 
 // giveUp resigns from the leadership of that epoch, if it lasts.
-func (n *Node) giveUp(ctx context.Context, epoch algo.Epoch) {
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), n.config.Drain+n.config.Timing.RecoveryBound())
+func (n *Node) resignEpoch(ctx context.Context, epoch algo.Epoch) {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), n.config.DrainTimeout+n.config.Timing.RecoveryBound())
 	defer cancel()
-	err := n.run(ctx, func() (*errand, error) {
-		if s, _, _ := n.board.read(); !s.Leads || s.Leader.Epoch != epoch || n.ctx.Err() != nil {
+	err := n.runOperation(ctx, func() (*operation, error) {
+		if s, _, _ := n.leadership.snapshot(); !s.IsLeader || s.Leader.Epoch != epoch || n.ctx.Err() != nil {
 			return nil, nil // that is over, or everything is about to be
 		}
-		return n.resignation(0)
+		return n.startResign(0)
 	})
 	if err != nil {
-		n.asked.Warn("not handed over after the work", "error", err)
+		n.limitedInfo.Warn("not handed over after the work", "error", err)
 	}
 }

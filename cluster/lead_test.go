@@ -63,32 +63,32 @@ func (h *hooked) Save(state []byte) error {
 
 // work is a function for Lead that lasts as long as the leadership, and what became of
 // it.
-type work struct {
-	begun chan cluster.Leadership
-	ended chan error // the cause
-	ctx   atomic.Pointer[context.Context]
+type leadTask struct {
+	begun   chan cluster.Leadership
+	results chan error // the cause
+	ctx     atomic.Pointer[context.Context]
 }
 
-func newWork() *work {
-	return &work{begun: make(chan cluster.Leadership, 100), ended: make(chan error, 100)}
+func newWork() *leadTask {
+	return &leadTask{begun: make(chan cluster.Leadership, 100), results: make(chan error, 100)}
 }
 
-func (w *work) do(ctx context.Context, l cluster.Leadership) error {
+func (w *leadTask) do(ctx context.Context, l cluster.Leadership) error {
 	w.ctx.Store(&ctx)
 	w.begun <- l
 	<-ctx.Done()
-	w.ended <- context.Cause(ctx)
+	w.results <- context.Cause(ctx)
 	return nil
 }
 
 // over reports whether the context of the work has ended.
-func (w *work) over() bool {
+func (w *leadTask) ended() bool {
 	ctx := w.ctx.Load()
 	return ctx != nil && (*ctx).Err() != nil
 }
 
 // lead has a member do the work, until the returned channel has what Lead returned.
-func lead(ctx context.Context, m *member, w *work) <-chan error {
+func lead(ctx context.Context, m *member, w *leadTask) <-chan error {
 	result := make(chan error, 1)
 	go func() { result <- m.Lead(ctx, w.do) }()
 	return result
@@ -136,7 +136,7 @@ func TestTheCauseSaysWhyTheLeadershipEnded(t *testing.T) {
 				<-leader.done
 			},
 			func(t *testing.T, cause error) {
-				require.ErrorIs(t, cause, cluster.ErrSave)
+				require.ErrorIs(t, cause, cluster.ErrSaveFailed)
 				require.ErrorIs(t, cause, bad)
 			},
 		},
@@ -153,7 +153,7 @@ func TestTheCauseSaysWhyTheLeadershipEnded(t *testing.T) {
 				<-w.begun
 				require.NoError(t, (*w.ctx.Load()).Err())
 				c.end(f, members[1], s)
-				c.want(t, <-w.ended)
+				c.want(t, <-w.results)
 			})
 		})
 	}
@@ -175,7 +175,7 @@ func TestTheWorkIsToldBeforeAnythingIsSavedOrSent(t *testing.T) {
 				check := func(what any) {
 					if watching.Load() {
 						acted.Store(true)
-						if !w.over() {
+						if !w.ended() {
 							t.Errorf("%v while the work still runs", what)
 						}
 					}
@@ -236,7 +236,7 @@ func TestTheWorkIsToldAlsoWhileASaveHangs(t *testing.T) {
 		<-saving
 		leader.stop()
 		synctest.Wait()
-		require.True(t, w.over())
+		require.True(t, w.ended())
 		_, known := leader.Leader()
 		require.False(t, known)
 		start := time.Now()
@@ -261,13 +261,13 @@ func TestLeadWaitsForTheNextLeadership(t *testing.T) {
 		f.halt(members[1])
 		first := <-w.begun
 		f.start(2)
-		require.Error(t, <-w.ended)
+		require.Error(t, <-w.results)
 		f.halt(f.live["n2"])
 		second := <-w.begun
 		require.Greater(t, second.Epoch, first.Epoch)
 		require.Empty(t, result)
 		f.halt(members[0])
-		require.Equal(t, cluster.ErrStopped, <-w.ended)
+		require.Equal(t, cluster.ErrStopped, <-w.results)
 		require.Equal(t, cluster.ErrStopped, <-result)
 	})
 }
@@ -392,7 +392,7 @@ func TestWhoNeverLedIsNeverToldThatItStopped(t *testing.T) {
 		f.kill(f.live["n2"])
 		f.agree("n1", bound)
 		for _, s := range witness {
-			if s.Leader.Name == "n2" && !s.Leads && s.Cause != nil {
+			if s.Leader.Name == "n2" && !s.IsLeader && s.Cause != nil {
 				// n1 led before n2 came.
 				var deposed *cluster.DeposedError
 				require.ErrorAs(t, s.Cause, &deposed)
@@ -411,7 +411,7 @@ func TestWhoNeverLedIsNeverToldThatItStopped(t *testing.T) {
 		require.Empty(t, w.begun)
 		for _, s := range never.seen() {
 			require.NoError(t, s.Cause)
-			require.False(t, s.Leads)
+			require.False(t, s.IsLeader)
 		}
 	})
 }
@@ -436,7 +436,7 @@ func TestWatchShowsTheCurrentStateAndNeverLosesTheLatest(t *testing.T) {
 			}
 		}
 		require.Len(t, seen, 3)
-		require.False(t, seen[2].Known(), "the last state has no leader")
+		require.False(t, seen[2].HasLeader(), "the last state has no leader")
 		require.Equal(t, cluster.ErrStopped, seen[2].Cause)
 
 		for s := range n.Watch(t.Context()) {
@@ -490,7 +490,7 @@ func TestVacancyIsReported(t *testing.T) {
 		f.agree("n1", bound, members[1])
 		synctest.Wait()
 		states := members[0].seen()[before:]
-		require.True(t, states[len(states)-1].Leads)
+		require.True(t, states[len(states)-1].IsLeader)
 		// n1 leads as soon as it misses n2: nobody is between. A witness has nobody.
 		f = newFleet(t)
 		f.start(2)
@@ -499,7 +499,7 @@ func TestVacancyIsReported(t *testing.T) {
 		witness := f.start(1)
 		f.agree("n2", bound)
 		f.kill(f.live["n2"])
-		witness.shows(t, "a vacancy", bound, func(s cluster.State) bool { return !s.Known() })
+		witness.shows(t, "a vacancy", bound, func(s cluster.State) bool { return !s.HasLeader() })
 	})
 }
 
@@ -530,13 +530,13 @@ func TestResignIsRefusedWhereNobodyElseMayLead(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := newFleet(t)
 		n := f.grow(1)[0]
-		require.ErrorIs(t, n.Resign(t.Context(), 0), cluster.ErrNoHeir)
+		require.ErrorIs(t, n.Resign(t.Context(), 0), cluster.ErrNoEligibleMember)
 		require.Equal(t, "n1", leaderOf(n))
 		other := f.start(2)
 		f.agree("n2", bound)
 		require.NoError(t, n.Resign(t.Context(), time.Minute))
 		synctest.Wait() // the other one hears of it
-		require.ErrorIs(t, other.Resign(t.Context(), 0), cluster.ErrNoHeir, "the other one has resigned")
+		require.ErrorIs(t, other.Resign(t.Context(), 0), cluster.ErrNoEligibleMember, "the other one has resigned")
 		f.quiet(time.Minute)
 	})
 }
@@ -591,7 +591,7 @@ func TestAfterRunNobodyLeadsAndNothingHangs(t *testing.T) {
 		_, err := n.Status(ctx)
 		require.Equal(t, cluster.ErrStopped, err)
 		require.Empty(t, n.Members())
-		require.Equal(t, cluster.ErrRunning, n.Run(ctx))
+		require.Equal(t, cluster.ErrAlreadyStarted, n.Run(ctx))
 	})
 }
 
@@ -664,12 +664,12 @@ func TestFailedSaveStopsTheNodeBeforeAnythingIsSent(t *testing.T) {
 			return bad
 		})
 		failing.Store(true)
-		require.ErrorIs(t, victim.Campaign(t.Context()), cluster.ErrSave)
+		require.ErrorIs(t, victim.Campaign(t.Context()), cluster.ErrSaveFailed)
 		<-victim.done
 		delete(f.live, "n2")
-		require.ErrorIs(t, victim.err, cluster.ErrSave)
+		require.ErrorIs(t, victim.err, cluster.ErrSaveFailed)
 		require.ErrorIs(t, victim.err, bad)
-		require.Error(t, <-w.ended)
+		require.Error(t, <-w.results)
 		require.NotEmpty(t, victim.log.Lines("save failed"))
 		f.agree("n1", bound)
 		mu.Lock()
@@ -710,7 +710,7 @@ func TestALeaderThatIsCutOffGivesUpInTime(t *testing.T) {
 				leader := f.leader(0)
 				f.net.Partition([]string{leader.name})
 				cut := time.Now()
-				s := leader.shows(t, "no leadership", time.Minute, func(s cluster.State) bool { return !s.Leads })
+				s := leader.shows(t, "no leadership", time.Minute, func(s cluster.State) bool { return !s.IsLeader })
 				require.ErrorIs(t, s.Cause, cluster.ErrNoMajority)
 				promised := timing.Timeout + 3*4*timing.Heartbeat
 				require.InDelta(t, promised, time.Since(cut), float64(timing.Heartbeat+10*time.Millisecond), "the time since then")

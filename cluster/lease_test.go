@@ -151,7 +151,7 @@ func TestALeaseEndsWhereTheLoopStands(t *testing.T) {
 		first := g.Await()
 		g.Pause(first.Name)
 		g.Pass(lease.Defaults(algo.LAN()).Duration)
-		works, expired := g.latest(cluster.ErrExpired)
+		works, expired := g.latest(cluster.ErrLeaseExpired)
 		require.NotEqual(t, first.Name, works, "it works beyond its lease")
 		require.Equal(t, 1, expired)
 		g.Pass(2 * bound)
@@ -368,7 +368,7 @@ func TestALeaseIsTurnedOff(t *testing.T) {
 			g.Pass(10 * time.Second)
 			for _, n := range g.Nodes() {
 				if n.Config().Name != holder {
-					require.False(t, n.Leads(), "after %v", time.Since(began))
+					require.False(t, n.IsLeader(), "after %v", time.Since(began))
 				}
 			}
 			g.Stop(holder)
@@ -395,7 +395,7 @@ func (c *stallingClock) Now() time.Duration {
 	return now
 }
 
-func (c *stallingClock) Alarm(ring func()) (set func(at time.Duration), stop func(), err error) {
+func (c *stallingClock) NewTimer(ring func()) (set func(at time.Duration), stop func(), err error) {
 	t := time.AfterFunc(time.Hour, ring)
 	return func(at time.Duration) { t.Reset(at - time.Since(c.began)) }, func() { t.Stop() }, nil
 }
@@ -420,7 +420,7 @@ func TestStalledLeaderLeadsAgainAfterLateRenewal(t *testing.T) {
 				clock.calls.Store(0)
 				testkit.Pass(bound)
 				after, known := leader.Leader()
-				require.True(t, known && leader.Leads(), "it does not lead after a stall of %v in call %d", clock.stall, call)
+				require.True(t, known && leader.IsLeader(), "it does not lead after a stall of %v in call %d", clock.stall, call)
 				reelected = reelected || after.Epoch > before.Epoch
 			}
 		}
@@ -432,7 +432,7 @@ func TestStalledLeaderLeadsAgainAfterLateRenewal(t *testing.T) {
 func TestALeaseOnTCP(t *testing.T) {
 	g := &guarded{t: t, real: true, causes: make(map[error]int)}
 	config := func(name string, join ...string) cluster.Config {
-		return cluster.Config{Name: name, Listen: "127.0.0.1:0", Bootstrap: join == nil, Join: join, Data: t.TempDir(), Timing: algo.Local()}
+		return cluster.Config{Name: name, Listen: "127.0.0.1:0", Bootstrap: join == nil, Join: join, DataDir: t.TempDir(), Timing: algo.Local()}
 	}
 	founder := run(t, config("n1"))
 	addr := founder.follows(t, "n1", patience).Leader.Addr
@@ -441,13 +441,13 @@ func TestALeaseOnTCP(t *testing.T) {
 		g.employ(m.Node)
 	}
 	for _, m := range members {
-		m.shows(t, "a leader", patience, cluster.State.Known)
+		m.shows(t, "a leader", patience, cluster.State.HasLeader)
 	}
 	for range 2 { // of three a majority is left after the first
 		var leader string
 		until(t, "one leads and works", func() bool {
 			leader, _ = g.latest(nil)
-			return members[leader] != nil && members[leader].Leads()
+			return members[leader] != nil && members[leader].IsLeader()
 		})
 		require.NoError(t, members[leader].halt())
 		delete(members, leader)

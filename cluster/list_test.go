@@ -67,7 +67,7 @@ func TestListGrowsAndShrinksWhileTheClusterRuns(t *testing.T) {
 			require.ErrorIs(t, out.ends(t, 2*bound), cluster.ErrRemoved)
 			require.ErrorContains(t, out.err, "the lists of the other members do not name it")
 			for _, s := range out.seen()[seen:] {
-				require.False(t, s.Leads, "%s leads alone: %+v", removed, s)
+				require.False(t, s.IsLeader, "%s leads alone: %+v", removed, s)
 			}
 			left := map[string][]string{"n4": {"n1", "n2", "n3"}, "n1": {"n2", "n3", "n4"}}[removed]
 			f.agree(left[2], 2*bound)
@@ -129,12 +129,12 @@ func TestNodeThatNoOtherListNamesWaits(t *testing.T) {
 		delete(f.live, "n3")
 		testkit.Pass(time.Minute)
 		for _, s := range unlisted.seen() {
-			require.False(t, s.Known(), "%+v", s)
+			require.False(t, s.HasLeader(), "%+v", s)
 		}
 		status, err := f.operator().Status(t.Context(), addrOf(3))
 		require.NoError(t, err)
 		const answer = "a node answers, and its list of members does not name this node"
-		require.Equal(t, []cluster.Awaited{{Addr: addrOf(1), Answer: answer}, {Addr: addrOf(2), Answer: answer}}, status.Awaited)
+		require.Equal(t, []cluster.PendingContact{{Addr: addrOf(1), Answer: answer}, {Addr: addrOf(2), Answer: answer}}, status.PendingContacts)
 		require.NotEmpty(t, unlisted.log.Lines("level=WARN", "msg=waiting", answer))
 		f.members(0, "n1", "n2")
 

@@ -11,7 +11,7 @@ import (
 // It does not use multipath TCP, which Go prefers where the system has it: its sockets take
 // longer to close, and a failover waits for that.
 func Listen(addr string) (net.Listener, error) {
-	defer leaveRoom()()
+	defer reserveLowFDs()()
 	var config net.ListenConfig
 	config.SetMultipathTCP(false)
 	return config.Listen(context.Background(), "tcp", addr)

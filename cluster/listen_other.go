@@ -2,4 +2,4 @@
 
 package cluster
 
-func leaveRoom() func() { return func() {} }
+func reserveLowFDs() func() { return func() {} }

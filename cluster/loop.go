@@ -24,7 +24,7 @@ import (
 const batch = 1024
 
 // settleTime is what a node that did not run gives its sockets to be read.
-const settleTime = time.Millisecond
+const catchUpTime = time.Millisecond
 
 // loop runs the engine until ctx ends and the work has returned, which is no error, or the node must stop.
 func (n *Node) loop(ctx context.Context) error {
@@ -37,27 +37,27 @@ func (n *Node) loop(ctx context.Context) error {
 		wait := time.Hour
 		deadline, due := n.engine.Deadline()
 		if due {
-			wait = restful(deadline - n.now())
+			wait = roundUpWait(deadline - n.now())
 		}
-		timer.Reset(n.rest(wait))
+		timer.Reset(n.waitTime(wait))
 		select {
 		case f := <-n.inbox:
 			n.turn()
 			f()
-			n.drain()
+			n.drainInbox()
 		case <-timer.C:
 			n.turn()
 		case <-over:
 			over = nil
-			n.board.lose(ErrStopped, true)
-			n.errands = append(n.errands, n.yield(ErrStopped, &errand{done: func() bool { return true }, result: func(error) { stops = true }}, func() {}))
+			n.leadership.endLeadership(ErrStopped, true)
+			n.operations = append(n.operations, n.drainThen(ErrStopped, &operation{isDone: func() bool { return true }, result: func(error) { stops = true }}, func() {}))
 		}
-		n.wake()
-		n.settleErrands()
-		n.returned()
-		n.complain()
+		n.fireDeadline()
+		n.completeOperations()
+		n.reportWorkReturned()
+		n.logWaiting()
 	}
-	for _, e := range n.errands {
+	for _, e := range n.operations {
 		e.result(cmp.Or(n.failed, ErrStopped))
 	}
 	n.stop()
@@ -68,7 +68,7 @@ func (n *Node) loop(ctx context.Context) error {
 // sockets and timers in whole milliseconds, rounded down, and what is left costs a
 // second sleep: at rest, half of all that a leader does. What is added lets the timer be
 // due when the sleep ends.
-func restful(wait time.Duration) time.Duration {
+func roundUpWait(wait time.Duration) time.Duration {
 	if wait <= 0 {
 		return 0
 	}
@@ -78,23 +78,23 @@ func restful(wait time.Duration) time.Duration {
 // wake does what is due. What waits on the sockets comes first: when this process did
 // not run for a while, its timers ended long ago, but so did the messages arrive that
 // make them moot.
-func (n *Node) wake() {
+func (n *Node) fireDeadline() {
 	deadline, due := n.engine.Deadline()
 	now := n.now()
 	if !due || deadline > now || n.failed != nil {
 		return
 	}
 	if now-deadline > n.config.Timing.Heartbeat/2 {
-		time.Sleep(settleTime) // the readers of the sockets did not run either
+		time.Sleep(catchUpTime) // the readers of the sockets did not run either
 	}
-	n.drain()
+	n.drainInbox()
 	if n.failed == nil {
 		n.perform(n.engine.Wake(n.now()))
 	}
 }
 
 // drain takes what waits, without waiting for more.
-func (n *Node) drain() {
+func (n *Node) drainInbox() {
 	for range batch {
 		select {
 		case f := <-n.inbox:
@@ -116,39 +116,39 @@ func (n *Node) perform(out *engine.Output) {
 		return
 	}
 	if out.End != nil {
-		n.lose(ErrRemoved)
+		n.endLeadership(ErrRemoved)
 	}
-	n.bound()
+	n.updateLeaseEnd()
 	last := len(out.Leaders) - 1
 	if last >= 0 || out.ViewChanged || len(out.Save) > 0 || len(out.Elections) > 0 {
 		defer n.recent.Invalidate()
 	}
 	if last >= 0 && out.Leaders[last].ID != n.self.ID {
-		n.loseBy(out.Leaders)
+		n.endLeadershipIfLost(out.Leaders)
 	}
 	if len(out.Save) > 0 {
 		if err := n.save(out.Save); err != nil {
-			n.failed = fmt.Errorf("%w: %w", ErrSave, err)
+			n.failed = fmt.Errorf("%w: %w", ErrSaveFailed, err)
 			n.log.Error("save failed, stopping", "error", err)
 			return
 		}
 		n.engine.HandleSaved(n.now())
-		n.bound()
+		n.updateLeaseEnd()
 	}
-	n.loseBy(out.Leaders)
+	n.endLeadershipIfLost(out.Leaders)
 	for _, c := range out.Elections {
-		n.call, n.callAt = c, time.Now().Round(0)
+		n.lastElection, n.lastElectionAt = c, time.Now().Round(0)
 		why := strings.TrimSuffix(fmt.Sprintf("%s for %v", c.Reason, c.SilentFor), " for 0s")
-		n.asked.Info("election", "by", n.title(c.Caller), "why", why, "left", n.title(c.Previous), "epoch", c.Epoch)
+		n.limitedInfo.Info("election", "by", n.displayName(c.Caller), "why", why, "left", n.displayName(c.Previous), "epoch", c.Epoch)
 	}
 	for _, e := range out.BrokenLinks {
-		n.warn("", "link to the leader", "what", e.Describe(n.title))
+		n.warn("", "link to the leader", "what", e.Describe(n.displayName))
 	}
 	if out.ViewChanged {
 		n.viewChanged()
 	}
-	if !n.from.IsZero() {
-		n.cost += n.costOf(n.from, out.Save)
+	if !n.sender.IsZero() {
+		n.cost += n.costOf(n.sender, out.Save)
 	}
 	for _, target := range out.Dial {
 		n.net.Dial(transport.Target{ID: target.ID, Addr: target.Addr})
@@ -157,41 +157,41 @@ func (n *Node) perform(out *engine.Output) {
 		n.send(e)
 	}
 	for _, r := range out.Rejections {
-		n.logOf(r.Peer).Warn("connection closed", "peer", n.title(r.Peer), "id", r.Peer, "reason", r.Reason)
+		n.logOf(r.Peer).Warn("connection closed", "peer", n.displayName(r.Peer), "id", r.Peer, "reason", r.Reason)
 		n.net.Disconnect(r.Peer, r.Reason)
 	}
 	if last >= 0 {
-		n.announce(out.Leaders[last]) // what was over before it could show never was
+		n.publishLeader(out.Leaders[last]) // what was over before it could show never was
 	}
 	if out.End != nil {
-		n.failed = endOf(out.End)
+		n.failed = runError(out.End)
 	}
 }
 
 // bound has the leadership end when the engine says.
-func (n *Node) bound() {
-	if until := n.engine.LeadershipEnd(); until != n.until {
-		n.until = until
-		n.board.until.Store(int64(until))
-		n.alarm(n.base + until)
+func (n *Node) updateLeaseEnd() {
+	if until := n.engine.LeadershipEnd(); until != n.leaseEnd {
+		n.leaseEnd = until
+		n.leadership.leaseEnd.Store(int64(until))
+		n.setAlarm(n.clockBase + until)
 	}
 }
 
 // save saves records. While that lasts for more than a heartbeat interval, this node tells its watchers that it lives.
 func (n *Node) save(records []algo.Message) error {
-	before := n.slowest.Swap(&saveTime{began: time.Now()})
+	before := n.slowest.Swap(&saveRun{startedAt: time.Now()})
 	saved := make(chan error, 1)
 	go func() { saved <- n.records.save(records...) }()
-	err := n.beatUntil(saved)
+	err := n.sendHeartbeatsUntil(saved)
 	if err == nil {
 		n.trace(trace.Saved, "")
 	}
-	s := saveTime{began: n.slowest.Load().began}
-	s.took = max(time.Since(s.began), 1)
-	n.saves, n.saving = n.saves+1, n.saving+s.took
-	if n.isSlow(s.took) {
+	s := saveRun{startedAt: n.slowest.Load().startedAt}
+	s.duration = max(time.Since(s.startedAt), 1)
+	n.saves, n.saveTime = n.saves+1, n.saveTime+s.duration
+	if n.isSlow(s.duration) {
 		n.slowest.Store(&s)
-		n.warn("", "slow save", "took", s.took.Round(time.Millisecond), "lease", n.config.Lease.Duration)
+		n.warn("", "slow save", "took", s.duration.Round(time.Millisecond), "lease", n.config.Lease.Duration)
 	} else {
 		n.slowest.Store(before)
 	}
@@ -199,7 +199,7 @@ func (n *Node) save(records []algo.Message) error {
 }
 
 // beatUntil sends heartbeats until a save has ended, but not for longer than Timing.MaxTimeout: then the disk hangs.
-func (n *Node) beatUntil(saved <-chan error) error {
+func (n *Node) sendHeartbeatsUntil(saved <-chan error) error {
 	beat := time.NewTicker(n.config.Timing.Heartbeat)
 	defer beat.Stop()
 	for range n.config.Timing.MaxTimeout / n.config.Timing.Heartbeat {
@@ -223,9 +223,9 @@ func (n *Node) trace(kind trace.Kind, text string) {
 }
 
 // saveTime is when a save began, and how long it took; 0 if it has not ended.
-type saveTime struct {
-	began time.Time
-	took  time.Duration
+type saveRun struct {
+	startedAt time.Time
+	duration  time.Duration
 }
 
 // isSlow reports whether a save took a quarter of the lease or more. A few in a row use up the lease: this node may
@@ -240,19 +240,19 @@ func (n *Node) slowSave() (took time.Duration, slow bool) {
 	if s == nil {
 		return 0, false
 	}
-	since := time.Since(s.began)
-	if took = s.took; took == 0 {
+	since := time.Since(s.startedAt)
+	if took = s.duration; took == 0 {
 		took = since
 	}
 	return took, n.isSlow(took) && since-took <= n.config.Lease.Duration
 }
 
 // endOf returns the error of Run for the reason why the membership of this node has ended.
-func endOf(reason error) error {
+func runError(reason error) error {
 	rejected, isRejected := errors.AsType[*membership.RejectedError](reason)
 	switch {
 	case isRejected:
-		return fmt.Errorf("%w: %s", ErrNotLetIn, untrusted.Printable(rejected.Reason))
+		return fmt.Errorf("%w: %s", ErrJoinRejected, untrusted.Printable(rejected.Reason))
 	case errors.Is(reason, membership.ErrLeft):
 		return ErrLeft
 	case errors.Is(reason, membership.ErrNotListed):
@@ -266,7 +266,7 @@ func endOf(reason error) error {
 func (n *Node) send(e driver.Envelope) {
 	frame, err := n.frames.Append(n.frame[:0], e.Message)
 	if err != nil {
-		n.noisy.Warn("message not sent", "kind", e.Message.Kind(), "error", err)
+		n.limitedLog.Warn("message not sent", "kind", e.Message.Kind(), "error", err)
 		return
 	}
 	n.frame = frame
@@ -287,13 +287,13 @@ func (n *Node) viewChanged() {
 		}
 	}
 	n.net.SetAddrs(addrs)
-	n.forget()
+	n.dropMeta()
 	hello := *n.hello.Load()
 	hello.ClusterID, hello.Digest = n.engine.Cluster(), n.engine.Digest()
 	n.hello.Store(&hello)
 	stamp := n.engine.View().ConfigID()
 	members := n.engine.View().Len()
-	n.asked.Info("view changed", "view", fmt.Sprintf("%d.%d", stamp.Term, stamp.Version), "members", members)
+	n.limitedInfo.Info("view changed", "view", fmt.Sprintf("%d.%d", stamp.Term, stamp.Version), "members", members)
 	isPair := members == 2 && n.engine.View().Contains(n.self.ID) && n.spec.Claims.NeedsQuorum
 	if isPair && !n.isPair {
 		n.log.Warn("of two members neither can lead without the other: add a third, which may be a witness")
@@ -302,13 +302,13 @@ func (n *Node) viewChanged() {
 }
 
 // loseBy ends the leadership of this node if one of the announcements does.
-func (n *Node) loseBy(announced []algo.Leader) {
-	s, _, _ := n.board.read()
+func (n *Node) endLeadershipIfLost(announced []algo.Leader) {
+	s, _, _ := n.leadership.snapshot()
 	same := algo.Leader{Epoch: s.Leader.Epoch, ID: n.self.ID}
-	if !s.Leads || !slices.ContainsFunc(announced, func(l algo.Leader) bool { return l != same }) {
+	if !s.IsLeader || !slices.ContainsFunc(announced, func(l algo.Leader) bool { return l != same }) {
 		return
 	}
-	cause := ErrVacant
+	cause := ErrNoLeader
 	switch last := announced[len(announced)-1]; {
 	case last.ID == n.self.ID && !n.config.Lease.IsOff() && !slices.ContainsFunc(announced, func(l algo.Leader) bool { return l.ID != n.self.ID }):
 		return // its lease goes on
@@ -317,15 +317,15 @@ func (n *Node) loseBy(announced []algo.Leader) {
 	case last.ID == n.self.ID:
 		cause = ErrReelected
 	case !last.IsVacant():
-		cause = &DeposedError{By: n.leadership(last)}
-	case n.spec.Claims.NeedsQuorum && len(n.those(fd.Alive)) < n.engine.View().Quorum():
+		cause = &DeposedError{By: n.leadershipOf(last)}
+	case n.spec.Claims.NeedsQuorum && len(n.namesInState(fd.Alive)) < n.engine.View().Quorum():
 		cause = ErrNoMajority
 	}
-	n.lose(cause)
+	n.endLeadership(cause)
 }
 
 // those are the names of the members that are alive, or suspected, as far as this node knows.
-func (n *Node) those(are fd.State) (names []string) {
+func (n *Node) namesInState(are fd.State) (names []string) {
 	for _, m := range n.engine.Members() {
 		if m.State == are {
 			names = append(names, m.Name)
@@ -335,9 +335,9 @@ func (n *Node) those(are fd.State) (names []string) {
 }
 
 // lose ends the leadership of this node, if there is one.
-func (n *Node) lose(cause error) {
-	if s, _, _ := n.board.read(); s.Leads {
-		n.board.lose(cause, false)
+func (n *Node) endLeadership(cause error) {
+	if s, _, _ := n.leadership.snapshot(); s.IsLeader {
+		n.leadership.endLeadership(cause, false)
 		about := []any{"epoch", s.Leader.Epoch, "cause", cause}
 		if took, slow := n.slowSave(); slow {
 			about = append(about, "save", took.Round(time.Millisecond), "lease", n.config.Lease.Duration)
@@ -347,47 +347,47 @@ func (n *Node) lose(cause error) {
 }
 
 // expire ends the leadership of this node if its lease has ended, whatever the loop waits for.
-func (n *Node) expire() {
-	switch left, bounded := n.board.left(); {
+func (n *Node) expireLease() {
+	switch left, bounded := n.leadership.remaining(); {
 	case !bounded:
 	case left <= 0:
-		n.lose(ErrExpired)
-		n.tell(n.lapse)
+		n.endLeadership(ErrLeaseExpired)
+		n.enqueue(n.expireInEngine)
 	default:
-		n.alarm(n.clock.Now() + left) // it was renewed meanwhile, or the alarm came early
+		n.setAlarm(n.clock.Now() + left) // it was renewed meanwhile, or the alarm came early
 	}
 }
 
 // lapse ends the leadership of the engine if the application has been told that it is over. A loop that
 // stalls after it has read the clock renews a lease as of that time, which may be before its end.
-func (n *Node) lapse() {
-	s, _, _ := n.board.read()
-	if l, _ := n.engine.Leader(); l.ID == n.self.ID && !s.Leads {
+func (n *Node) expireInEngine() {
+	s, _, _ := n.leadership.snapshot()
+	if l, _ := n.engine.Leader(); l.ID == n.self.ID && !s.IsLeader {
 		n.perform(n.engine.ExpireLease(n.now()))
 	}
 }
 
 // returned tells the algorithm once that the work of a leadership that is over has returned.
-func (n *Node) returned() {
-	if l, _ := n.engine.Leader(); n.working && l.ID != n.self.ID && n.board.idle() {
-		n.working = false
+func (n *Node) reportWorkReturned() {
+	if l, _ := n.engine.Leader(); n.workPending && l.ID != n.self.ID && n.leadership.isIdle() {
+		n.workPending = false
 		n.perform(n.engine.HandleWorkReturned(n.now()))
 	}
 }
 
 // announce shows a leader to the application.
-func (n *Node) announce(l algo.Leader) {
-	s := State{Leader: n.leadership(l), Leads: l.ID == n.self.ID, Called: n.call, CalledAt: n.callAt, At: time.Now()}
-	n.working = n.working || s.Leads // its algorithm waits for that, also where no work begins
-	left, bounded := n.board.left()
-	if s.Leads && (n.yields() || bounded && left <= 0) {
+func (n *Node) publishLeader(l algo.Leader) {
+	s := State{Leader: n.leadershipOf(l), IsLeader: l.ID == n.self.ID, Election: n.lastElection, ElectionAt: n.lastElectionAt, At: time.Now()}
+	n.workPending = n.workPending || s.IsLeader // its algorithm waits for that, also where no work begins
+	left, bounded := n.leadership.remaining()
+	if s.IsLeader && (n.isDraining() || bounded && left <= 0) {
 		return // it is about to resign, or to learn that a save took longer than its lease
 	}
-	switch shown := n.board.post(s); {
+	switch shown := n.leadership.publish(s); {
 	case !shown:
-	case s.Leads:
+	case s.IsLeader:
 		n.log.Info("leading", "epoch", l.Epoch)
-	case s.Known():
+	case s.HasLeader():
 		n.log.Info("following", "leader", s.Leader.Name, "epoch", l.Epoch)
 		if _, connected := n.peers[l.ID]; !connected {
 			n.net.Dial(transport.Target{ID: l.ID}) // for what it says of itself
@@ -398,16 +398,16 @@ func (n *Node) announce(l algo.Leader) {
 }
 
 // leadership is l as the application sees it; zero for a vacancy.
-func (n *Node) leadership(l algo.Leader) Leadership {
+func (n *Node) leadershipOf(l algo.Leader) Leadership {
 	if l.IsVacant() {
 		return Leadership{}
 	}
 	m, _ := n.engine.View().Member(l.ID)
-	return Leadership{Epoch: l.Epoch, ID: l.ID, Name: m.Name, Addr: m.Addr, Token: uint64(l.Epoch), Cluster: n.engine.Cluster(), meta: n.metas[l.ID]}
+	return Leadership{Epoch: l.Epoch, ID: l.ID, Name: m.Name, Addr: m.Addr, Token: uint64(l.Epoch), Cluster: n.engine.Cluster(), meta: n.peerMeta[l.ID]}
 }
 
 // title is a peer by name, as far as it is known.
-func (n *Node) title(id algo.NodeID) string {
+func (n *Node) displayName(id algo.NodeID) string {
 	if id.IsZero() {
 		return "nobody"
 	}
@@ -422,13 +422,13 @@ func (n *Node) title(id algo.NodeID) string {
 // stop ends the leadership, says goodbye and closes every connection. After a failure
 // it says nothing: what could not be saved must not show.
 func (n *Node) stop() {
-	n.board.lose(cmp.Or(n.failed, ErrStopped), true)
+	n.leadership.endLeadership(cmp.Or(n.failed, ErrStopped), true)
 	if !n.config.Lease.IsOff() {
 		n.perform(n.engine.Resign(n.now(), n.config.Timing.RecoveryBound()))
-		n.returned() // so that others need not wait for the end of its lease
+		n.reportWorkReturned() // so that others need not wait for the end of its lease
 	}
 	n.perform(n.engine.Stop(n.now()))
-	n.end() // no handler waits for the loop from now on
+	n.stopLoop() // no handler waits for the loop from now on
 	// It takes half a second at most, when a peer does not answer.
 	if err := n.net.Close(context.Background()); err != nil {
 		n.log.Warn("not closed cleanly", "error", err)

@@ -29,7 +29,7 @@ func TestWhatComesAMomentAfterAPauseComesBeforeTheTimers(t *testing.T) {
 		spec, err := bully.New(bully.Defaults(timing))
 		require.NoError(t, err)
 		var order []string
-		n := &Node{inbox: make(chan func()), clock: runtimeClock(time.Now()), config: Config{Timing: timing}, board: newBoard()}
+		n := &Node{inbox: make(chan func()), clock: runtimeClock(time.Now()), config: Config{Timing: timing}, leadership: newLeadershipState()}
 		n.engine = engine.New(engine.Config{
 			MemberConfig: engine.MemberConfig{
 				Self: algo.Member{ID: algo.NodeID{15: 1}, Name: "n1", Addr: "n1:1", Eligible: true}, Cluster: algo.NodeID{15: 9}, List: []string{"n1:1"},
@@ -48,10 +48,10 @@ func TestWhatComesAMomentAfterAPauseComesBeforeTheTimers(t *testing.T) {
 		require.True(t, due)
 		testkit.Pass(deadline + timing.Heartbeat)
 		go func() {
-			testkit.Pass(settleTime / 2)
+			testkit.Pass(catchUpTime / 2)
 			n.inbox <- func() { order = append(order, "frame") }
 		}()
-		n.wake()
+		n.fireDeadline()
 		if len(order) == 1 {
 			(<-n.inbox)() // it comes too late
 		}
@@ -67,17 +67,17 @@ func TestAnErrandEndsWithItsTime(t *testing.T) {
 			until = time.Now()
 		}
 		undone, answers := false, []error(nil)
-		n := &Node{errands: []*errand{{
-			done: func() bool { return false }, late: func() error { undone = true; return errors.New("nobody answers") },
-			until: until, result: func(err error) { answers = append(answers, err) },
+		n := &Node{operations: []*operation{{
+			isDone: func() bool { return false }, onTimeout: func() error { undone = true; return errors.New("nobody answers") },
+			deadline: until, result: func(err error) { answers = append(answers, err) },
 		}}}
-		n.settleErrands()
+		n.completeOperations()
 		require.Equal(t, over, undone, name)
 		if !over {
-			require.Len(t, n.errands, 1, name)
+			require.Len(t, n.operations, 1, name)
 			continue
 		}
-		require.Empty(t, n.errands, name)
+		require.Empty(t, n.operations, name)
 		require.Len(t, answers, 1, name)
 		require.EqualError(t, answers[0], "nobody answers", name)
 	}
@@ -117,19 +117,19 @@ func TestTheWorkIsToldBeforeASaveUnlessThisNodeLeadsOn(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			var order []string
-			n := &Node{board: newBoard(), self: algo.Member{ID: self}, log: slog.New(slog.DiscardHandler), spec: test.spec, config: Config{Lease: lease.Off, Timing: algo.LAN()}, clock: runtimeClock{}}
+			n := &Node{leadership: newLeadershipState(), self: algo.Member{ID: self}, log: slog.New(slog.DiscardHandler), spec: test.spec, config: Config{Lease: lease.Off, Timing: algo.LAN()}, clock: runtimeClock{}}
 			n.peers = map[algo.NodeID]*peer{{15: 2}: {}}
 			n.engine = engine.New(engine.Config{MemberConfig: engine.MemberConfig{Self: n.self}, Spec: test.spec, Detector: fd.New(algo.Timing{})})
 			n.records = newRecords(saving(func() { order = append(order, "saved") }), "")
-			n.board.post(leading(1))
-			w := n.board.serve(leading(1).Leader, func(cause error) {
+			n.leadership.publish(leading(1))
+			w := n.leadership.register(leading(1).Leader, func(cause error) {
 				order = append(order, "told")
 				require.ErrorIs(t, cause, test.cause)
 			})
 			test.out.Save = []algo.Message{engine.SavedState{Epoch: 2}}
 			n.perform(test.out)
 			require.Equal(t, test.want, order)
-			require.Equal(t, test.cause == nil, Leadership{work: w}.Valid())
+			require.Equal(t, test.cause == nil, Leadership{task: w}.Valid())
 			now, _ := n.Leader()
 			if len(test.out.Leaders) > 0 {
 				require.Equal(t, test.out.Leaders[0].Epoch, now.Epoch)
@@ -155,8 +155,8 @@ func TestASlowSaveIsAWarningWithItsNumbers(t *testing.T) {
 				var log bytes.Buffer
 				spec, err := bully.New(bully.Defaults(algo.LAN()))
 				require.NoError(t, err)
-				n := &Node{board: newBoard(), self: algo.Member{ID: algo.NodeID{15: 1}}, log: slog.New(slog.DiscardHandler), spec: spec, config: Config{Lease: test.lease, Timing: algo.LAN()}, clock: runtimeClock{}}
-				n.noisy.To = slog.New(slog.NewTextHandler(&log, &slog.HandlerOptions{ReplaceAttr: func(_ []string, a slog.Attr) slog.Attr {
+				n := &Node{leadership: newLeadershipState(), self: algo.Member{ID: algo.NodeID{15: 1}}, log: slog.New(slog.DiscardHandler), spec: spec, config: Config{Lease: test.lease, Timing: algo.LAN()}, clock: runtimeClock{}}
+				n.limitedLog.To = slog.New(slog.NewTextHandler(&log, &slog.HandlerOptions{ReplaceAttr: func(_ []string, a slog.Attr) slog.Attr {
 					if a.Key == slog.TimeKey {
 						return slog.Attr{}
 					}

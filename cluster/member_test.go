@@ -143,7 +143,7 @@ func TestRemoveADeadMember(t *testing.T) {
 		f.leader(2 * bound)
 		require.NoError(t, all[0].Remove(t.Context(), id.Node))
 		f.members(bound, "n1", "n2", "n3")
-		require.ErrorIs(t, all[1].Remove(t.Context(), id.Node), cluster.ErrNoMember)
+		require.ErrorIs(t, all[1].Remove(t.Context(), id.Node), cluster.ErrUnknownMember)
 
 		again := f.start(4) // with its data
 		<-again.done
@@ -186,8 +186,8 @@ func TestLeave(t *testing.T) {
 		led := lead(t.Context(), leader, w)
 		<-w.begun
 		require.NoError(t, leader.Leave(t.Context()))
-		require.True(t, w.over())
-		require.ErrorIs(t, <-w.ended, cluster.ErrResigned)
+		require.True(t, w.ended())
+		require.ErrorIs(t, <-w.results, cluster.ErrResigned)
 		<-leader.done
 		require.NoError(t, leader.err, "it was asked to")
 		require.ErrorIs(t, <-led, cluster.ErrStopped)
@@ -492,7 +492,7 @@ func TestACopyOfADataFolder(t *testing.T) {
 		f.stores["n2"] = store.NewMemory()
 		require.NoError(t, f.stores["n2"].Save(state))
 		two := f.start(2)
-		require.ErrorIs(t, two.ends(t, bound), cluster.ErrDuplicate)
+		require.ErrorIs(t, two.ends(t, bound), cluster.ErrDuplicateID)
 		require.NotEmpty(t, append(one.log.Lines("level=ERROR", "duplicate id"), two.log.Lines("level=ERROR", "duplicate id")...))
 		for _, m := range []*member{one, two} {
 			require.NotEmpty(t, m.log.Lines("is a data folder a copy of another's"), m.name)
@@ -523,7 +523,7 @@ func TestJoinThroughAName(t *testing.T) {
 		one.follows(t, "n1", bound)
 		two := start("10.0.0.2", "nowhere:7400", "seeds:7400")
 		testkit.Pass(10 * time.Second)
-		require.False(t, two.seen()[len(two.seen())-1].Known(), "it founded a cluster, and others may be behind the name")
+		require.False(t, two.seen()[len(two.seen())-1].HasLeader(), "it founded a cluster, and others may be behind the name")
 		mu.Lock()
 		found = []string{"10.0.0.9", "10.0.0.2", "10.0.0.1"}
 		mu.Unlock()

@@ -25,24 +25,24 @@ const (
 )
 
 // metaText is metadata as it travels, "key=value" in a line each, by key; or says every mistake in it.
-func metaText(meta map[string]string) (string, error) {
+func encodeMeta(meta map[string]string) (string, error) {
 	var lines []string
-	var found mistakes
+	var found problems
 	for _, key := range slices.Sorted(maps.Keys(meta)) {
 		value := meta[key]
 		line := key + "=" + value
 		lines = append(lines, line)
 		isPlain := utf8.ValidString(value) && untrusted.Printable(value) == value
-		found.want(wire.IsName(key) && value != "" && len(value) <= maxMetaValue && isPlain, "meta", strconv.Quote(line),
+		found.require(wire.IsName(key) && value != "" && len(value) <= maxMetaValue && isPlain, "meta", strconv.Quote(line),
 			"key=value, a name and 1 to %d bytes that can be printed", maxMetaValue)
 	}
 	text := strings.Join(lines, "\n")
-	found.want(len(text) <= maxMeta, "meta", fmt.Sprintf("%d bytes", len(text)), "at most %d, with an = and the end of a line for each", maxMeta)
+	found.require(len(text) <= maxMeta, "meta", fmt.Sprintf("%d bytes", len(text)), "at most %d, with an = and the end of a line for each", maxMeta)
 	return text, errors.Join(found.all...)
 }
 
 // metadata is what can be shown of what a member has said, which may be anything.
-func metadata(text string) map[string]string {
+func decodeMeta(text string) map[string]string {
 	shown := make(map[string]string)
 	for line := range strings.SplitSeq(text, "\n") {
 		if key, value, _ := strings.Cut(line, "="); wire.IsName(key) {
@@ -56,15 +56,15 @@ func metadata(text string) map[string]string {
 // returns when the change is made; the members that can be reached are told, and the others hear of it when
 // they are connected next. Its error is an *algo.SettingError for each mistake, context.Cause(ctx), or ErrStopped.
 func (n *Node) SetMeta(ctx context.Context, meta map[string]string) error {
-	text, err := metaText(meta)
+	text, err := encodeMeta(meta)
 	if err != nil {
 		return err
 	}
-	return n.run(ctx, func() (*errand, error) {
+	return n.runOperation(ctx, func() (*operation, error) {
 		hello := *n.hello.Load()
 		hello.Meta = text
 		n.hello.Store(&hello)
-		n.learn(n.self.ID, text)
+		n.handleMeta(n.self.ID, text)
 		for id := range n.engine.View().Others(n.self.ID) {
 			n.send(driver.Envelope{To: id, Message: hello})
 		}
@@ -73,14 +73,14 @@ func (n *Node) SetMeta(ctx context.Context, meta map[string]string) error {
 }
 
 // learn takes what a member says of itself.
-func (n *Node) learn(id algo.NodeID, text string) {
-	n.metas[id] = text
-	n.board.retell(id, text)
+func (n *Node) handleMeta(id algo.NodeID, text string) {
+	n.peerMeta[id] = text
+	n.leadership.publishMeta(id, text)
 }
 
 // forget drops what was said by who is no member and not connected.
-func (n *Node) forget() {
-	maps.DeleteFunc(n.metas, func(id algo.NodeID, _ string) bool {
+func (n *Node) dropMeta() {
+	maps.DeleteFunc(n.peerMeta, func(id algo.NodeID, _ string) bool {
 		_, connected := n.peers[id]
 		return !connected && id != n.self.ID && !n.engine.View().Contains(id)
 	})

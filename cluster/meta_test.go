@@ -165,7 +165,7 @@ func TestMetadataThatIsRefused(t *testing.T) {
 		config.Meta = meta
 		_, err := cluster.New(config)
 		require.ErrorContains(t, err, want)
-		require.Equal(t, "meta", mistakes(err)[0].Field)
+		require.Equal(t, "meta", problems(err)[0].Field)
 		require.ErrorContains(t, n.SetMeta(t.Context(), meta), want)
 	}
 }
@@ -190,8 +190,8 @@ func TestStatusSaysHowTheLeaseStands(t *testing.T) {
 		config := c.Node(leader.Name).Config().Lease
 		holder := stands(leader.Name)
 		require.Equal(t, leader.Token, holder.Token)
-		require.Greater(t, holder.Left, config.Duration/2)
-		require.Less(t, holder.Left, config.Duration)
+		require.Greater(t, holder.Remaining, config.Duration/2)
+		require.Less(t, holder.Remaining, config.Duration)
 
 		few, many := []string{leader.Name, others[3]}, others[:3]
 		c.Partition(few)
@@ -201,7 +201,7 @@ func TestStatusSaysHowTheLeaseStands(t *testing.T) {
 			for _, name := range few {
 				if l := stands(name); l.Nominated {
 					nominated++
-					require.Subset(t, l.Missing, many)
+					require.Subset(t, l.PendingGrants, many)
 				}
 			}
 		}

@@ -68,92 +68,92 @@ type Store interface {
 // and all methods but Leader, Watch and Config may wait for it. Before Run has begun
 // they wait for that too.
 type Node struct {
-	config Config
-	spec   algo.Spec
-	frames *wire.Codec
-	log    *slog.Logger
-	open   func(dir string) (Store, error)
-	names  *names
-	door   *secure.Endpoint // nil: none
-	local  net.Addr         // where it listens
-	clock  Clock
-	turn   func()
+	config   Config
+	spec     algo.Spec
+	frames   *wire.Codec
+	log      *slog.Logger
+	open     func(dir string) (Store, error)
+	resolver *resolver
+	endpoint *secure.Endpoint // nil: none
+	local    net.Addr         // where it listens
+	clock    Clock
+	turn     func()
 
-	started  atomic.Bool
-	board    *board
-	recent   share.Answer[*recentStatus]
-	inbox    chan func()     // to the loop
-	over     context.Context // ends with the loop
-	end      func()          // it
-	ready    chan struct{}   // closed when net is set
-	hello    atomic.Pointer[wire.Hello]
-	view     atomic.Pointer[algo.View]       // that of the engine, for handshakes
-	cert     atomic.Pointer[secure.Identity] // of this node; nil: not yet known, or none
-	noisy    untrusted.LimitedLogger         // of what went wrong
-	warnings warnings
-	budgets  budgets                 // of the peers
-	asked    untrusted.LimitedLogger // of what somebody asked for: it must not drown among the former
+	started     atomic.Bool
+	leadership  *leadershipState
+	recent      share.Answer[*recentStatus]
+	inbox       chan func()     // to the loop
+	loopCtx     context.Context // ends with the loop
+	stopLoop    func()          // it
+	ready       chan struct{}   // closed when net is set
+	hello       atomic.Pointer[wire.Hello]
+	view        atomic.Pointer[algo.View]       // that of the engine, for handshakes
+	cert        atomic.Pointer[secure.Identity] // of this node; nil: not yet known, or none
+	limitedLog  untrusted.LimitedLogger         // of what went wrong
+	warnings    warnings
+	budgets     budgets                 // of the peers
+	limitedInfo untrusted.LimitedLogger // of what somebody asked for: it must not drown among the former
 
 	// The rest belongs to Run and its loop.
-	ctx       context.Context // of Run
-	self      algo.Member
-	begin     time.Time
-	base      time.Duration          // what the clock showed then
-	alarm     func(at time.Duration) // for the end of a lease
-	until     time.Duration          // when that is
-	working   bool                   // its algorithm has yet to hear that the work of a leadership has returned
-	engine    *engine.Engine
-	net       *transport.Transport
-	records   *records
-	frame     []byte                 // for encoding
-	peers     map[algo.NodeID]*peer  // that are connected
-	metas     map[algo.NodeID]string // what members say of themselves
-	met       bool                   // a member was connected in this life
-	isPair    bool                   // the cluster has two members, which need each other
-	denied    time.Time              // when a member said last that another process has this node's id
-	call      algo.ElectionCause     // how the last election began
-	callAt    time.Time
-	saves     uint64
-	from      algo.NodeID              // whose message the loop handles; zero for another input
-	cost      int                      // of that message
-	saving    time.Duration            // all of them
-	slowest   atomic.Pointer[saveTime] // the save that is on, or the last slow one; nil if there is none
-	failed    error                    // why the loop must end
-	errands   []*errand
-	answers   map[string]string // what came last of the addresses of the configuration
-	complaint time.Duration     // when to say that it waits; 0: it does not
-	said      time.Duration     // when it last has
+	ctx            context.Context // of Run
+	self           algo.Member
+	startTime      time.Time
+	clockBase      time.Duration          // what the clock showed then
+	setAlarm       func(at time.Duration) // for the end of a lease
+	leaseEnd       time.Duration          // when that is
+	workPending    bool                   // its algorithm has yet to hear that the work of a leadership has returned
+	engine         *engine.Engine
+	net            *transport.Transport
+	records        *records
+	frame          []byte                 // for encoding
+	peers          map[algo.NodeID]*peer  // that are connected
+	peerMeta       map[algo.NodeID]string // what members say of themselves
+	met            bool                   // a member was connected in this life
+	isPair         bool                   // the cluster has two members, which need each other
+	duplicateSince time.Time              // when a member said last that another process has this node's id
+	lastElection   algo.ElectionCause     // how the last election began
+	lastElectionAt time.Time
+	saves          uint64
+	sender         algo.NodeID             // whose message the loop handles; zero for another input
+	cost           int                     // of that message
+	saveTime       time.Duration           // all of them
+	slowest        atomic.Pointer[saveRun] // the save that is on, or the last slow one; nil if there is none
+	failed         error                   // why the loop must end
+	operations     []*operation
+	dialResults    map[string]string // what came last of the addresses of the configuration
+	nextWaitLog    time.Duration     // when to say that it waits; 0: it does not
+	lastWaitLog    time.Duration     // when it last has
 }
 
 // New makes a node and starts nothing. It reports every mistake of the configuration at once, each as an
 // [*algo.SettingError]. An error of Config.Options is among them as it is.
 func New(c Config) (*Node, error) {
-	spec, err := c.complete()
-	door, wrong := c.door()
+	spec, err := c.applyDefaults()
+	door, wrong := c.newEndpoint()
 	if err = errors.Join(err, wrong); err != nil {
 		return nil, err
 	}
 	n := &Node{
-		config:  c,
-		spec:    spec,
-		log:     c.Logger,
-		open:    openData,
-		door:    door,
-		clock:   c.Network.Clock,
-		turn:    func() {},
-		board:   newBoard(),
-		inbox:   make(chan func(), batch),
-		ready:   make(chan struct{}),
-		peers:   make(map[algo.NodeID]*peer),
-		metas:   make(map[algo.NodeID]string),
-		answers: make(map[string]string),
+		config:      c,
+		spec:        spec,
+		log:         c.Logger,
+		open:        openData,
+		endpoint:    door,
+		clock:       c.Network.Clock,
+		turn:        func() {},
+		leadership:  newLeadershipState(),
+		inbox:       make(chan func(), batch),
+		ready:       make(chan struct{}),
+		peers:       make(map[algo.NodeID]*peer),
+		peerMeta:    make(map[algo.NodeID]string),
+		dialResults: make(map[string]string),
 	}
-	n.over, n.end = context.WithCancel(context.Background())
-	n.noisy.To, n.asked.To = n.log, n.log
+	n.loopCtx, n.stopLoop = context.WithCancel(context.Background())
+	n.limitedLog.To, n.limitedInfo.To = n.log, n.log
 	if n.frames, err = wire.NewCodec(append(append(engine.Messages(), wire.Hello{}), spec.Messages...)...); err != nil {
 		return nil, err
 	}
-	if _, err := wire.HelloCodec.Append(nil, n.greeting(algo.NodeID{}, c.Advertise)); err != nil {
+	if _, err := wire.HelloCodec.Append(nil, n.newHello(algo.NodeID{}, c.Advertise)); err != nil {
 		return nil, fmt.Errorf("cluster: algorithm %s: %w", spec.Name, err) // its name or its settings
 	}
 	return n, nil
@@ -174,15 +174,15 @@ func (n *Node) Config() Config { return n.config }
 // the data folder keeps one goroutine until it answers. Run can be called once.
 func (n *Node) Run(ctx context.Context) (err error) {
 	if n.started.Swap(true) {
-		return ErrRunning
+		return ErrAlreadyStarted
 	}
-	defer n.end()
+	defer n.stopLoop()
 	n.ctx = ctx
 	ctx, cancel := context.WithCancel(ctx)
 	var told sync.WaitGroup
 	told.Go(func() {
 		<-ctx.Done() // whatever the loop is waiting for
-		n.board.lose(ErrStopped, true)
+		n.leadership.endLeadership(ErrStopped, true)
 	})
 	defer told.Wait()
 	defer cancel()
@@ -194,19 +194,19 @@ func (n *Node) Run(ctx context.Context) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, kept.Close()) }()
-	n.records = newRecords(kept, n.config.Data)
+	n.records = newRecords(kept, n.config.DataDir)
 	self, saved, err := n.records.load(n.config.Cluster)
 	if err != nil {
 		return err
 	}
-	if !n.keepsPromise(ctx, saved) {
+	if !n.waitOutGrant(ctx, saved) {
 		return nil
 	}
 	listener, err := n.config.Network.listen()(n.config.Listen)
 	if err != nil {
 		return fmt.Errorf("cluster: listen on %s: %w", n.config.Listen, err)
 	}
-	if err := n.openDoor(listener); err != nil {
+	if err := n.checkListenAddr(listener); err != nil {
 		return errors.Join(err, listener.Close())
 	}
 	if stops, ok := listener.(interface{ Turn() }); ok {
@@ -216,17 +216,17 @@ func (n *Node) Run(ctx context.Context) (err error) {
 	if addr == "" {
 		addr = listener.Addr().String() // the port was 0
 	}
-	n.prepare(self, addr, saved)
-	alarm, silence, err := n.clock.Alarm(n.expire)
+	n.newEngine(self, addr, saved)
+	alarm, silence, err := n.clock.NewTimer(n.expireLease)
 	if err != nil {
 		return err
 	}
 	defer silence()
-	n.alarm = alarm
+	n.setAlarm = alarm
 	if n.config.TLS.Cert != "" {
 		told.Go(func() { n.watchCertificate(ctx) })
 	}
-	if n.net, err = n.connect(ear{listener, n}); err != nil {
+	if n.net, err = n.startTransport(watchedListener{listener, n}); err != nil {
 		return err
 	}
 	close(n.ready)
@@ -259,8 +259,8 @@ func (n *Node) openStore(ctx context.Context) (Store, error) {
 	switch {
 	case n.config.Store != nil:
 		return n.config.Store, nil
-	case n.config.Data != "":
-		open := func() (Store, error) { return n.open(n.config.Data) }
+	case n.config.DataDir != "":
+		open := func() (Store, error) { return n.open(n.config.DataDir) }
 		return disk.Await(ctx, open, func(late Store) { _ = late.Close() })
 	}
 	n.log.Warn("no data folder: a restart makes this a new member")
@@ -269,7 +269,7 @@ func (n *Node) openStore(ctx context.Context) (Store, error) {
 
 // keepsPromise has a node that had a lease, and has none now, wait until what it may have promised is over: it
 // does not vote for another leader before. It is false if ctx ends first.
-func (n *Node) keepsPromise(ctx context.Context, saved []algo.Message) bool {
+func (n *Node) waitOutGrant(ctx context.Context, saved []algo.Message) bool {
 	var promised time.Duration
 	for _, record := range saved {
 		if kept, ok := record.(engine.SavedState); ok && n.config.Lease.IsOff() && strings.HasSuffix(kept.Algorithm, lease.Suffix) {
@@ -288,49 +288,49 @@ func (n *Node) keepsPromise(ctx context.Context, saved []algo.Message) bool {
 }
 
 // ear is a listener that stops the node when it is closed.
-type ear struct {
+type watchedListener struct {
 	net.Listener
 	*Node
 }
 
-func (e ear) Accept() (net.Conn, error) {
+func (e watchedListener) Accept() (net.Conn, error) {
 	c, err := e.Listener.Accept()
 	if errors.Is(err, net.ErrClosed) {
-		e.tell(func() { e.failed = fmt.Errorf("%w: %w", ErrDeaf, err) })
+		e.enqueue(func() { e.failed = fmt.Errorf("%w: %w", ErrListenerClosed, err) })
 	}
 	return c, err
 }
 
 // prepare makes the engine.
-func (n *Node) prepare(who identity, addr string, saved []algo.Message) {
+func (n *Node) newEngine(who identity, addr string, saved []algo.Message) {
 	c := &n.config
-	n.begin, n.said = time.Now(), -waitEvery
+	n.startTime, n.lastWaitLog = time.Now(), -waitLogInterval
 	if n.clock == nil {
-		n.clock = runtimeClock(n.begin)
+		n.clock = runtimeClock(n.startTime)
 		if !c.Lease.IsOff() {
-			n.clock = wakeful(n.begin)
+			n.clock = bootClock(n.startTime)
 		}
 	}
-	n.base, n.board.clock = n.clock.Now(), n.now
+	n.clockBase, n.leadership.clock = n.clock.Now(), n.now
 	n.self = algo.Member{ID: who.ID, Name: c.Name, Addr: addr, Priority: c.Priority, Eligible: !c.Witness}
 	n.engine = engine.New(engine.Config{
 		MemberConfig: engine.MemberConfig{
-			Self: n.self, Cluster: newCluster(c, n.spec.Claims.NeedsQuorum, saved),
-			Join: c.Join, Bootstrap: c.Bootstrap, List: n.listed(c.Members), RemoveSuspectedAfter: c.RemoveSuspectedAfter,
+			Self: n.self, Cluster: newClusterID(c, n.spec.Claims.NeedsQuorum, saved),
+			Join: c.Join, Bootstrap: c.Bootstrap, List: n.resolveListen(c.Members), RemoveSuspectedAfter: c.RemoveSuspectedAfter,
 		},
 		Timing: c.Timing, Spec: n.spec, Detector: fd.New(c.Timing), Trace: c.Trace,
 		Pick: func(least, most time.Duration) time.Duration { return least + rand.N(most-least+1) },
 	}, saved...)
 	view := n.engine.View()
 	n.view.Store(&view)
-	hello := n.greeting(who.ID, addr)
+	hello := n.newHello(who.ID, addr)
 	hello.Incarnation = uint64(who.Starts)<<32 | uint64(rand.Uint32())
 	n.hello.Store(&hello)
-	n.learn(who.ID, hello.Meta)
+	n.handleMeta(who.ID, hello.Meta)
 }
 
 // listed returns a list of members with the address of this node where an entry is Config.Listen.
-func (n *Node) listed(members []string) []string {
+func (n *Node) resolveListen(members []string) []string {
 	members = slices.Clone(members)
 	if i := slices.Index(members, canonical(n.config.Listen)); i >= 0 && n.config.Advertise == "" {
 		members[i] = n.self.Addr
@@ -338,8 +338,8 @@ func (n *Node) listed(members []string) []string {
 	return members
 }
 
-func (n *Node) greeting(id algo.NodeID, addr string) wire.Hello {
-	meta, _ := metaText(n.config.Meta)
+func (n *Node) newHello(id algo.NodeID, addr string) wire.Hello {
+	meta, _ := encodeMeta(n.config.Meta)
 	return wire.Hello{
 		MinVersion: wire.Version, MaxVersion: wire.Version,
 		Cluster: n.config.Cluster, Algorithm: n.spec.Name,
@@ -348,30 +348,30 @@ func (n *Node) greeting(id algo.NodeID, addr string) wire.Hello {
 	}
 }
 
-func (n *Node) connect(listener net.Listener) (*transport.Transport, error) {
-	n.names = newNames(n.config.Network.Lookup, n.config.Network.Dial, func(addr string, found []string) {
-		n.tell(func() { n.perform(n.engine.HandleResolved(n.now(), addr, found)) })
+func (n *Node) startTransport(listener net.Listener) (*transport.Transport, error) {
+	n.resolver = newResolver(n.config.Network.Lookup, n.config.Network.Dial, func(addr string, found []string) {
+		n.enqueue(func() { n.perform(n.engine.HandleResolved(n.now(), addr, found)) })
 	})
 	o := transport.Options{
-		Self: n.self.ID, Incarnation: n.hello.Load().Incarnation, Listener: listener, Dial: n.names.dial,
-		Handshake: n.greet, Handler: (*handler)(n), Log: n.log,
+		Self: n.self.ID, Incarnation: n.hello.Load().Incarnation, Listener: listener, Dial: n.resolver.dial,
+		Handshake: n.handshake, Handler: (*handler)(n), Log: n.log,
 		MaxPeers: maxMembers, MaxHello: wire.MaxHello, DialTimeout: algo.DialTimeout,
 	}
-	if n.door != nil {
-		o.Security = n.enter
+	if n.endpoint != nil {
+		o.Security = n.secureConn
 	}
 	return transport.New(o)
 }
 
 // now is the engine's clock.
-func (n *Node) now() time.Duration { return n.clock.Now() - n.base }
+func (n *Node) now() time.Duration { return n.clock.Now() - n.clockBase }
 
 // tell has f run on the loop, later, if the loop still runs. Until there is room in the inbox it waits,
 // which holds up one peer where a handler calls it.
-func (n *Node) tell(f func()) {
+func (n *Node) enqueue(f func()) {
 	select {
 	case n.inbox <- f:
-	case <-n.over.Done():
+	case <-n.loopCtx.Done():
 	}
 }
 
@@ -379,7 +379,7 @@ func (n *Node) tell(f func()) {
 // not when it has an outcome: see Watch. Its error is context.Cause(ctx), ErrStopped, or
 // an ErrSave that stops the node.
 func (n *Node) Campaign(ctx context.Context) error {
-	return n.run(ctx, func() (*errand, error) {
+	return n.runOperation(ctx, func() (*operation, error) {
 		n.perform(n.engine.Campaign(n.now()))
 		return nil, n.failed
 	})
@@ -391,8 +391,8 @@ func (n *Node) Campaign(ctx context.Context) error {
 // with the priority of its configuration. Its error is an *algo.SettingError for a number of more
 // than 32 bits, context.Cause(ctx), ErrStopped, or an ErrSave that stops the node.
 func (n *Node) SetPriority(ctx context.Context, priority int) error {
-	return n.run(ctx, func() (*errand, error) {
-		_, err := n.restate(priority)
+	return n.runOperation(ctx, func() (*operation, error) {
+		_, err := n.startSetPriority(priority)
 		return nil, err
 	})
 }
@@ -405,5 +405,5 @@ func (n *Node) SetPriority(ctx context.Context, priority int) error {
 // stops the node. The end of ctx takes nothing back. So the work itself may call it, with its own context:
 // that ends at once, and the node hands over when the work returns.
 func (n *Node) Resign(ctx context.Context, period time.Duration) error {
-	return n.run(ctx, func() (*errand, error) { return n.resignation(period) })
+	return n.runOperation(ctx, func() (*operation, error) { return n.startResign(period) })
 }

@@ -33,11 +33,11 @@ func codecsOf(t testing.TB) map[string]*wire.Codec {
 	t.Helper()
 	codecs := map[string]*wire.Codec{"hello": wire.HelloCodec, "clients": wire.NewClientCodec(strings.Clone)}
 	for _, algorithm := range []string{"bully", "ring", "vote"} {
-		n, err := New(Config{Name: "n1", Listen: "127.0.0.1:0", Members: []string{"127.0.0.1:0"}, Data: "data", Algorithm: algorithm, Lease: lease.Off})
+		n, err := New(Config{Name: "n1", Listen: "127.0.0.1:0", Members: []string{"127.0.0.1:0"}, DataDir: "data", Algorithm: algorithm, Lease: lease.Off})
 		require.NoError(t, err)
 		codecs[algorithm] = n.frames
 	}
-	n, err := New(Config{Name: "n1", Listen: "127.0.0.1:0", Members: []string{"127.0.0.1:0"}, Data: "data"})
+	n, err := New(Config{Name: "n1", Listen: "127.0.0.1:0", Members: []string{"127.0.0.1:0"}, DataDir: "data"})
 	require.NoError(t, err)
 	codecs["bully+lease"] = n.frames
 	return codecs
@@ -96,13 +96,13 @@ func TestProtocolDocument(t *testing.T) {
 		"lead":           algo.Periodic{Message: vote.Lead{Term: 8, Msg: 2}},
 		"status-request": wire.StatusRequest{},
 		"status-reply": statusReply(Status{
-			Cluster: "demo", Algorithm: "bully", Node: id(1), Leader: &self, Epoch: 3, View: 2, ViewEpoch: 1, Committed: true,
-			Members:  []Member{{ID: self, Name: "n1", Addr: "10.0.0.1:7400", Eligible: true, State: "self", Since: time.Date(2026, 11, 23, 0, 18, 23, 0, time.UTC), Meta: map[string]string{"http": ":80"}}},
-			Awaited:  []Awaited{{Addr: "n2:7", Answer: "no answer"}},
-			Counters: map[string]uint64{"saves": 5},
-			Called:   algo.ElectionCause{Caller: self, Reason: fd.ReasonSilence, Previous: id(2), Epoch: 2, SilentFor: 380 * time.Millisecond},
-			CalledAt: time.Date(2026, 11, 23, 0, 18, 22, 0, time.UTC),
-			Lease:    &Lease{Token: 3, Left: 600 * time.Millisecond},
+			Cluster: "demo", Algorithm: "bully", Node: id(1), Leader: &self, Epoch: 3, ConfigVersion: 2, ConfigTerm: 1, Committed: true,
+			Members:         []Member{{ID: self, Name: "n1", Addr: "10.0.0.1:7400", Eligible: true, State: "self", Since: time.Date(2026, 11, 23, 0, 18, 23, 0, time.UTC), Meta: map[string]string{"http": ":80"}}},
+			PendingContacts: []PendingContact{{Addr: "n2:7", Answer: "no answer"}},
+			Counters:        map[string]uint64{"saves": 5},
+			Election:        algo.ElectionCause{Caller: self, Reason: fd.ReasonSilence, Previous: id(2), Epoch: 2, SilentFor: 380 * time.Millisecond},
+			ElectionAt:      time.Date(2026, 11, 23, 0, 18, 22, 0, time.UTC),
+			Lease:           &Lease{Token: 3, Remaining: 600 * time.Millisecond},
 		}),
 		"admin-request": wire.AdminRequest{Action: wire.Remove, Member: "n3", Timeout: 10 * time.Second},
 		"admin-reply":   wire.AdminReply{Reason: "busy"},
@@ -154,7 +154,7 @@ func TestProtocolDocument(t *testing.T) {
 func TestProtocolDocumentHello(t *testing.T) {
 	example := testkit.Example(t, "../docs/protocol.md", "cluster id")
 	require.Equal(t, "elect:"+example["cluster"], example["text"])
-	id := newCluster(&Config{Cluster: example["cluster"]}, false, nil)
+	id := newClusterID(&Config{Cluster: example["cluster"]}, false, nil)
 	require.Equal(t, example["id"], hex.EncodeToString(id[:]))
 
 	spec, err := bully.Factory(algo.LAN(), nil)

@@ -30,13 +30,13 @@ func (identity) Kind() string { return "node" }
 type records struct {
 	store  Store
 	folder string            // what errors call the store
-	kept   map[string][]byte // by kind
+	values map[string][]byte // by kind
 }
 
-var recorded = wire.Must(append(engine.Records(), identity{})...)
+var recordCodec = wire.Must(append(engine.Records(), identity{})...)
 
 func newRecords(s Store, folder string) *records {
-	return &records{store: s, folder: cmp.Or(folder, "the store"), kept: make(map[string][]byte)}
+	return &records{store: s, folder: cmp.Or(folder, "the store"), values: make(map[string][]byte)}
 }
 
 // load returns who this node is and what else was saved. A node that never started
@@ -67,7 +67,7 @@ func (r *records) read() (self identity, saved []algo.Message, err error) {
 	for len(state) > 0 {
 		var record algo.Message
 		if record, state, err = r.next(state); err != nil {
-			return self, nil, fmt.Errorf("cluster: record %d of %s: of another version of elect, or %w", len(r.kept)+1, r.folder, errors.Join(store.ErrDamaged, err))
+			return self, nil, fmt.Errorf("cluster: record %d of %s: of another version of elect, or %w", len(r.values)+1, r.folder, errors.Join(store.ErrDamaged, err))
 		}
 		if record, ok := record.(identity); ok {
 			self = record
@@ -88,13 +88,13 @@ func (r *records) next(state []byte) (record algo.Message, rest []byte, err erro
 		return nil, nil, errors.New("it is cut off")
 	}
 	value, rest := state[n:n+int(size)], state[n+int(size):]
-	if record, err = recorded.Decode(value); err != nil {
+	if record, err = recordCodec.Decode(value); err != nil {
 		return nil, nil, err
 	}
-	if _, repeat := algo.Unwrap(record); repeat || r.kept[record.Kind()] != nil {
+	if _, repeat := algo.Unwrap(record); repeat || r.values[record.Kind()] != nil {
 		return nil, nil, fmt.Errorf("it is the second of kind %q", record.Kind())
 	}
-	r.kept[record.Kind()] = value
+	r.values[record.Kind()] = value
 	return record, rest, nil
 }
 
@@ -102,16 +102,16 @@ func (r *records) next(state []byte) (record algo.Message, rest []byte, err erro
 // stored is all that is kept, each after its length, in the order of kinds.
 func (r *records) save(saved ...algo.Message) error {
 	for _, m := range saved {
-		value, err := recorded.Append(nil, m)
+		value, err := recordCodec.Append(nil, m)
 		if err != nil {
 			return err
 		}
-		r.kept[m.Kind()] = value
+		r.values[m.Kind()] = value
 	}
 	var state []byte
-	for _, kind := range slices.Sorted(maps.Keys(r.kept)) {
-		state = binary.AppendUvarint(state, uint64(len(r.kept[kind])))
-		state = append(state, r.kept[kind]...)
+	for _, kind := range slices.Sorted(maps.Keys(r.values)) {
+		state = binary.AppendUvarint(state, uint64(len(r.values[kind])))
+		state = append(state, r.values[kind]...)
 	}
 	return r.store.Save(state)
 }
@@ -119,7 +119,7 @@ func (r *records) save(saved ...algo.Message) error {
 // newCluster is the ID of the cluster if this node founds it. Without a quorum no node founds one: the ID
 // follows from the name. A node that ran without a quorum, and gets one, keeps it, so that its fencing tokens
 // stay comparable.
-func newCluster(c *Config, needsQuorum bool, saved []algo.Message) algo.NodeID {
+func newClusterID(c *Config, needsQuorum bool, saved []algo.Message) algo.NodeID {
 	hasRun := slices.ContainsFunc(saved, func(m algo.Message) bool { return m.Kind() == engine.SavedState{}.Kind() })
 	if needsQuorum && !hasRun {
 		return algo.NodeID(uuid.New())

@@ -34,7 +34,7 @@ func TestAllThatANodeKeepsHasRoom(t *testing.T) {
 	require.NoError(t, err)
 	defer s.Close()
 	r := newRecords(s, "")
-	value, err := recorded.Append(nil, record)
+	value, err := recordCodec.Append(nil, record)
 	require.NoError(t, err)
 	require.Greater(t, len(value), maxFrame, "the record has two lists of members")
 	require.NoError(t, r.save(self, kept, record))

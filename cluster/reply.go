@@ -11,8 +11,8 @@ import (
 // statusReply returns a status as a message. What a frame has no room for is omitted, and counted.
 func statusReply(s Status) wire.StatusReply {
 	r := wire.StatusReply{
-		Cluster: s.Cluster, Algorithm: s.Algorithm, Node: s.Node, Epoch: s.Epoch, ConfigVersion: s.View, ConfigTerm: s.ViewEpoch,
-		Committed: s.Committed, ElectionAt: unixNano(s.CalledAt), Election: wire.StatusElection(s.Called), OtherLists: s.OtherLists,
+		Cluster: s.Cluster, Algorithm: s.Algorithm, Node: s.Node, Epoch: s.Epoch, ConfigVersion: s.ConfigVersion, ConfigTerm: s.ConfigTerm,
+		Committed: s.Committed, ElectionAt: unixNano(s.ElectionAt), Election: wire.StatusElection(s.Election), OtherLists: s.OtherLists,
 		CertificateEnd: unixNano(s.CertificateEnd),
 	}
 	if s.Leader != nil {
@@ -28,7 +28,7 @@ func statusReply(s Status) wire.StatusReply {
 		}
 		r.Members = append(r.Members, member)
 	}
-	for _, a := range s.Awaited {
+	for _, a := range s.PendingContacts {
 		r.Contacts = append(r.Contacts, wire.StatusContact(a))
 	}
 	for _, l := range s.Learners {

@@ -71,7 +71,7 @@ func TestLeadershipLostToASlowSave(t *testing.T) {
 		})
 		f.start(4)
 		f.agree("n4", 10*time.Second) // of the highest priority
-		require.NotEmpty(t, leader.log.Lines("leads no more", cluster.ErrExpired.Error(), "save=", "lease=960ms"))
+		require.NotEmpty(t, leader.log.Lines("leads no more", cluster.ErrLeaseExpired.Error(), "save=", "lease=960ms"))
 		require.NotEmpty(t, leader.log.Lines("slow save", "took=2s", "lease=960ms"))
 	})
 }
@@ -90,7 +90,7 @@ func TestTraceTellsWhenNodeIsReadyAndSaved(t *testing.T) {
 		n := f.start(1, withTrace(func(e trace.Event) { events = append(events, e) }))
 		f.agree("n1", bound)
 		s.set(func([]string) error { return errors.New("no more room") })
-		require.ErrorIs(t, n.Campaign(t.Context()), cluster.ErrSave)
+		require.ErrorIs(t, n.Campaign(t.Context()), cluster.ErrSaveFailed)
 		<-n.done
 		delete(f.live, "n1")
 		require.Equal(t, trace.Ready, events[0].Kind)

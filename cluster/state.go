@@ -24,27 +24,27 @@ type Leadership struct {
 	Cluster algo.NodeID
 
 	meta string
-	work *work // what Lead has given it to
+	task *leadTask // what Lead has given it to
 }
 
 // Meta is what the leader says of itself: its Config.Meta, or what SetMeta has made of it. A change is a new
 // State, of the same leadership. It is empty until this node has been connected to the leader.
-func (l Leadership) Meta() map[string]string { return metadata(l.meta) }
+func (l Leadership) Meta() map[string]string { return decodeMeta(l.meta) }
 
 // Valid reports, to the work that Lead has given it to, whether the leadership lasts as far as this
 // node knows, as its context does. Of any other it is false; so it does not equal that of Leader and Watch.
 func (l Leadership) Valid() bool {
 	end, bounded := l.Deadline()
-	return l.work != nil && !l.work.over.Load() && (!bounded || time.Now().Before(end))
+	return l.task != nil && !l.task.ended.Load() && (!bounded || time.Now().Before(end))
 }
 
 // Deadline is, for that work, when its lease ends if nobody renews it; false without a lease. While this node
 // is heard by a majority it moves on, Config.Lease.RenewInterval at a time.
 func (l Leadership) Deadline() (end time.Time, bounded bool) {
-	if l.work == nil {
+	if l.task == nil {
 		return end, false
 	}
-	left, bounded := l.work.left()
+	left, bounded := l.task.remaining()
 	return time.Now().Add(left), bounded
 }
 
@@ -54,19 +54,19 @@ type State struct {
 	// states before the node has taken part in an election.
 	Leader Leadership
 	// Leads says that it is this node.
-	Leads bool
+	IsLeader bool
 	// Cause is why the last leadership of this node ended: a *DeposedError, ErrReelected, ErrExpired,
 	// ErrVacant, ErrNoMajority, ErrResigned, ErrStopped, or what errors.Is takes for ErrSave, ErrRemoved,
 	// ErrDuplicate or ErrDeaf. It is nil while this node leads, and when it never did.
 	Cause error
 	// Called is how the last election began that this node knows of: who called it, and why.
-	Called algo.ElectionCause
+	Election algo.ElectionCause
 	// CalledAt is when this node knew of that election, zero before one, and At when of the leadership.
-	CalledAt, At time.Time
+	ElectionAt, At time.Time
 }
 
 // Known reports whether a leader is known.
-func (s State) Known() bool { return !s.Leader.ID.IsZero() }
+func (s State) HasLeader() bool { return !s.Leader.ID.IsZero() }
 
 // Why a leadership of this node ended, or an operation could not be done.
 var (
@@ -79,14 +79,14 @@ var (
 	// ErrReelected says that this node leads on, in a newer epoch, and another may have led in between.
 	ErrReelected = errors.New("cluster: the node was elected anew, another may have led in between")
 	// ErrExpired says that the lease of this node ended, which no majority has renewed in time.
-	ErrExpired = errors.New("cluster: the lease has ended, and no majority has renewed it")
+	ErrLeaseExpired = errors.New("cluster: the lease has ended, and no majority has renewed it")
 	// ErrVacant says that the node knows of no leader any more, itself included.
-	ErrVacant = errors.New("cluster: the leadership is vacant")
+	ErrNoLeader = errors.New("cluster: the leadership is vacant")
 	// ErrNoMajority is an ErrVacant of an algorithm that needs a majority: this node, which
 	// led, does not hear of one any more.
-	ErrNoMajority = fmt.Errorf("%w: no majority of the members is heard of", ErrVacant)
+	ErrNoMajority = fmt.Errorf("%w: no majority of the members is heard of", ErrNoLeader)
 	// ErrRunning says that Run was called before.
-	ErrRunning = errors.New("cluster: the node was started before: make a new one")
+	ErrAlreadyStarted = errors.New("cluster: the node was started before: make a new one")
 	// ErrRemoved says that this node is no member any more: an order has removed it, another node has
 	// replaced it, or it was suspected for too long. That is final for its ID. Without a quorum, no list of the
 	// other members names it.
@@ -98,18 +98,18 @@ var (
 	// name, the members would not fit in one frame with it, it runs another algorithm, it is a witness and
 	// would found a cluster without a member that may lead, or the configuration says neither that it
 	// founds a cluster nor which node could let it in, or lists no members.
-	ErrNotLetIn = errors.New("cluster: not let in")
+	ErrJoinRejected = errors.New("cluster: not let in")
 	// ErrDuplicate says that another process has the id of this node, from whose data folder
 	// this one's was copied; or had it with a later state: this one's comes from a backup, and
 	// may have forgotten a vote.
-	ErrDuplicate = errors.New("cluster: this node is the copy of another, or of an older state of itself: " +
+	ErrDuplicateID = errors.New("cluster: this node is the copy of another, or of an older state of itself: " +
 		"empty its data folder to have it join as a new member, after 'elect remove' of the other if that is no more")
 	// ErrSave says that something could not be made durable, so that the node had to
 	// stop.
-	ErrSave = errors.New("cluster: a save failed, the node stops before anything is sent")
+	ErrSaveFailed = errors.New("cluster: a save failed, the node stops before anything is sent")
 	// ErrDeaf says that the node's listener was closed by somebody else, so that nobody
 	// can dial the node any more.
-	ErrDeaf = errors.New("cluster: the listener was closed, nobody can dial this node")
+	ErrListenerClosed = errors.New("cluster: the listener was closed, nobody can dial this node")
 )
 
 // DeposedError is the ErrDeposed that says who leads.
@@ -125,14 +125,14 @@ func (e *DeposedError) Unwrap() error { return ErrDeposed }
 // Leader returns who leads as far as this node knows; false when it knows of nobody,
 // and after Run has returned.
 func (n *Node) Leader() (Leadership, bool) {
-	s, _, _ := n.board.read()
-	return s.Leader, s.Known()
+	s, _, _ := n.leadership.snapshot()
+	return s.Leader, s.HasLeader()
 }
 
 // Leads reports whether this node leads, as far as it knows.
-func (n *Node) Leads() bool {
-	s, _, _ := n.board.read()
-	return s.Leads
+func (n *Node) IsLeader() bool {
+	s, _, _ := n.leadership.snapshot()
+	return s.IsLeader
 }
 
 // ID is that of this node; zero until Run has read or drawn it.
@@ -144,13 +144,13 @@ func (n *Node) ID() algo.NodeID {
 }
 
 // Ready waits until a leader is known. Its error is context.Cause(ctx), or ErrStopped.
-func (n *Node) Ready(ctx context.Context) error {
+func (n *Node) WaitLeader(ctx context.Context) error {
 	for s := range n.Watch(ctx) {
-		if s.Known() {
+		if s.HasLeader() {
 			return nil
 		}
 	}
-	return ended(ctx)
+	return iterationError(ctx)
 }
 
 // Watch iterates over the states of the leadership: the current one first, then
@@ -160,7 +160,7 @@ func (n *Node) Ready(ctx context.Context) error {
 func (n *Node) Watch(ctx context.Context) iter.Seq[State] {
 	return func(yield func(State) bool) {
 		for {
-			s, changed, last := n.board.read()
+			s, changed, last := n.leadership.snapshot()
 			if ctx.Err() != nil || !yield(s) || last {
 				return
 			}

@@ -52,21 +52,21 @@ type Change struct {
 
 // Status is what a node says of itself. Its JSON is the output of elect status.
 type Status struct {
-	Cluster   string       `json:"cluster"`
-	Algorithm string       `json:"algorithm"`
-	Node      algo.NodeID  `json:"node"`   // who answered
-	Leader    *algo.NodeID `json:"leader"` // null when none is known
-	Epoch     algo.Epoch   `json:"epoch"`  // of the leadership, or of the vacancy
-	View      uint64       `json:"view"`   // its number: with a quorum it never restarts, otherwise it counts the changes that this process has seen
+	Cluster       string       `json:"cluster"`
+	Algorithm     string       `json:"algorithm"`
+	Node          algo.NodeID  `json:"node"`   // who answered
+	Leader        *algo.NodeID `json:"leader"` // null when none is known
+	Epoch         algo.Epoch   `json:"epoch"`  // of the leadership, or of the vacancy
+	ConfigVersion uint64       `json:"view"`   // its number: with a quorum it never restarts, otherwise it counts the changes that this process has seen
 	// ViewEpoch is that of the leader that made the view; 0 before the first one has. Views are
 	// ordered by it, then by View.
-	ViewEpoch algo.Epoch `json:"view_epoch"`
+	ConfigTerm algo.Epoch `json:"view_epoch"`
 	// Committed says that a majority is known to hold the config, or that none is needed.
 	Committed bool     `json:"committed"`
 	Members   []Member `json:"members"`
 	// Awaited are the addresses of the configuration at which no member is known, while somebody is
 	// looked for there; and those of members whom elections miss, while no leader is known: 512 at most.
-	Awaited []Awaited `json:"awaited"`
+	PendingContacts []PendingContact `json:"awaited"`
 	// Counters count since the node started: "sent.KIND" and "received.KIND" for each
 	// kind of message ("heartbeat" holds all heartbeats and repeats) and their "bytes.sent.KIND" and "bytes.received.KIND",
 	// "rejected" messages, those of "nonmembers", "elections.WHY" as in Called and "suspicions.WHY", "saves" to the
@@ -77,16 +77,16 @@ type Status struct {
 	// "nonmembers.heartbeats", "dropped.queue full", "closed.handshake" and so on.
 	Counters map[string]uint64 `json:"counters"`
 	// Called is how the last election began that the node knows of, and CalledAt when it knew; zero before.
-	Called   algo.ElectionCause `json:"called,omitzero"`
-	CalledAt time.Time          `json:"called_at,omitzero"`
+	Election   algo.ElectionCause `json:"called,omitzero"`
+	ElectionAt time.Time          `json:"called_at,omitzero"`
 	// Lease is how the lease stands; null without one.
 	Lease *Lease `json:"lease,omitempty"`
 	// A status that comes over the network has at most 64 KiB. MetaOmitted counts the members without Meta for
 	// that reason. If that is not enough, MembersOmitted counts the members that are not in Members, and
 	// AwaitedOmitted what is not in Awaited. Of each, the last ones are omitted, but neither the leader nor Node.
-	MetaOmitted    int `json:"meta_omitted,omitzero"`
-	MembersOmitted int `json:"members_omitted,omitzero"`
-	AwaitedOmitted int `json:"awaited_omitted,omitzero"`
+	MetaOmitted            int `json:"meta_omitted,omitzero"`
+	MembersOmitted         int `json:"members_omitted,omitzero"`
+	PendingContactsOmitted int `json:"awaited_omitted,omitzero"`
 	// OtherLists are the names of connected members whose list of members is another one, without a quorum.
 	OtherLists []string `json:"other_lists,omitempty"`
 	// Learners are the connected nodes that want to join, and Pending the changes of the members that this node knows
@@ -108,10 +108,10 @@ type Lease struct {
 	// Token is that of the leader, who holds it; 0 where none is known.
 	Token uint64 `json:"token"`
 	// Left is for how long it still backs the leadership of this node if nobody renews it; 0 elsewhere.
-	Left time.Duration `json:"left_ns,omitzero"`
+	Remaining time.Duration `json:"left_ns,omitzero"`
 	// Nominated says that this node is to hold it next, and Missing are the names of those who have not granted it.
-	Nominated bool     `json:"nominated,omitzero"`
-	Missing   []string `json:"missing,omitempty"`
+	Nominated     bool     `json:"nominated,omitzero"`
+	PendingGrants []string `json:"missing,omitempty"`
 }
 
 var clients = wire.NewClientCodec(untrusted.Printable)
@@ -119,7 +119,7 @@ var clients = wire.NewClientCodec(untrusted.Printable)
 // Status returns what this node knows. Its error is context.Cause(ctx), or ErrStopped.
 func (n *Node) Status(ctx context.Context) (Status, error) {
 	var s Status
-	err := n.run(ctx, func() (*errand, error) {
+	err := n.runOperation(ctx, func() (*operation, error) {
 		s = n.status()
 		return nil, nil
 	})
@@ -157,11 +157,11 @@ func (n *Node) RecentStatus(ctx context.Context) (*Status, error) {
 
 // LeaseLeft returns for how long the lease still backs the leadership of this node if nobody renews it; 0 if this node
 // does not lead, or has no lease. It does not wait for the loop.
-func (n *Node) LeaseLeft() time.Duration {
-	if s, _, _ := n.board.read(); !s.Leads {
+func (n *Node) LeaseRemaining() time.Duration {
+	if s, _, _ := n.leadership.snapshot(); !s.IsLeader {
 		return 0
 	}
-	left, _ := n.board.left()
+	left, _ := n.leadership.remaining()
 	return max(left, 0)
 }
 
@@ -180,8 +180,8 @@ func (n *Node) status() Status {
 	l, _ := n.engine.Leader()
 	s := Status{
 		Cluster: n.config.Cluster, Algorithm: n.spec.Name, Node: n.self.ID, Epoch: l.Epoch,
-		View: n.engine.View().Version(), ViewEpoch: n.engine.View().ConfigID().Term, Committed: n.engine.Committed(),
-		Called: n.call, CalledAt: n.callAt, Members: []Member{}, Counters: n.counters(), CertificateEnd: n.certificateEnd(),
+		ConfigVersion: n.engine.View().Version(), ConfigTerm: n.engine.View().ConfigID().Term, Committed: n.engine.Committed(),
+		Election: n.lastElection, ElectionAt: n.lastElectionAt, Members: []Member{}, Counters: n.counters(), CertificateEnd: n.certificateEnd(),
 		Warnings: n.warnings.latest(time.Now()),
 	}
 	if !l.IsVacant() {
@@ -194,14 +194,14 @@ func (n *Node) status() Status {
 		}
 		s.Members = append(s.Members, Member{
 			ID: m.ID, Name: m.Name, Addr: m.Addr, Priority: m.Priority, Eligible: m.Eligible,
-			State: state, Since: n.begin.Add(m.Since).Round(0), Timeout: m.Timeout, Meta: metadata(n.metas[m.ID]), Standby: m.Standby,
+			State: state, Since: n.startTime.Add(m.Since).Round(0), Timeout: m.Timeout, Meta: decodeMeta(n.peerMeta[m.ID]), Standby: m.Standby,
 		})
 	}
-	s.Awaited = slices.DeleteFunc(n.awaited(), func(a Awaited) bool {
+	s.PendingContacts = slices.DeleteFunc(n.pendingContacts(), func(a PendingContact) bool {
 		return slices.ContainsFunc(s.Members, func(m Member) bool { return m.Addr == a.Addr })
 	})
 	for _, id := range n.engine.DifferingLists() {
-		s.OtherLists = append(s.OtherLists, n.title(id))
+		s.OtherLists = append(s.OtherLists, n.displayName(id))
 	}
 	for _, e := range n.engine.Learners() {
 		s.Learners = append(s.Learners, Learner{ID: e.ID, Name: e.Name, Addr: e.Addr})
@@ -210,32 +210,32 @@ func (n *Node) status() Status {
 		s.Pending = append(s.Pending, Change{What: c.What, ID: c.Member.ID, Name: c.Member.Name, Reason: c.Reason.Error()})
 	}
 	s.Learners, s.Pending = s.Learners[:min(len(s.Learners), maxPending)], s.Pending[:min(len(s.Pending), maxPending)]
-	missed, _ := n.missed()
-	s.Awaited = append(s.Awaited, missed...)
+	missed, _ := n.unresponsiveMembers()
+	s.PendingContacts = append(s.PendingContacts, missed...)
 	if lessee, ok := n.engine.LeaseHolder(); ok {
 		s.Lease = n.lease(lessee)
 	}
-	s.Awaited = s.Awaited[:min(len(s.Awaited), maxMembers)]
+	s.PendingContacts = s.PendingContacts[:min(len(s.PendingContacts), maxMembers)]
 	return s
 }
 
 // lease is how the lease stands.
 func (n *Node) lease(of algo.LeaseHolder) *Lease {
-	shown, _, _ := n.board.read()
+	shown, _, _ := n.leadership.snapshot()
 	missing, nominated := of.PendingGrants()
 	l := &Lease{Token: shown.Leader.Token, Nominated: nominated}
-	l.Left = n.LeaseLeft()
+	l.Remaining = n.LeaseRemaining()
 	for _, id := range missing {
-		l.Missing = append(l.Missing, n.title(id))
+		l.PendingGrants = append(l.PendingGrants, n.displayName(id))
 	}
-	slices.Sort(l.Missing)
+	slices.Sort(l.PendingGrants)
 	return l
 }
 
 func (n *Node) counters() map[string]uint64 {
 	all := n.net.Counters()
 	maps.Copy(all, n.engine.Counters())
-	all["saves"], all["saves.nanoseconds"] = n.saves, uint64(n.saving)
+	all["saves"], all["saves.nanoseconds"] = n.saves, uint64(n.saveTime)
 	all["nonmembers"] = all["nonmembers.heartbeats"] + all["nonmembers.elections"]
 	return all
 }

@@ -22,10 +22,10 @@ func TestAStatusIsNoOrderToATerminal(t *testing.T) {
 	reply := func(text string) wire.StatusReply {
 		return statusReply(Status{
 			Cluster: text, Algorithm: text, Node: id, Epoch: 3,
-			Members:  []Member{{ID: id, Name: text, Addr: text, State: text, Since: time.Date(2026, 11, 23, 0, 18, 23, 5, time.UTC), Meta: map[string]string{text: text}}},
-			Awaited:  []Awaited{{Addr: text, Answer: text}},
-			Counters: map[string]uint64{text: 7},
-			Lease:    &Lease{Missing: []string{text}},
+			Members:         []Member{{ID: id, Name: text, Addr: text, State: text, Since: time.Date(2026, 11, 23, 0, 18, 23, 5, time.UTC), Meta: map[string]string{text: text}}},
+			PendingContacts: []PendingContact{{Addr: text, Answer: text}},
+			Counters:        map[string]uint64{text: 7},
+			Lease:           &Lease{PendingGrants: []string{text}},
 		})
 	}
 	frame, err := clients.Append(nil, reply(bad))
@@ -51,7 +51,7 @@ func longestMeta(t *testing.T) map[string]string {
 	for i := range 4 {
 		long[fmt.Sprint(i)] = strings.Repeat("x", 253)
 	}
-	_, err := metaText(long)
+	_, err := encodeMeta(long)
 	require.NoError(t, err)
 	return long
 }
@@ -102,7 +102,7 @@ func TestStatusReplyOmitsMembers(t *testing.T) {
 	s := Status{Members: manyMembers(strings.Repeat("n", 61), strings.Repeat("a", 250)+":7400", longestMeta(t))}
 	s.Node, s.Leader = s.Members[400].ID, &s.Members[511].ID
 	for i := range maxMembers {
-		s.Awaited = append(s.Awaited, Awaited{Addr: strings.Repeat("a", 255), Answer: strings.Repeat("x", maxAnswer)})
+		s.PendingContacts = append(s.PendingContacts, PendingContact{Addr: strings.Repeat("a", 255), Answer: strings.Repeat("x", maxAnswer)})
 		s.OtherLists = append(s.OtherLists, s.Members[i].Name)
 	}
 	r := statusReply(s)
@@ -120,7 +120,7 @@ func TestStatusReplyOmitsMembers(t *testing.T) {
 	require.Equal(t, *s.Leader, r.Members[shown-1].ID)
 	require.Len(t, s.Members, maxMembers, "the status itself has changed")
 
-	s.Awaited, s.OtherLists = nil, nil
+	s.PendingContacts, s.OtherLists = nil, nil
 	r = statusReply(s)
 	requireFills(t, r, 512)
 	require.Greater(t, len(r.Members), 160)
@@ -134,7 +134,7 @@ func TestMetadataOfAStranger(t *testing.T) {
 		"a=\x1b[2J\xff\nb\n=c\na b=c":    {"a": "\ufffd[2J\ufffd", "b": ""},
 		"a=" + strings.Repeat("\a", 900): {"a": strings.Repeat("\ufffd", 85)},
 	} {
-		require.Equal(t, want, metadata(text), "%q", text)
+		require.Equal(t, want, decodeMeta(text), "%q", text)
 	}
 }
 
@@ -143,8 +143,8 @@ func TestWhatTheGoneHaveSaidIsForgotten(t *testing.T) {
 	id := func(b byte) algo.NodeID { return algo.NodeID{15: b} }
 	spec, err := bully.New(bully.Defaults(algo.LAN()))
 	require.NoError(t, err)
-	n := &Node{self: algo.Member{ID: id(1)}, peers: map[algo.NodeID]*peer{id(2): {}}, metas: map[algo.NodeID]string{id(1): "a=1", id(2): "a=2", id(3): "a=3"}}
+	n := &Node{self: algo.Member{ID: id(1)}, peers: map[algo.NodeID]*peer{id(2): {}}, peerMeta: map[algo.NodeID]string{id(1): "a=1", id(2): "a=2", id(3): "a=3"}}
 	n.engine = engine.New(engine.Config{MemberConfig: engine.MemberConfig{Self: n.self}, Spec: spec, Detector: fd.New(algo.Timing{})})
-	n.forget()
-	require.Equal(t, map[algo.NodeID]string{id(1): "a=1", id(2): "a=2"}, n.metas)
+	n.dropMeta()
+	require.Equal(t, map[algo.NodeID]string{id(1): "a=1", id(2): "a=2"}, n.peerMeta)
 }

@@ -97,7 +97,7 @@ func TestLivesOnDiskAndTCPLeaveNoFileOpen(t *testing.T) {
 	other := run(t, cluster.Config{Name: "n1", Listen: "127.0.0.1:0", Members: []string{"127.0.0.1:0"}, Lease: lease.Off})
 	founder := other.follows(t, "n1", patience).Leader
 	live := func() {
-		n := run(t, cluster.Config{Name: "n2", Listen: "127.0.0.1:0", Members: []string{founder.Addr, port0}, Data: data, Priority: 1, Lease: lease.Off})
+		n := run(t, cluster.Config{Name: "n2", Listen: "127.0.0.1:0", Members: []string{founder.Addr, port0}, DataDir: data, Priority: 1, Lease: lease.Off})
 		require.NoError(t, other.SetMembers(t.Context(), []string{port0, addressOf(t, n)}))
 		n.follows(t, "n2", patience)
 		require.NoError(t, n.halt())
@@ -168,7 +168,7 @@ func TestListenerThatIsClosedStopsTheNode(t *testing.T) {
 		f.agree("n1", bound)
 		require.NoError(t, listener.Close())
 		<-n.done
-		require.ErrorIs(t, n.err, cluster.ErrDeaf)
+		require.ErrorIs(t, n.err, cluster.ErrListenerClosed)
 		require.ErrorIs(t, n.err, net.ErrClosed)
 	})
 }
@@ -188,10 +188,10 @@ func TestAddressInUse(t *testing.T) {
 
 func TestDataOfAnotherClusterIsRefused(t *testing.T) {
 	data := t.TempDir()
-	n := run(t, cluster.Config{Cluster: "blue", Name: "n1", Listen: "127.0.0.1:0", Members: []string{"127.0.0.1:0"}, Data: data, Lease: lease.Off})
+	n := run(t, cluster.Config{Cluster: "blue", Name: "n1", Listen: "127.0.0.1:0", Members: []string{"127.0.0.1:0"}, DataDir: data, Lease: lease.Off})
 	n.follows(t, "n1", patience)
 	require.NoError(t, n.halt())
-	again, err := cluster.New(cluster.Config{Cluster: "green", Name: "n1", Listen: "127.0.0.1:0", Members: []string{"127.0.0.1:0"}, Data: data, Lease: lease.Off})
+	again, err := cluster.New(cluster.Config{Cluster: "green", Name: "n1", Listen: "127.0.0.1:0", Members: []string{"127.0.0.1:0"}, DataDir: data, Lease: lease.Off})
 	require.NoError(t, err)
 	err = again.Run(t.Context())
 	var mistake *algo.SettingError
@@ -204,9 +204,9 @@ func TestDataOfAnotherClusterIsRefused(t *testing.T) {
 
 func TestDataInUseIsRefused(t *testing.T) {
 	data := t.TempDir()
-	first := run(t, cluster.Config{Name: "n1", Listen: "127.0.0.1:0", Members: []string{"127.0.0.1:0"}, Data: data, Lease: lease.Off})
+	first := run(t, cluster.Config{Name: "n1", Listen: "127.0.0.1:0", Members: []string{"127.0.0.1:0"}, DataDir: data, Lease: lease.Off})
 	first.follows(t, "n1", patience)
-	second, err := cluster.New(cluster.Config{Name: "n1", Listen: "127.0.0.1:0", Members: []string{"127.0.0.1:0"}, Data: data, Lease: lease.Off})
+	second, err := cluster.New(cluster.Config{Name: "n1", Listen: "127.0.0.1:0", Members: []string{"127.0.0.1:0"}, DataDir: data, Lease: lease.Off})
 	require.NoError(t, err)
 	err = second.Run(t.Context())
 	require.ErrorIs(t, err, store.ErrLocked)
@@ -216,7 +216,7 @@ func TestDataInUseIsRefused(t *testing.T) {
 func TestDataThatCannotBeWrittenIsRefused(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "file")
 	require.NoError(t, os.WriteFile(file, nil, 0o600))
-	n, err := cluster.New(cluster.Config{Name: "n1", Listen: "127.0.0.1:0", Members: []string{"127.0.0.1:0"}, Data: filepath.Join(file, "data"), Lease: lease.Off})
+	n, err := cluster.New(cluster.Config{Name: "n1", Listen: "127.0.0.1:0", Members: []string{"127.0.0.1:0"}, DataDir: filepath.Join(file, "data"), Lease: lease.Off})
 	require.NoError(t, err)
 	require.ErrorContains(t, n.Run(t.Context()), file)
 }

@@ -69,13 +69,13 @@ func TestACopyStopsAndTheOriginalGoesOn(t *testing.T) {
 
 					double := f.double(of, f.copied(of))
 					err = double.ends(t, bound)
-					require.ErrorIs(t, err, cluster.ErrDuplicate)
+					require.ErrorIs(t, err, cluster.ErrDuplicateID)
 					require.ErrorContains(t, err, self.Node.String())
 					require.ErrorContains(t, err, "another process, at "+of+":")
 					require.ErrorContains(t, err, "double:7400")
 					require.ErrorContains(t, err, "empty its data folder")
 					for _, s := range double.seen() {
-						require.False(t, s.Leads, "it has led")
+						require.False(t, s.IsLeader, "it has led")
 					}
 					f.quiet(10 * time.Second)
 					said := 0
@@ -117,11 +117,11 @@ func TestARestoredFolderIsRefused(t *testing.T) {
 
 				restored := f.double("n3", backup)
 				err := restored.ends(t, bound)
-				require.ErrorIs(t, err, cluster.ErrDuplicate)
+				require.ErrorIs(t, err, cluster.ErrDuplicateID)
 				require.ErrorContains(t, err, "was started later, at n3:7400; this process is at double:7400")
 				require.ErrorContains(t, err, "empty its data folder to have it join as a new member")
 				for _, s := range restored.seen() {
-					require.False(t, s.Leads, "it has led")
+					require.False(t, s.IsLeader, "it has led")
 				}
 				f.quiet(10 * time.Second)
 
@@ -150,7 +150,7 @@ func TestWhoIsReplacedWhileItDoesNotRunStops(t *testing.T) {
 			f.live[old.name] = next
 			testkit.Pass(2 * bound)
 			resume()
-			require.ErrorIs(t, old.ends(t, 2*bound), cluster.ErrDuplicate)
+			require.ErrorIs(t, old.ends(t, 2*bound), cluster.ErrDuplicateID)
 			for _, m := range f.live {
 				m.follows(t, "n3", bound)
 			}

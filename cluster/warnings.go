@@ -26,30 +26,30 @@ const (
 // warnings are those of the last ten minutes, the latest of each subject.
 type warnings struct {
 	mu   sync.Mutex
-	list []keptWarning
+	list []subjectWarning
 }
 
-type keptWarning struct {
+type subjectWarning struct {
 	subject string
 	Warning
 }
 
 // keep replaces the warning of a subject. If there are too many, the oldest is forgotten.
-func (w *warnings) keep(now time.Time, subject, text string) {
+func (w *warnings) put(now time.Time, subject, text string) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.expire(now)
 	count := uint64(1)
-	if i := slices.IndexFunc(w.list, func(k keptWarning) bool { return k.subject == subject }); i >= 0 {
+	if i := slices.IndexFunc(w.list, func(k subjectWarning) bool { return k.subject == subject }); i >= 0 {
 		count += w.list[i].Count
 		w.list = slices.Delete(w.list, i, i+1)
 	}
-	w.list = append(w.list, keptWarning{subject, Warning{Text: text, At: now, Count: count}})
+	w.list = append(w.list, subjectWarning{subject, Warning{Text: text, At: now, Count: count}})
 	w.list = w.list[max(0, len(w.list)-maxWarnings):]
 }
 
 func (w *warnings) expire(now time.Time) {
-	w.list = slices.DeleteFunc(w.list, func(k keptWarning) bool { return now.Sub(k.At) > warningAge })
+	w.list = slices.DeleteFunc(w.list, func(k subjectWarning) bool { return now.Sub(k.At) > warningAge })
 }
 
 // latest returns the warnings, the last one first.
@@ -66,11 +66,11 @@ func (w *warnings) latest(now time.Time) (all []Warning) {
 // warn logs a warning and keeps it for the status, with the arguments of [slog.Logger.Warn]. Warnings with one text
 // and one subject replace each other; an empty subject is this node.
 func (n *Node) warn(subject, text string, args ...any) {
-	n.noisy.Warn(text, args...)
+	n.limitedLog.Warn(text, args...)
 	var details []string
 	for i := 0; i+1 < len(args); i += 2 {
 		details = append(details, fmt.Sprintf("%v=%v", args[i], args[i+1]))
 	}
 	shown := untrusted.Printable(text + ": " + strings.Join(details, ", "))
-	n.warnings.keep(time.Now().Round(0), text+" "+subject, untrusted.Truncate(shown, maxWarningText))
+	n.warnings.put(time.Now().Round(0), text+" "+subject, untrusted.Truncate(shown, maxWarningText))
 }

@@ -165,7 +165,7 @@ func runNode(cmd *cobra.Command, from *source, flags nodeFlags) error {
 // ofConfiguration gives the exit status of a mistake in the configuration to what a node says that
 // could not begin because of it: no restart mends that.
 func ofConfiguration(s *config.Settings, err error) error {
-	if errors.Is(err, cluster.ErrNotLetIn) && beginning(&s.Config) != "" {
+	if errors.Is(err, cluster.ErrJoinRejected) && beginning(&s.Config) != "" {
 		return &ended{statusUsage, err.Error()}
 	}
 	return err

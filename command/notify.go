@@ -60,9 +60,9 @@ func watchLoop(ctx context.Context, n *cluster.Node, interval time.Duration) {
 // serviceStatus is what systemctl status shows of a node.
 func serviceStatus(s cluster.State) string {
 	switch {
-	case s.Leads:
+	case s.IsLeader:
 		return fmt.Sprintf("leads in epoch %d", s.Leader.Epoch)
-	case s.Known():
+	case s.HasLeader():
 		return fmt.Sprintf("follows %s in epoch %d", s.Leader.Name, s.Leader.Epoch)
 	}
 	return "no leader is known"

@@ -55,6 +55,6 @@ func TestServiceStatus(t *testing.T) {
 	var s cluster.State
 	s.Leader.Name, s.Leader.Epoch, s.Leader.ID = "n3", 7, [16]byte{1}
 	require.Equal(t, "follows n3 in epoch 7", serviceStatus(s))
-	s.Leads = true
+	s.IsLeader = true
 	require.Equal(t, "leads in epoch 7", serviceStatus(s))
 }

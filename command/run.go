@@ -142,7 +142,7 @@ func runCommand(cmd *cobra.Command, from *source, o running, args []string) erro
 	if err := o.adjustLease(s); err != nil {
 		return err
 	}
-	s.Config.Logger, s.Config.Drain = log, cmp.Or(s.Config.Drain, o.grace+killTime)
+	s.Config.Logger, s.Config.DrainTimeout = log, cmp.Or(s.Config.DrainTimeout, o.grace+killTime)
 	n, err := newNode(ctx, s)
 	if err != nil {
 		return err
@@ -299,7 +299,7 @@ func (r *runner) once(ctx context.Context) error {
 	var other atomic.Bool // has led
 	go func() {
 		for s := range r.Watch(ctx) {
-			if s.Known() && !s.Leads {
+			if s.HasLeader() && !s.IsLeader {
 				nobody.Stop()
 				other.Store(true)
 			} else if other.Load() {

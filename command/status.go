@@ -214,8 +214,8 @@ func printStatus(w io.Writer, s cluster.Status, now time.Time) error {
 	if len(s.OtherLists) > 0 {
 		fmt.Fprintf(w, "lists      another list of members at %s\n", strings.Join(s.OtherLists, ", "))
 	}
-	if c := s.Called; c.Reason != "" {
-		fmt.Fprintf(w, "election   called by %s %s: %s", name(c.Caller.String()), ago(now.Sub(s.CalledAt)), c.Reason)
+	if c := s.Election; c.Reason != "" {
+		fmt.Fprintf(w, "election   called by %s %s: %s", name(c.Caller.String()), ago(now.Sub(s.ElectionAt)), c.Reason)
 		if c.SilentFor > 0 {
 			fmt.Fprintf(w, " for %v", c.SilentFor)
 		}
@@ -262,18 +262,18 @@ func printStatus(w io.Writer, s cluster.Status, now time.Time) error {
 	if s.MetaOmitted > 0 {
 		fmt.Fprintf(table, "and of %d more, who say it themselves\n", s.MetaOmitted)
 	}
-	if len(s.Awaited) > 0 {
+	if len(s.PendingContacts) > 0 {
 		fmt.Fprintln(table, "\nAWAITED\tADDRESS\tANSWER")
 	}
-	for _, a := range s.Awaited {
+	for _, a := range s.PendingContacts {
 		what := "not met"
 		if slices.ContainsFunc(members, func(m cluster.Member) bool { return m.Addr == a.Addr }) {
 			what = "met"
 		}
 		fmt.Fprintf(table, "%s\t%s\t%s\n", what, a.Addr, a.Answer)
 	}
-	if s.AwaitedOmitted > 0 {
-		fmt.Fprintf(table, "and %d more, for which the answer has no room\n", s.AwaitedOmitted)
+	if s.PendingContactsOmitted > 0 {
+		fmt.Fprintf(table, "and %d more, for which the answer has no room\n", s.PendingContactsOmitted)
 	}
 	if err := table.Flush(); err != nil {
 		return err
@@ -291,9 +291,9 @@ func printStatus(w io.Writer, s cluster.Status, now time.Time) error {
 func leaseOf(s cluster.Status) string {
 	switch l, all := s.Lease, len(s.Members)+s.MembersOmitted; {
 	case l.Nominated:
-		return fmt.Sprintf("nominated, granted by %d of %d, missing %s", all-len(l.Missing), all, strings.Join(l.Missing, ", "))
-	case l.Left > 0:
-		return fmt.Sprintf("token %d, %v left if nobody renews it", l.Token, l.Left.Round(time.Millisecond))
+		return fmt.Sprintf("nominated, granted by %d of %d, missing %s", all-len(l.PendingGrants), all, strings.Join(l.PendingGrants, ", "))
+	case l.Remaining > 0:
+		return fmt.Sprintf("token %d, %v left if nobody renews it", l.Token, l.Remaining.Round(time.Millisecond))
 	case l.Token > 0:
 		return fmt.Sprintf("token %d, held by the leader", l.Token)
 	}
@@ -315,9 +315,9 @@ func endOf(end, now time.Time) string {
 
 // viewOf is the number of a view for people.
 func viewOf(s cluster.Status) string {
-	number := strconv.FormatUint(s.View, 10)
-	if s.ViewEpoch > 0 {
-		number = fmt.Sprintf("%d.%d", s.ViewEpoch, s.View)
+	number := strconv.FormatUint(s.ConfigVersion, 10)
+	if s.ConfigTerm > 0 {
+		number = fmt.Sprintf("%d.%d", s.ConfigTerm, s.ConfigVersion)
 	}
 	if !s.Committed {
 		number += " (not committed)"

@@ -25,9 +25,9 @@ func runLone(t *testing.T, name string) string {
 	ended := make(chan error, 1)
 	go func() { ended <- n.Run(ctx) }()
 	t.Cleanup(func() { stop(); require.NoError(t, <-ended) })
-	require.NoError(t, n.Ready(ctx))
+	require.NoError(t, n.WaitLeader(ctx))
 	for s := range n.Watch(ctx) {
-		if s.Leads {
+		if s.IsLeader {
 			break
 		}
 	}

@@ -15,13 +15,13 @@ import (
 func TestAStatusForPeople(t *testing.T) {
 	now := time.Unix(10_000, 0)
 	s := cluster.Status{
-		Cluster: "fleet", Algorithm: "bully", Node: algo.NodeID{1}, Epoch: 7, View: 3, Committed: true,
+		Cluster: "fleet", Algorithm: "bully", Node: algo.NodeID{1}, Epoch: 7, ConfigVersion: 3, Committed: true,
 		Members: []cluster.Member{
 			{ID: algo.NodeID{2}, Name: "b", Addr: "h:2", Priority: 5, Eligible: true, State: "alive", Since: now.Add(-time.Minute), Timeout: 570 * time.Millisecond},
 			{ID: algo.NodeID{1}, Name: "a", Addr: "h:1", Eligible: false, State: "self", Since: now},
 		},
-		Awaited:  []cluster.Awaited{{Addr: "h:3", Answer: "connection refused"}, {Addr: "h:2", Answer: "misses b, which answered but did not become leader (elections: 3)"}},
-		Counters: map[string]uint64{"saves": 4},
+		PendingContacts: []cluster.PendingContact{{Addr: "h:3", Answer: "connection refused"}, {Addr: "h:2", Answer: "misses b, which answered but did not become leader (elections: 3)"}},
+		Counters:        map[string]uint64{"saves": 4},
 	}
 	print := func() string {
 		var out bytes.Buffer
@@ -29,9 +29,9 @@ func TestAStatusForPeople(t *testing.T) {
 		return out.String()
 	}
 	require.NotContains(t, print(), "election ")
-	s.Called, s.CalledAt = algo.ElectionCause{Caller: algo.NodeID{1}, Reason: "start"}, now.Add(-time.Hour)
+	s.Election, s.ElectionAt = algo.ElectionCause{Caller: algo.NodeID{1}, Reason: "start"}, now.Add(-time.Hour)
 	require.Regexp(t, `(?m)^election +called by a 1 h ago: start$`, print())
-	s.Called = algo.ElectionCause{Caller: algo.NodeID{1}, Reason: fd.ReasonSilence, Previous: algo.NodeID{2}, Epoch: 6, SilentFor: 380 * time.Millisecond}
+	s.Election = algo.ElectionCause{Caller: algo.NodeID{1}, Reason: fd.ReasonSilence, Previous: algo.NodeID{2}, Epoch: 6, SilentFor: 380 * time.Millisecond}
 	require.Regexp(t, `(?m)^election +called by a 1 h ago: silence for 380ms, when b led in epoch 6$`, print())
 	require.Regexp(t, `(?m)^leader +nobody is known to lead in epoch 7$`, print())
 	s.Leader = &s.Members[0].ID
@@ -55,19 +55,19 @@ func TestAStatusForPeople(t *testing.T) {
 	}
 	s.Members[0].Meta, s.MetaOmitted = map[string]string{"http": "h:80", "a": "b c"}, 7
 	require.Contains(t, print(), "\nMEMBER  METADATA\nb       a=b c\nb       http=h:80\nand of 7 more, who say it themselves\n\nAWAITED")
-	s.MembersOmitted, s.AwaitedOmitted = 1, 12
+	s.MembersOmitted, s.PendingContactsOmitted = 1, 12
 	require.Contains(t, print(), "\nand 1 more, for which the answer has no room\n\nMEMBER  METADATA\n")
 	require.Contains(t, print(), "\nand 12 more, for which the answer has no room\n\nCOUNTER")
 	for want, lease := range map[string]cluster.Lease{
-		"token 7, 612ms left if nobody renews it": {Token: 7, Left: 612345 * time.Microsecond},
+		"token 7, 612ms left if nobody renews it": {Token: 7, Remaining: 612345 * time.Microsecond},
 		"token 7, held by the leader":             {Token: 7},
 		"nobody is known to hold it":              {},
-		"nominated, granted by 2 of 3, missing b": {Nominated: true, Missing: []string{"b"}},
+		"nominated, granted by 2 of 3, missing b": {Nominated: true, PendingGrants: []string{"b"}},
 	} {
 		s.Lease = &lease
 		require.Contains(t, print(), "\nlease      "+want+"\n")
 	}
-	s.ViewEpoch, s.Committed = 5, false
+	s.ConfigTerm, s.Committed = 5, false
 	require.Regexp(t, `(?m)view 5\.3 \(not committed\)$`, print())
 	s.Members[1].Standby = true
 	s.Learners = []cluster.Learner{{ID: algo.NodeID{3}, Name: "c", Addr: "h:3"}}

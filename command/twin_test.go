@@ -74,7 +74,7 @@ func TestACopiedOrRestoredFolder(t *testing.T) {
 	backup := copyOf(t, filepath.Join(f.Dir(), "n1"))
 	for _, n := range []fleet.State{before[2], before[0]} { // the leader, a follower
 		said := startCopy(t, n.Name, copyOf(t, filepath.Join(f.Dir(), n.Name)), before)
-		require.Contains(t, said, cluster.ErrDuplicate.Error())
+		require.Contains(t, said, cluster.ErrDuplicateID.Error())
 		require.Regexp(t, `node id [0-9a-f-]{36} is in use by another process, at `+n.Addr+`; this process is at 127\.0\.0\.1:[0-9]+`, said)
 	}
 	hears(t, before[0].Addr, uint64(2*algo.LAN().Timeout/algo.LAN().Heartbeat)) // nothing comes of it
@@ -97,7 +97,7 @@ func TestACopiedOrRestoredFolder(t *testing.T) {
 	_, err := f.Signal("n1", fleet.Kill)
 	require.NoError(t, err)
 	said := startCopy(t, "n1", backup, before)
-	require.Contains(t, said, cluster.ErrDuplicate.Error())
+	require.Contains(t, said, cluster.ErrDuplicateID.Error())
 	require.Regexp(t, `was started later, at `+before[0].Addr+`; this process is at 127\.0\.0\.1:[0-9]+`, said)
 	require.NoError(t, f.Restart(within(t), "n1"))
 	_, err = f.Settle(within(t))
@@ -113,5 +113,5 @@ func TestACopyOfALoneFounder(t *testing.T) {
 	startNode(t, "--data", data, "--lease")
 	p := launch(t, "node", "--listen", "127.0.0.1:0", "--members", "127.0.0.1:0", "--name", "a", "--data", copyOf(t, data), "--lease")
 	require.Equal(t, statusFailed, p.status(t), p.stderr.text())
-	require.Contains(t, p.stderr.text(), cluster.ErrDuplicate.Error())
+	require.Contains(t, p.stderr.text(), cluster.ErrDuplicateID.Error())
 }

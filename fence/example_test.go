@@ -19,7 +19,7 @@ func ExampleGate_Write() {
 		return
 	}
 	defer os.RemoveAll(data)
-	node, err := cluster.New(cluster.Config{Name: "n1", Listen: "127.0.0.1:0", Members: []string{"127.0.0.1:0"}, Data: data})
+	node, err := cluster.New(cluster.Config{Name: "n1", Listen: "127.0.0.1:0", Members: []string{"127.0.0.1:0"}, DataDir: data})
 	if err != nil {
 		fmt.Println(err)
 		return

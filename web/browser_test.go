@@ -89,7 +89,7 @@ func TestThePageInABrowser(t *testing.T) {
 	stops := make(map[string]context.CancelFunc)
 	var first *cluster.Node
 	for i := range 3 {
-		c := cluster.Config{Name: fmt.Sprintf("n%d", i+1), Listen: "127.0.0.1:0", Bootstrap: i == 0, Priority: i, Timing: algo.WAN(), Data: t.TempDir()}
+		c := cluster.Config{Name: fmt.Sprintf("n%d", i+1), Listen: "127.0.0.1:0", Bootstrap: i == 0, Priority: i, Timing: algo.WAN(), DataDir: t.TempDir()}
 		if i > 0 {
 			c.Join = []string{first.Members()[0].Addr}
 		}
@@ -98,7 +98,7 @@ func TestThePageInABrowser(t *testing.T) {
 		running, stop := context.WithCancel(ctx)
 		stops[c.Name] = stop
 		go func() { ended <- n.Run(running) }()
-		require.NoError(t, n.Ready(ctx))
+		require.NoError(t, n.WaitLeader(ctx))
 		if first == nil {
 			first = n
 		}

@@ -20,7 +20,7 @@ func ExampleNew() {
 		return
 	}
 	defer os.RemoveAll(data)
-	node, err := cluster.New(cluster.Config{Name: "n1", Listen: "127.0.0.1:0", Members: []string{"127.0.0.1:0"}, Data: data})
+	node, err := cluster.New(cluster.Config{Name: "n1", Listen: "127.0.0.1:0", Members: []string{"127.0.0.1:0"}, DataDir: data})
 	if err != nil {
 		fmt.Println(err)
 		return
@@ -28,7 +28,7 @@ func ExampleNew() {
 	ctx, stop := context.WithCancel(context.Background())
 	stopped := make(chan error)
 	go func() { stopped <- node.Run(ctx) }()
-	_ = node.Ready(ctx)
+	_ = node.WaitLeader(ctx)
 
 	mux := http.NewServeMux()
 	mux.Handle("/elect/", http.StripPrefix("/elect", web.New(ctx, node)))

@@ -73,15 +73,15 @@ func (h *history) follow(ctx context.Context, n *cluster.Node) {
 func (h *history) add(s cluster.State, itself algo.NodeID) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	c := Change{At: s.At, Leader: leaderOf(s), Leads: s.Leads, number: 1}
+	c := Change{At: s.At, Leader: leaderOf(s), Leads: s.IsLeader, number: 1}
 	if last := len(h.kept) - 1; last >= 0 {
 		c.number += h.kept[last].number
 	}
-	if s.Known() && !s.CalledAt.IsZero() && !s.CalledAt.Equal(h.called) {
-		h.called = s.CalledAt
-		c.Called, c.CalledAt = &s.Called, s.CalledAt
-		c.Took = max(s.At.Round(0).Sub(s.CalledAt), 0) + s.Called.SilentFor
-		if s.Called.Caller == itself && !s.Called.Previous.IsZero() {
+	if s.HasLeader() && !s.ElectionAt.IsZero() && !s.ElectionAt.Equal(h.called) {
+		h.called = s.ElectionAt
+		c.Called, c.CalledAt = &s.Election, s.ElectionAt
+		c.Took = max(s.At.Round(0).Sub(s.ElectionAt), 0) + s.Election.SilentFor
+		if s.Election.Caller == itself && !s.Election.Previous.IsZero() {
 			h.failovers.Observe(c.Took.Seconds())
 		}
 	}

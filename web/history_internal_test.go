@@ -47,7 +47,7 @@ func TestWhatAnElectionTook(t *testing.T) {
 		return h.kept[len(h.kept)-1].Took
 	}
 	called := func(s cluster.State, at time.Time, silence time.Duration) cluster.State {
-		s.Called, s.CalledAt = algo.ElectionCause{Caller: n2, Reason: "silence", Previous: n1, SilentFor: silence}, at
+		s.Election, s.ElectionAt = algo.ElectionCause{Caller: n2, Reason: "silence", Previous: n1, SilentFor: silence}, at
 		return s
 	}
 	assert.Zero(t, took(led(n1, 1, noon)), "nobody has called for it")

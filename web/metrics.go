@@ -137,8 +137,8 @@ func (h *Handler) Collect(to chan<- prometheus.Metric) {
 	gauge := func(d *prometheus.Desc, value float64, labels ...string) {
 		to <- prometheus.MustNewConstMetric(d, prometheus.GaugeValue, value, labels...)
 	}
-	gauge(isLeader, number(s.Leads))
-	gauge(leaderKnown, number(s.Known()))
+	gauge(isLeader, number(s.IsLeader))
+	gauge(leaderKnown, number(s.HasLeader()))
 	gauge(epoch, float64(s.Leader.Epoch))
 	gauge(streaming, float64(h.streams.many()))
 	to <- prometheus.MustNewConstMetric(changes, prometheus.CounterValue, float64(h.history.changed()))
@@ -163,7 +163,7 @@ func (h *Handler) collect(s cluster.Status, gauge func(*prometheus.Desc, float64
 	gauge(info, 1, s.Cluster, s.Algorithm, h.node.Config().Name, s.Node.String())
 	gauge(committed, number(s.Committed))
 	if s.Lease != nil {
-		gauge(leaseLeft, h.node.LeaseLeft().Seconds())
+		gauge(leaseLeft, h.node.LeaseRemaining().Seconds())
 	}
 	if !s.CertificateEnd.IsZero() {
 		gauge(certified, float64(s.CertificateEnd.Unix()))

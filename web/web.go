@@ -88,7 +88,7 @@ type Leader struct {
 
 // leaderOf is nil where nobody is known to lead.
 func leaderOf(s cluster.State) *Leader {
-	if !s.Known() {
+	if !s.HasLeader() {
 		return nil
 	}
 	l := s.Leader
@@ -98,18 +98,18 @@ func leaderOf(s cluster.State) *Leader {
 func (h *Handler) leader(w http.ResponseWriter, r *http.Request) {
 	s := h.state()
 	code, left := http.StatusServiceUnavailable, time.Duration(0)
-	if s.Leads && !h.node.Config().Lease.IsOff() {
-		left = h.node.LeaseLeft()
+	if s.IsLeader && !h.node.Config().Lease.IsOff() {
+		left = h.node.LeaseRemaining()
 		s = h.state() // it may have ended meanwhile
 	}
-	if s.Leads {
+	if s.IsLeader {
 		code = http.StatusOK
 	}
 	answer(w, code, struct {
 		*Leader                 // absent when none is known
 		Leads     bool          `json:"leads"`                  // it is the node that was asked
 		LeaseLeft time.Duration `json:"lease_left_ns,omitzero"` // on the leader
-	}{leaderOf(s), s.Leads, left})
+	}{leaderOf(s), s.IsLeader, left})
 }
 
 // state is what the node knows now of the leadership.
@@ -158,7 +158,7 @@ func (h *Handler) live(w http.ResponseWriter, r *http.Request) {
 }
 
 func (h *Handler) ready(w http.ResponseWriter, _ *http.Request) {
-	if h.state().Known() {
+	if h.state().HasLeader() {
 		probed(w, nil)
 	} else {
 		probed(w, errVacant)

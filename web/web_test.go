@@ -42,7 +42,7 @@ func TestLeader(t *testing.T) {
 // What the leader says of itself is told on every node, and on the leader how long its lease lasts.
 func TestMetaAndLease(t *testing.T) {
 	leased := func(c *cluster.Config) {
-		c.Data = t.TempDir()
+		c.DataDir = t.TempDir()
 		c.Meta = map[string]string{"http": c.Name + ":80"}
 	}
 	inBubble(t, clustertest.Config{Configure: leased}, func(t *testing.T, c *watched) {

@@ -98,7 +98,7 @@ func (p *Process) Now() time.Duration {
 }
 
 // Alarm is one of that clock: see [cluster.Clock].
-func (p *Process) Alarm(ring func()) (set func(at time.Duration), stop func(), err error) {
+func (p *Process) NewTimer(ring func()) (set func(at time.Duration), stop func(), err error) {
 	t := time.AfterFunc(time.Hour, ring)
 	// A nanosecond more, for what is lost in rounding: an alarm must not ring early.
 	return func(at time.Duration) { t.Reset(1 + time.Duration(float64(at-p.Now())/(1+p.drift/100))) }, func() { t.Stop() }, nil

@@ -11,10 +11,10 @@ import (
 // statusOf returns the status that a message carries.
 func statusOf(r wire.StatusReply) cluster.Status {
 	s := cluster.Status{
-		Cluster: r.Cluster, Algorithm: r.Algorithm, Node: r.Node, Epoch: r.Epoch, View: r.ConfigVersion, ViewEpoch: r.ConfigTerm,
-		Committed: r.Committed, Called: algo.ElectionCause(r.Election), CalledAt: timeOf(r.ElectionAt), OtherLists: r.OtherLists,
-		Members: []cluster.Member{}, Awaited: []cluster.Awaited{}, Counters: make(map[string]uint64), // [] and {} in JSON
-		MetaOmitted: int(r.MetaOmitted), MembersOmitted: int(r.MembersOmitted), AwaitedOmitted: int(r.ContactsOmitted),
+		Cluster: r.Cluster, Algorithm: r.Algorithm, Node: r.Node, Epoch: r.Epoch, ConfigVersion: r.ConfigVersion, ConfigTerm: r.ConfigTerm,
+		Committed: r.Committed, Election: algo.ElectionCause(r.Election), ElectionAt: timeOf(r.ElectionAt), OtherLists: r.OtherLists,
+		Members: []cluster.Member{}, PendingContacts: []cluster.PendingContact{}, Counters: make(map[string]uint64), // [] and {} in JSON
+		MetaOmitted: int(r.MetaOmitted), MembersOmitted: int(r.MembersOmitted), PendingContactsOmitted: int(r.ContactsOmitted),
 		CertificateEnd: timeOf(r.CertificateEnd),
 	}
 	if len(r.Leader) > 0 {
@@ -31,7 +31,7 @@ func statusOf(r wire.StatusReply) cluster.Status {
 		s.Members = append(s.Members, member)
 	}
 	for _, c := range r.Contacts {
-		s.Awaited = append(s.Awaited, cluster.Awaited(c))
+		s.PendingContacts = append(s.PendingContacts, cluster.PendingContact(c))
 	}
 	for _, l := range r.Learners {
 		s.Learners = append(s.Learners, cluster.Learner(l))

@@ -46,7 +46,7 @@ func member(args []string) error {
 	w := &writer{ledger: l, network: &network{links: make(map[*link]bool)}}
 	node, err := cluster.New(
 		cluster.Config{
-			Name: *name, Listen: *listen, Members: strings.Split(*members, ","), Data: *data, SecretFile: os.Getenv("ELECT_SECRET_FILE"),
+			Name: *name, Listen: *listen, Members: strings.Split(*members, ","), DataDir: *data, SecretFile: os.Getenv("ELECT_SECRET_FILE"),
 			Algorithm: s.algorithm, Lease: lease.Off, // for the lesson: with a lease an older leader seldom writes
 			Network: cluster.Network{Listen: w.network.listen, Dial: w.network.dial},
 		})

@@ -25,9 +25,9 @@ func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
 	config := cluster.Config{
-		Name: os.Args[1], Listen: os.Args[2], Bootstrap: len(os.Args) == 3, Join: os.Args[3:], Data: os.Args[1] + ".data",
-		SecretFile: os.Getenv("ELECT_SECRET_FILE"), // needed elsewhere than on the loopback: elect secret makes one
-		Drain:      10 * time.Second,
+		Name: os.Args[1], Listen: os.Args[2], Bootstrap: len(os.Args) == 3, Join: os.Args[3:], DataDir: os.Args[1] + ".data",
+		SecretFile:   os.Getenv("ELECT_SECRET_FILE"), // needed elsewhere than on the loopback: elect secret makes one
+		DrainTimeout: 10 * time.Second,
 	}
 	if err := cluster.Run(ctx, config, work); err != nil {
 		log.Fatal(err)

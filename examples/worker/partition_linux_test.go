@@ -45,7 +45,7 @@ func init() {
 func stamped(leased bool) {
 	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGTERM)
 	defer stop()
-	config := cluster.Config{Name: os.Args[1], Listen: os.Args[2], Members: os.Args[2:], Data: "data", Priority: len(os.Args[1]), Insecure: true}
+	config := cluster.Config{Name: os.Args[1], Listen: os.Args[2], Members: os.Args[2:], DataDir: "data", Priority: len(os.Args[1]), Insecure: true}
 	if !leased {
 		config.Lease = lease.Off
 	}
@@ -61,7 +61,7 @@ func stamped(leased bool) {
 	}()
 	go func() {
 		for range time.Tick(time.Millisecond) {
-			span("leads", node.Leads)
+			span("leads", node.IsLeader)
 		}
 	}()
 	_ = node.Run(ctx)

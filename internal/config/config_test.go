@@ -97,11 +97,11 @@ func wantWhole(t *testing.T, s *Settings) {
 	require.Equal(t, 3*time.Second, o.CoordinatorTimeout)
 	require.False(t, o.SkipSuspected)
 	require.False(t, c.Lease.IsOff())
-	require.Equal(t, 5*time.Second, c.Drain)
-	c.Options, c.Lease, c.Drain, c.Logger, c.Registry = nil, lease.Options{}, 0, nil, nil
+	require.Equal(t, 5*time.Second, c.DrainTimeout)
+	c.Options, c.Lease, c.DrainTimeout, c.Logger, c.Registry = nil, lease.Options{}, 0, nil, nil
 	require.Equal(t, cluster.Config{
 		Cluster: "fleet", Name: "a", Listen: "10.0.0.1:7400", Advertise: "a.example:7400",
-		Bootstrap: true, Join: []string{"10.0.0.2:7400", "10.0.0.3:7400"}, Data: "/var/lib/elect", Algorithm: "bully",
+		Bootstrap: true, Join: []string{"10.0.0.2:7400", "10.0.0.3:7400"}, DataDir: "/var/lib/elect", Algorithm: "bully",
 		Priority: 3, Meta: map[string]string{"http": "a:80", "zone": "b"}, Witness: true, Insecure: true, Timing: timing,
 	}, c)
 	require.Equal(t, "json", s.Log)

@@ -94,10 +94,10 @@ type StatusElection struct {
 
 // StatusLease is the lease, as the node knows it.
 type StatusLease struct {
-	Token     uint64
-	Left      time.Duration
-	Nominated bool
-	Missing   []string `wire:"max=512"`
+	Token         uint64
+	Remaining     time.Duration
+	Nominated     bool
+	PendingGrants []string `wire:"max=512"`
 }
 
 // Kind is "status-reply".

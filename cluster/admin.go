@@ -18,7 +18,7 @@ import (
 var errClientFrame = errors.New("cluster: a client may only ask for the status, or give an order")
 
 // serveClient takes a client's request.
-func (n *Node) serveClient(p transport.Peer, b []byte) error {
+func (n *Node) handleClientFrame(p transport.Peer, b []byte) error {
 	m, err := clients.Decode(b)
 	if err != nil {
 		return fmt.Errorf("%w: %w", errClientFrame, err)
@@ -28,13 +28,13 @@ func (n *Node) serveClient(p transport.Peer, b []byte) error {
 	case wire.StatusRequest:
 		n.replyStatus(p)
 	case wire.AdminRequest:
-		if who, err := n.orders(p); err != nil {
-			n.refuse(p, who, m, err) // the loop does nothing for a client that may not give orders
+		if who, err := n.authorizeAdmin(p); err != nil {
+			n.rejectAdminRequest(p, who, m, err) // the loop does nothing for a client that may not give orders
 		} else {
-			n.tell(func() { n.obey(p, who, m) })
+			n.enqueue(func() { n.handleAdminRequest(p, who, m) })
 		}
 	case wire.End:
-		n.tell(func() { n.handleEnd(p, m) })
+		n.enqueue(func() { n.handleEnd(p, m) })
 	default:
 		return errClientFrame
 	}
@@ -42,17 +42,17 @@ func (n *Node) serveClient(p transport.Peer, b []byte) error {
 }
 
 // statusPatience is for how long a client waits for the loop: longer than the command does by default.
-const statusPatience = 5 * time.Second
+const statusTimeout = 5 * time.Second
 
-var errSilent = fmt.Errorf("cluster: the loop of the node has not answered within %v", statusPatience)
+var errNoAnswer = fmt.Errorf("cluster: the loop of the node has not answered within %v", statusTimeout)
 
 // replyStatus answers a client with the status that all clients get at this time.
 func (n *Node) replyStatus(p transport.Peer) {
-	ctx, cancel := context.WithTimeoutCause(n.over, statusPatience, errSilent)
+	ctx, cancel := context.WithTimeoutCause(n.loopCtx, statusTimeout, errNoAnswer)
 	defer cancel()
 	s, err := n.recent.Get(ctx, n.recentStatus)
 	switch {
-	case n.over.Err() != nil:
+	case n.loopCtx.Err() != nil:
 	case err != nil:
 		n.reply(p, wire.AdminReply{Reason: untrusted.Truncate(err.Error(), wire.MaxReason)})
 	default:
@@ -77,61 +77,61 @@ func (n *Node) frameOf(m algo.Message) []byte {
 
 // Bounds of what an operator may ask for.
 const (
-	maxOrders = 32             // that wait at one time, fewer than there may be clients
-	maxPeriod = 24 * time.Hour // of a resignation
+	maxOperations = 32             // that wait at one time, fewer than there may be clients
+	maxStandby    = 24 * time.Hour // of a resignation
 )
 
 // obey carries out an order of a client, and answers when it is done. It runs on the loop.
-func (n *Node) obey(p transport.Peer, who string, order wire.AdminRequest) {
+func (n *Node) handleAdminRequest(p transport.Peer, who string, order wire.AdminRequest) {
 	reply := func(err error) {
 		n.recent.Invalidate() // the client may look for what it has ordered
 		var d wire.AdminReply
-		if err = cmp.Or(err, n.unheard()); err != nil {
-			_, made := errors.AsType[doneHere](err)
+		if err = cmp.Or(err, n.uninformedMembers()); err != nil {
+			_, made := errors.AsType[appliedLocally](err)
 			d = wire.AdminReply{Applied: made, Reason: untrusted.Truncate(err.Error(), wire.MaxReason)}
 		}
 		n.reply(p, d)
 	}
-	e, err := n.start(order)
+	e, err := n.startAdminOperation(order)
 	if err != nil {
-		n.refuse(p, who, order, err)
+		n.rejectAdminRequest(p, who, order, err)
 		return
 	}
-	n.asked.Info("order taken", aboutOrder(p, who, order)...)
-	e.by(time.Now().Add(min(max(order.Timeout, 0), wire.MaxWait)))
+	n.limitedInfo.Info("order taken", adminLogArgs(p, who, order)...)
+	e.limitDeadline(time.Now().Add(min(max(order.Timeout, 0), wire.MaxWait)))
 	e.result = reply
-	n.errands = append(n.errands, e)
+	n.operations = append(n.operations, e)
 }
 
 // refuse answers an order that is not carried out.
-func (n *Node) refuse(p transport.Peer, who string, order wire.AdminRequest, why error) {
-	n.noisy.Warn("order refused", append(aboutOrder(p, who, order), "error", why)...)
+func (n *Node) rejectAdminRequest(p transport.Peer, who string, order wire.AdminRequest, why error) {
+	n.limitedLog.Warn("order refused", append(adminLogArgs(p, who, order), "error", why)...)
 	n.reply(p, wire.AdminReply{Reason: untrusted.Truncate("refused: "+why.Error(), wire.MaxReason)})
 }
 
 // aboutOrder is what the log says of an order.
-func aboutOrder(p transport.Peer, who string, order wire.AdminRequest) []any {
+func adminLogArgs(p transport.Peer, who string, order wire.AdminRequest) []any {
 	what := map[string][]any{wire.Remove: {"member", order.Member}, wire.SetPriority: {"priority", order.Priority}, wire.Resign: {"period", order.StandbyPeriod}}
 	return append([]any{"from", p.Addr, "by", who, "order", order.Action}, what[order.Action]...)
 }
 
 // doneHere is how an order ends that holds at this node, and not yet as it should elsewhere.
-type doneHere string
+type appliedLocally string
 
-func (d doneHere) Error() string { return string(d) }
+func (d appliedLocally) Error() string { return string(d) }
 
 // unheard says which members may not know what was done, as far as this node knows; nil for none. With a
 // quorum, a quorum knows.
-func (n *Node) unheard() error {
-	names := n.those(fd.Suspected)
+func (n *Node) uninformedMembers() error {
+	names := n.namesInState(fd.Suspected)
 	if len(names) == 0 || n.spec.Claims.NeedsQuorum {
 		return nil
 	}
-	return doneHere("done here; suspected members hear of it when they connect again: " + strings.Join(names, ", "))
+	return appliedLocally("done here; suspected members hear of it when they connect again: " + strings.Join(names, ", "))
 }
 
 // start begins what an order is for. Its error is why the order is refused.
-func (n *Node) start(o wire.AdminRequest) (*errand, error) {
+func (n *Node) startAdminOperation(o wire.AdminRequest) (*operation, error) {
 	switch {
 	case n.failed != nil:
 		return nil, ErrStopped
@@ -139,36 +139,36 @@ func (n *Node) start(o wire.AdminRequest) (*errand, error) {
 		return nil, errors.New("cluster: this node takes no orders: no_admin is set in its configuration")
 	case n.engine.Cluster().IsZero():
 		return nil, errors.New("cluster: this node is in no cluster yet")
-	case len(n.errands) >= maxOrders:
+	case len(n.operations) >= maxOperations:
 		return nil, errors.New("cluster: too many orders are waiting at this node")
 	}
 	switch o.Action {
 	case wire.Remove:
-		id, err := n.find(o.Member)
+		id, err := n.findMember(o.Member)
 		if err != nil {
 			return nil, err
 		}
-		return n.removal(id)
+		return n.startRemove(id)
 	case wire.Leave:
-		return n.removal(n.self.ID)
+		return n.startRemove(n.self.ID)
 	case wire.SetPriority:
-		return n.restate(o.Priority)
+		return n.startSetPriority(o.Priority)
 	case wire.Resign:
-		if o.StandbyPeriod < 0 || o.StandbyPeriod > maxPeriod {
-			return nil, &algo.SettingError{Field: "the time of a resignation", Got: o.StandbyPeriod.String(), Want: "from 0 to " + maxPeriod.String()}
+		if o.StandbyPeriod < 0 || o.StandbyPeriod > maxStandby {
+			return nil, &algo.SettingError{Field: "the time of a resignation", Got: o.StandbyPeriod.String(), Want: "from 0 to " + maxStandby.String()}
 		}
-		return n.resignation(o.StandbyPeriod)
+		return n.startResign(o.StandbyPeriod)
 	}
 	return nil, fmt.Errorf("cluster: this node takes no order %q", o.Action)
 }
 
 // find returns the ID of a member, by ID or name.
-func (n *Node) find(member string) (algo.NodeID, error) {
+func (n *Node) findMember(member string) (algo.NodeID, error) {
 	id, err := algo.ParseNodeID(member)
 	for m := range n.engine.View().All() {
 		if m.Name == member || err == nil && m.ID == id {
 			return m.ID, nil
 		}
 	}
-	return algo.NodeID{}, fmt.Errorf("cluster: remove %q: %w", member, ErrNoMember)
+	return algo.NodeID{}, fmt.Errorf("cluster: remove %q: %w", member, ErrUnknownMember)
 }

@@ -15,77 +15,77 @@ import (
 
 // errand is what somebody waits for: a change of the membership that others have a part
 // in. The loop looks at it after each of its turns.
-type errand struct {
-	begin   func()    // set while it waits for work to return: see yield
-	drained time.Time // when it waits for that no longer
-	done    func() bool
-	late    func() error // ends it when it waits no longer, and says how things stand then
-	until   time.Time    // when that is; zero: when who waits says so
-	result  func(error)  // called once, must not block
+type operation struct {
+	start         func()    // set while it waits for work to return: see yield
+	drainDeadline time.Time // when it waits for that no longer
+	isDone        func() bool
+	onTimeout     func() error // ends it when it waits no longer, and says how things stand then
+	deadline      time.Time    // when that is; zero: when who waits says so
+	result        func(error)  // called once, must not block
 }
 
 // by has it end at that time, if not before.
-func (e *errand) by(until time.Time) {
-	if e.until.IsZero() || until.Before(e.until) {
-		e.until = until
+func (e *operation) limitDeadline(until time.Time) {
+	if e.deadline.IsZero() || until.Before(e.deadline) {
+		e.deadline = until
 	}
 }
 
 // yield ends the work for this node's leadership, and has the errand begin when all of it has
 // returned, or after Config.Drain. Until then the node leads for the others, and for no work.
-func (n *Node) yield(cause error, e *errand, begin func()) *errand {
-	n.lose(cause)
-	e.begin, e.drained = begin, time.Now().Add(n.config.Drain)
+func (n *Node) drainThen(cause error, e *operation, begin func()) *operation {
+	n.endLeadership(cause)
+	e.start, e.drainDeadline = begin, time.Now().Add(n.config.DrainTimeout)
 	return e
 }
 
-func (n *Node) yields() bool {
-	return slices.ContainsFunc(n.errands, func(e *errand) bool { return e.begin != nil })
+func (n *Node) isDraining() bool {
+	return slices.ContainsFunc(n.operations, func(e *operation) bool { return e.start != nil })
 }
 
 // settleErrands ends those that are over, and reports how they went. Where this node leads after all its
 // work begins anew.
-func (n *Node) settleErrands() {
-	yielded := n.yields()
-	n.errands = slices.DeleteFunc(n.errands, func(e *errand) bool {
+func (n *Node) completeOperations() {
+	yielded := n.isDraining()
+	n.operations = slices.DeleteFunc(n.operations, func(e *operation) bool {
 		now := time.Now()
-		if e.begin != nil && n.failed == nil && (n.board.idle() || !now.Before(e.drained)) {
-			begin := e.begin
-			e.begin = nil
+		if e.start != nil && n.failed == nil && (n.leadership.isIdle() || !now.Before(e.drainDeadline)) {
+			begin := e.start
+			e.start = nil
 			begin()
 		}
 		switch {
-		case e.begin == nil && e.done():
+		case e.start == nil && e.isDone():
 			e.result(nil)
 		case n.failed != nil:
 			e.result(n.failed)
-		case e.begin == nil && !e.until.IsZero() && !now.Before(e.until):
-			e.result(e.late())
+		case e.start == nil && !e.deadline.IsZero() && !now.Before(e.deadline):
+			e.result(e.onTimeout())
 		default:
 			return false
 		}
 		return true
 	})
-	if yielded && !n.yields() {
+	if yielded && !n.isDraining() {
 		l, _ := n.engine.Leader()
-		n.announce(l)
+		n.publishLeader(l)
 	}
 }
 
 // rest is how long the loop may wait, at most the longest: until an errand has to begin or be given
 // up, or this node says again for whom it waits.
-func (n *Node) rest(longest time.Duration) time.Duration {
-	for _, e := range n.errands {
-		next := e.until
-		if e.begin != nil {
-			next = e.drained
+func (n *Node) waitTime(longest time.Duration) time.Duration {
+	for _, e := range n.operations {
+		next := e.deadline
+		if e.start != nil {
+			next = e.drainDeadline
 		}
 		if !next.IsZero() {
 			longest = min(longest, time.Until(next))
 		}
 	}
-	if n.complaint > 0 {
-		longest = min(longest, n.complaint-n.now())
+	if n.nextWaitLog > 0 {
+		longest = min(longest, n.nextWaitLog-n.now())
 	}
 	return longest
 }
@@ -93,9 +93,9 @@ func (n *Node) rest(longest time.Duration) time.Duration {
 // run has the loop call start, and waits for the errand that it returns, if it returns one.
 // When ctx ends that is given up, also where the loop was still starting it: that takes a
 // save. The error is that of start or of the errand, context.Cause(ctx), or ErrStopped.
-func (n *Node) run(ctx context.Context, start func() (*errand, error)) error {
+func (n *Node) runOperation(ctx context.Context, start func() (*operation, error)) error {
 	outcome := make(chan error, 1) // the loop never waits for who asked
-	var e *errand                  // belongs to the loop
+	var e *operation               // belongs to the loop
 	begin := func() {
 		if ctx.Err() != nil {
 			return
@@ -107,11 +107,11 @@ func (n *Node) run(ctx context.Context, start func() (*errand, error)) error {
 		}
 		e = begun
 		e.result = func(err error) { outcome <- err }
-		n.errands = append(n.errands, e)
+		n.operations = append(n.operations, e)
 	}
 	select {
 	case n.inbox <- begin:
-	case <-n.over.Done():
+	case <-n.loopCtx.Done():
 		return ErrStopped
 	case <-ctx.Done():
 		return context.Cause(ctx)
@@ -119,7 +119,7 @@ func (n *Node) run(ctx context.Context, start func() (*errand, error)) error {
 	select {
 	case err := <-outcome:
 		return err
-	case <-n.over.Done():
+	case <-n.loopCtx.Done():
 		select {
 		case err := <-outcome: // it may be what ended the loop
 			return err
@@ -127,9 +127,9 @@ func (n *Node) run(ctx context.Context, start func() (*errand, error)) error {
 			return ErrStopped
 		}
 	case <-ctx.Done():
-		n.tell(func() {
+		n.enqueue(func() {
 			if e != nil {
-				e.by(time.Now())
+				e.limitDeadline(time.Now())
 			}
 		})
 		return context.Cause(ctx)
@@ -148,7 +148,7 @@ func (n *Node) run(ctx context.Context, start func() (*errand, error)) error {
 // The error is ErrNoQuorum if the algorithm has none, ErrNoMember, ErrLastMember, ErrNoHeir,
 // context.Cause(ctx), ErrStopped, or an ErrSave that stops the node.
 func (n *Node) Remove(ctx context.Context, id algo.NodeID) error {
-	return n.run(ctx, func() (*errand, error) { return n.removal(id) })
+	return n.runOperation(ctx, func() (*operation, error) { return n.startRemove(id) })
 }
 
 // Leave ends the membership of this node for good. To stop it alone, end the context of
@@ -157,59 +157,61 @@ func (n *Node) Remove(ctx context.Context, id algo.NodeID) error {
 // the work does at once, the node stays, unless that other member is just doing it. The errors are those
 // of Remove.
 func (n *Node) Leave(ctx context.Context) error {
-	return n.run(ctx, func() (*errand, error) { return n.removal(n.self.ID) })
+	return n.runOperation(ctx, func() (*operation, error) { return n.startRemove(n.self.ID) })
 }
 
 // removal starts a removal, or a leave.
-func (n *Node) removal(id algo.NodeID) (*errand, error) {
-	refused := func(err error) error { return fmt.Errorf("cluster: remove %s: %w", n.title(id), unstruck[err]) }
+func (n *Node) startRemove(id algo.NodeID) (*operation, error) {
+	refused := func(err error) error {
+		return fmt.Errorf("cluster: remove %s: %w", n.displayName(id), removeErrors[err])
+	}
 	if err := n.engine.CheckRemoval(id); err != nil {
 		return nil, refused(err)
 	}
-	e := &errand{late: func() error {
-		why := n.obstacle(n.engine.RemovalObstacle(id))
+	e := &operation{onTimeout: func() error {
+		why := n.blockedReason(n.engine.RemovalObstacle(id))
 		n.perform(n.engine.CancelRemove(n.now(), id))
 		return fmt.Errorf("cluster: not done in time: %s; it is given up, and may still happen", why)
 	}}
 	remove := func() {
 		out, err := n.engine.Remove(n.now(), id)
 		if err != nil { // the others have left since
-			e.late, e.until = func() error { return refused(err) }, time.Now()
+			e.onTimeout, e.deadline = func() error { return refused(err) }, time.Now()
 			return
 		}
 		n.perform(out)
 	}
 	if id == n.self.ID {
-		e.done = func() bool { return errors.Is(n.failed, ErrLeft) }
-		return n.yield(ErrResigned, e, remove), nil
+		e.isDone = func() bool { return errors.Is(n.failed, ErrLeft) }
+		return n.drainThen(ErrResigned, e, remove), nil
 	}
-	e.done = func() bool { return !n.engine.View().Contains(id) && n.engine.Committed() }
+	e.isDone = func() bool { return !n.engine.View().Contains(id) && n.engine.Committed() }
 	remove()
 	return e, n.failed
 }
 
 // resignation starts one.
-func (n *Node) resignation(period time.Duration) (*errand, error) {
+func (n *Node) startResign(period time.Duration) (*operation, error) {
 	view := n.engine.View()
 	if !slices.ContainsFunc(slices.Collect(view.Others(n.self.ID)), view.IsEligible) {
-		return nil, fmt.Errorf("cluster: resign: %w", ErrNoHeir)
+		return nil, fmt.Errorf("cluster: resign: %w", ErrNoEligibleMember)
 	}
-	led := n.Leads()
+	led := n.IsLeader()
 	period = cmp.Or(period, n.config.Timing.RecoveryBound())
-	e := &errand{
-		done: func() bool {
-			s, _, _ := n.board.read()
-			return !s.Leads && (s.Known() || !led)
+	e := &operation{
+		isDone: func() bool {
+			s, _, _ := n.leadership.snapshot()
+			return !s.IsLeader && (s.HasLeader() || !led)
 		},
-		late: func() error {
+		onTimeout: func() error {
 			if n.engine.View().IsEligible(n.self.ID) {
 				return errors.New("cluster: it resigned, no other member was elected, and it may be elected again")
 			}
-			return doneHere("done here, and nobody else leads yet" + n.vacancy())
+			return appliedLocally("done here, and nobody else leads yet" + n.noLeaderReason())
 		},
 	}
-	return n.yield(ErrResigned, e, func() {
-		e.by(time.Now().Add(period))
+	return n.drainThen(ErrResigned, e, func() {
+		e.limitDeadline(time.Now().Add(period))
 		n.perform(n.engine.Resign(n.now(), period))
 	}), nil
 }
@@ -223,12 +225,12 @@ var ErrQuorum = errors.New("cluster: with a quorum members are not listed: nodes
 // take the node itself out, change the lists of the others and stop it. The error is an *algo.SettingError, ErrQuorum,
 // context.Cause(ctx) or ErrStopped.
 func (n *Node) SetMembers(ctx context.Context, members []string) error {
-	c := Config{Listen: n.config.Listen, Advertise: n.config.Advertise, Lesson: n.config.Lesson, Members: members}
+	c := Config{Listen: n.config.Listen, Advertise: n.config.Advertise, AllowTextbook: n.config.AllowTextbook, Members: members}
 	if err := c.checkMembers(); err != nil {
 		return err
 	}
-	return n.run(ctx, func() (*errand, error) {
-		list := n.listed(c.Members)
+	return n.runOperation(ctx, func() (*operation, error) {
+		list := n.resolveListen(c.Members)
 		out, err := n.engine.SetMembers(n.now(), list)
 		switch {
 		case errors.Is(err, membership.ErrQuorum):
@@ -246,35 +248,35 @@ func (n *Node) SetMembers(ctx context.Context, members []string) error {
 
 // restate gives this node another priority, which holds at once. The errand is over when a majority
 // knows, where one is needed.
-func (n *Node) restate(priority int) (*errand, error) {
+func (n *Node) startSetPriority(priority int) (*operation, error) {
 	if err := checkPriority(priority); err != nil {
 		return nil, err
 	}
 	n.self.Priority = priority
 	n.perform(n.engine.SetPriority(n.now(), priority))
-	return &errand{
-		done: func() bool {
+	return &operation{
+		isDone: func() bool {
 			m, _ := n.engine.View().Member(n.self.ID)
 			return m.Priority == priority && n.engine.Committed()
 		},
-		late: func() error {
+		onTimeout: func() error {
 			if n.self.Priority != priority {
 				return fmt.Errorf("cluster: it was set to %d since", n.self.Priority)
 			}
-			return doneHere("done here until the node is started again, and not known to all yet: " + n.obstacle(nil))
+			return appliedLocally("done here until the node is started again, and not known to all yet: " + n.blockedReason(nil))
 		},
 	}, n.failed
 }
 
 // obstacle says what a change of the membership is waiting for: the reason, if that is known.
-func (n *Node) obstacle(reason error) string {
+func (n *Node) blockedReason(reason error) string {
 	leader, known := n.Leader()
 	switch {
 	case !known:
-		return "no leader is known to do it" + n.vacancy()
+		return "no leader is known to do it" + n.noLeaderReason()
 	case !n.engine.Committed():
 		return "a majority of the members has yet to confirm the view"
-	case reason != nil && n.Leads():
+	case reason != nil && n.IsLeader():
 		return reason.Error()
 	}
 	return leader.Name + " leads and has not done it; it changes to no members of whom it reaches no majority"
@@ -283,14 +285,14 @@ func (n *Node) obstacle(reason error) string {
 // Why a member cannot be removed, or resign.
 var (
 	// ErrNoMember says that there is no such member.
-	ErrNoMember = errors.New("there is no such member")
+	ErrUnknownMember = errors.New("there is no such member")
 	// ErrLastMember says that it is the only one.
 	ErrLastMember = errors.New("it is the last member: stop it, and delete its data")
 	// ErrNoHeir says that no other member may lead.
-	ErrNoHeir = errors.New("no other member may lead")
+	ErrNoEligibleMember = errors.New("no other member may lead")
 	// ErrNoQuorum says that the algorithm has no quorum, which must agree that a member leaves or is removed.
 	ErrNoQuorum = errors.New("its algorithm has no quorum to agree on that: change the list members on each node, or drop lease: off")
 )
 
 // unstruck is what the engine says of that.
-var unstruck = map[error]error{membership.ErrNoMember: ErrNoMember, membership.ErrLastMember: ErrLastMember, membership.ErrNoEligibleMember: ErrNoHeir, membership.ErrNoQuorum: ErrNoQuorum}
+var removeErrors = map[error]error{membership.ErrNoMember: ErrUnknownMember, membership.ErrLastMember: ErrLastMember, membership.ErrNoEligibleMember: ErrNoEligibleMember, membership.ErrNoQuorum: ErrNoQuorum}

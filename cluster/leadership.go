@@ -11,75 +11,75 @@ import (
 
 // board shows the latest State to any number of readers, and ends the work of a
 // leader together with its leadership. Writing never waits for them.
-type board struct {
+type leadershipState struct {
 	mu      sync.Mutex
 	state   State
 	changed chan struct{} // closed at the next change
 	ended   bool
-	works   map[*work]struct{} // that have not returned
+	tasks   map[*leadTask]struct{} // that have not returned
 
-	clock func() time.Duration // of the node
-	until atomic.Int64         // when by that the leadership ends, whatever the loop does; 0 for never
+	clock    func() time.Duration // of the node
+	leaseEnd atomic.Int64         // when by that the leadership ends, whatever the loop does; 0 for never
 }
 
 // work is a function that Lead runs for one leadership.
-type work struct {
-	*board
-	end  context.CancelCauseFunc
-	over atomic.Bool // the leadership, or the work
+type leadTask struct {
+	*leadershipState
+	cancel context.CancelCauseFunc
+	ended  atomic.Bool // the leadership, or the work
 }
 
-func newBoard() *board {
-	return &board{changed: make(chan struct{}), works: make(map[*work]struct{})}
+func newLeadershipState() *leadershipState {
+	return &leadershipState{changed: make(chan struct{}), tasks: make(map[*leadTask]struct{})}
 }
 
 // post shows a new state, and reports whether it is one. A leadership that it ends
 // must have been ended by lose before. One of this node in a newer epoch goes on with its work.
-func (b *board) post(s State) bool {
+func (b *leadershipState) publish(s State) bool {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	if b.ended || s.Leader == b.state.Leader && s.Leads == b.state.Leads && !b.state.At.IsZero() {
+	if b.ended || s.Leader == b.state.Leader && s.IsLeader == b.state.IsLeader && !b.state.At.IsZero() {
 		return false
 	}
-	if !s.Leads {
+	if !s.IsLeader {
 		s.Cause = b.state.Cause
 	}
-	b.show(s)
+	b.replace(s)
 	return true
 }
 
 // retell shows what the leader says of itself now.
-func (b *board) retell(leader algo.NodeID, meta string) {
+func (b *leadershipState) publishMeta(leader algo.NodeID, meta string) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	if s := b.state; !b.ended && s.Leader.ID == leader && s.Leader.meta != meta {
 		s.Leader.meta, s.At = meta, time.Now()
-		b.show(s)
+		b.replace(s)
 	}
 }
 
 // lose ends the leadership of this node, if there is one. The last state is shown in any case: nobody
 // leads as far as this node knows, because it does not look any more.
-func (b *board) lose(cause error, last bool) {
+func (b *leadershipState) endLeadership(cause error, last bool) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	if b.ended || !b.state.Leads && !last {
+	if b.ended || !b.state.IsLeader && !last {
 		return
 	}
-	if !b.state.Leads {
+	if !b.state.IsLeader {
 		cause = b.state.Cause
 	}
 	b.ended = last
-	b.show(State{Cause: cause, At: time.Now()})
+	b.replace(State{Cause: cause, At: time.Now()})
 }
 
 // show replaces the state. Whoever works for a leadership that is over is told
 // before show returns, thus before anything that follows from it is done. To cancel
 // a context runs no code of the application on this goroutine.
-func (b *board) show(s State) {
-	for w := range b.works {
-		if !s.Leads && !w.over.Swap(true) {
-			w.end(s.Cause)
+func (b *leadershipState) replace(s State) {
+	for w := range b.tasks {
+		if !s.IsLeader && !w.ended.Swap(true) {
+			w.cancel(s.Cause)
 		}
 	}
 	b.state = s
@@ -89,29 +89,29 @@ func (b *board) show(s State) {
 
 // serve has end called with the cause when the leadership l of this node ends. It
 // returns nil when it is over already. When the work is done it is given back.
-func (b *board) serve(l Leadership, end context.CancelCauseFunc) *work {
+func (b *leadershipState) register(l Leadership, end context.CancelCauseFunc) *leadTask {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	if !b.state.Leads || b.state.Leader.Epoch != l.Epoch {
+	if !b.state.IsLeader || b.state.Leader.Epoch != l.Epoch {
 		return nil
 	}
-	w := &work{board: b, end: end}
-	b.works[w] = struct{}{}
+	w := &leadTask{leadershipState: b, cancel: end}
+	b.tasks[w] = struct{}{}
 	return w
 }
 
 // done takes work back that has returned, and reports whether its leadership was over by then; else
 // in which epoch that is now.
-func (b *board) done(w *work) (now algo.Epoch, over bool) {
+func (b *leadershipState) unregister(w *leadTask) (now algo.Epoch, over bool) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	delete(b.works, w)
-	return b.state.Leader.Epoch, w.over.Swap(true)
+	delete(b.tasks, w)
+	return b.state.Leader.Epoch, w.ended.Swap(true)
 }
 
 // left is how much of the leadership is left if nothing more is heard; false if it has no end.
-func (b *board) left() (time.Duration, bool) {
-	until := time.Duration(b.until.Load())
+func (b *leadershipState) remaining() (time.Duration, bool) {
+	until := time.Duration(b.leaseEnd.Load())
 	if until == 0 {
 		return 0, false
 	}
@@ -119,15 +119,15 @@ func (b *board) left() (time.Duration, bool) {
 }
 
 // idle reports whether all work has returned.
-func (b *board) idle() bool {
+func (b *leadershipState) isIdle() bool {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	return len(b.works) == 0
+	return len(b.tasks) == 0
 }
 
 // read returns the state, a channel that is closed when it changes, and whether it
 // is the last.
-func (b *board) read() (State, <-chan struct{}, bool) {
+func (b *leadershipState) snapshot() (State, <-chan struct{}, bool) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	return b.state, b.changed, b.ended

@@ -11,82 +11,82 @@ import (
 )
 
 func leading(epoch algo.Epoch) State {
-	return State{Leader: Leadership{Epoch: epoch, ID: algo.NodeID{15: 1}}, Leads: true, At: time.Now()}
+	return State{Leader: Leadership{Epoch: epoch, ID: algo.NodeID{15: 1}}, IsLeader: true, At: time.Now()}
 }
 
 // Who reads slowly may begin to work for a leadership that is over, while this node leads in
 // a newer one already.
 func TestWorkForAnOlderLeadershipDoesNotBegin(t *testing.T) {
-	b := newBoard()
-	require.True(t, b.post(leading(1)))
-	require.True(t, b.post(leading(2)))
+	b := newLeadershipState()
+	require.True(t, b.publish(leading(1)))
+	require.True(t, b.publish(leading(2)))
 	end := func(error) { t.Error("it is told of an end, and never began") }
-	require.Nil(t, b.serve(leading(1).Leader, end))
-	require.Nil(t, b.serve(leading(3).Leader, end))
+	require.Nil(t, b.register(leading(1).Leader, end))
+	require.Nil(t, b.register(leading(3).Leader, end))
 	var ended error
-	w := b.serve(leading(2).Leader, func(cause error) { ended = cause })
+	w := b.register(leading(2).Leader, func(cause error) { ended = cause })
 	require.NotNil(t, w)
 	require.NoError(t, ended)
-	epoch, over := b.done(w)
+	epoch, over := b.unregister(w)
 	require.False(t, over, "the leadership lasts")
 	require.EqualValues(t, 2, epoch)
 }
 
 // Nor does it begin when the leadership is over and nobody leads.
 func TestWorkDoesNotBeginAfterTheEnd(t *testing.T) {
-	b := newBoard()
-	b.post(leading(1))
-	b.post(State{Leader: Leadership{Epoch: 1, ID: algo.NodeID{15: 2}}, At: time.Now()})
-	require.Nil(t, b.serve(leading(1).Leader, func(error) { t.Error("it is told of an end, and never began") }))
+	b := newLeadershipState()
+	b.publish(leading(1))
+	b.publish(State{Leader: Leadership{Epoch: 1, ID: algo.NodeID{15: 2}}, At: time.Now()})
+	require.Nil(t, b.register(leading(1).Leader, func(error) { t.Error("it is told of an end, and never began") }))
 }
 
 // Who works is told once, and the board knows whether it still does.
 func TestWorkIsToldThatItsLeadershipIsOver(t *testing.T) {
-	b := newBoard()
-	b.post(leading(2))
+	b := newLeadershipState()
+	b.publish(leading(2))
 	var ended []error
-	w := b.serve(leading(2).Leader, func(cause error) { ended = append(ended, cause) })
+	w := b.register(leading(2).Leader, func(cause error) { ended = append(ended, cause) })
 	why := errors.New("now")
-	b.lose(why, false)
-	b.lose(errors.New("again"), false)
+	b.endLeadership(why, false)
+	b.endLeadership(errors.New("again"), false)
 	require.Equal(t, []error{why}, ended)
-	require.False(t, b.idle(), "it has been told, and works")
-	_, over := b.done(w)
+	require.False(t, b.isIdle(), "it has been told, and works")
+	_, over := b.unregister(w)
 	require.True(t, over)
-	require.True(t, b.idle())
+	require.True(t, b.isIdle())
 }
 
 // A state that is shown already, and one that comes after the last, wakes no reader.
 func TestWhatIsNoNewsIsNotShown(t *testing.T) {
-	b := newBoard()
-	require.True(t, b.post(leading(1)))
-	_, changed, _ := b.read()
-	require.False(t, b.post(leading(1)))
+	b := newLeadershipState()
+	require.True(t, b.publish(leading(1)))
+	_, changed, _ := b.snapshot()
+	require.False(t, b.publish(leading(1)))
 	select {
 	case <-changed:
 		t.Error("the same state is shown again")
 	default:
 	}
-	b.lose(ErrStopped, true)
-	last, _, over := b.read()
+	b.endLeadership(ErrStopped, true)
+	last, _, over := b.snapshot()
 	require.True(t, over)
-	require.False(t, b.post(leading(2)))
-	now, _, _ := b.read()
+	require.False(t, b.publish(leading(2)))
+	now, _, _ := b.snapshot()
 	require.Equal(t, last, now)
 }
 
 // Whoever asks is told the end of a lease by the clock, also before anybody has noticed it.
 func TestALeadershipIsValidUntilItsLeaseEnds(t *testing.T) {
-	b := newBoard()
+	b := newLeadershipState()
 	now := time.Duration(0)
 	b.clock = func() time.Duration { return now }
-	b.post(leading(1))
+	b.publish(leading(1))
 	l := leading(1).Leader
-	l.work = b.serve(l, func(error) {})
+	l.task = b.register(l, func(error) {})
 	_, bounded := l.Deadline()
 	require.False(t, bounded)
 	require.True(t, l.Valid())
-	b.until.Store(int64(time.Hour))
+	b.leaseEnd.Store(int64(time.Hour))
 	end, bounded := l.Deadline()
 	require.True(t, bounded)
 	require.WithinDuration(t, time.Now().Add(time.Hour), end, time.Minute)

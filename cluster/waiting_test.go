@@ -45,10 +45,10 @@ func TestAWaitingNodeSaysForWhom(t *testing.T) {
 		require.Len(t, two.log.Lines("msg=waiting"), 4)
 		status, err := one.Status(t.Context())
 		require.NoError(t, err)
-		require.Equal(t, []cluster.Awaited{
+		require.Equal(t, []cluster.PendingContact{
 			{Addr: "n2:7400", Answer: "n2 answers, and is in no cluster either"},
 			{Addr: "n3:7400", Answer: "connection refused"}, {Addr: "nowhere:7400", Answer: "no such host"},
-		}, status.Awaited)
+		}, status.PendingContacts)
 
 		start("n3", cluster.Config{Bootstrap: true, Lease: lease.Off}).follows(t, "n3", bound)
 		testkit.Pass(20 * time.Second)
@@ -56,7 +56,7 @@ func TestAWaitingNodeSaysForWhom(t *testing.T) {
 		require.Len(t, two.log.Lines("msg=waiting"), 4)
 		status, err = one.Status(t.Context())
 		require.NoError(t, err)
-		require.Empty(t, status.Awaited)
+		require.Empty(t, status.PendingContacts)
 	})
 }
 
@@ -70,16 +70,18 @@ func TestStatusShowsWhoWasNotMet(t *testing.T) {
 		one := f.start(1)
 		testkit.Pass(6 * time.Second)
 		require.Len(t, one.log.Lines("msg=waiting", `why="the cluster is founded when all members of the list have answered, and 1 of 3 have: start the others, or replace them in all lists"`), 1)
-		refused := func(addr string) cluster.Awaited { return cluster.Awaited{Addr: addr, Answer: "connection refused"} }
-		awaited := func() []cluster.Awaited {
+		refused := func(addr string) cluster.PendingContact {
+			return cluster.PendingContact{Addr: addr, Answer: "connection refused"}
+		}
+		awaited := func() []cluster.PendingContact {
 			s, err := f.operator().Status(t.Context(), "n1:7400")
 			require.NoError(t, err)
-			return s.Awaited
+			return s.PendingContacts
 		}
-		require.Equal(t, []cluster.Awaited{refused("n2:7400"), refused("n3:7400")}, awaited())
+		require.Equal(t, []cluster.PendingContact{refused("n2:7400"), refused("n3:7400")}, awaited())
 		f.start(2)
 		testkit.Pass(3 * bound)
-		require.Equal(t, []cluster.Awaited{refused("n3:7400")}, awaited(), "n2 has answered")
+		require.Equal(t, []cluster.PendingContact{refused("n3:7400")}, awaited(), "n2 has answered")
 		f.start(3)
 		f.leader(3 * bound)
 		testkit.Pass(bound)
@@ -103,7 +105,7 @@ func TestAReplyHasRoom(t *testing.T) {
 		testkit.Pass(time.Second)
 		status, err := operator.Client{Dial: s.net.Process("operator").Dial}.Status(t.Context(), machine(1)+":7400")
 		require.NoError(t, err)
-		require.Len(t, status.Awaited, 512)
+		require.Len(t, status.PendingContacts, 512)
 	})
 }
 
@@ -155,12 +157,12 @@ func TestWhoNeverLeadsIsNamed(t *testing.T) {
 				if algorithm == "vote" {
 					require.NotNil(t, status.Leader)
 					require.NotEqual(t, liar.Node, *status.Leader)
-					require.Empty(t, status.Awaited)
+					require.Empty(t, status.PendingContacts)
 					passesOver(t, f)
 					return
 				}
 				require.Nil(t, status.Leader)
-				require.Contains(t, fmt.Sprint(status.Awaited), "{n5:7400 "+misses+" (elections: ")
+				require.Contains(t, fmt.Sprint(status.PendingContacts), "{n5:7400 "+misses+" (elections: ")
 				for _, m := range sound {
 					require.NoError(t, m.SetMembers(t.Context(), listOf(4)))
 				}

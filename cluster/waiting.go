@@ -20,15 +20,15 @@ import (
 // For whom this node waits, and what they answered.
 
 const (
-	waitEvery   = 5 * time.Second // a node that waits says so
-	mostAwaited = 20              // addresses that it names then
-	tooOften    = 3               // elections have missed somebody, who is named at once
-	maxAnswer   = 128             // bytes of Awaited.Answer, as in the tag of wire.StatusContact
+	waitLogInterval   = 5 * time.Second // a node that waits says so
+	maxContactsLogged = 20              // addresses that it names then
+	unresponsiveLimit = 3               // elections have missed somebody, who is named at once
+	maxAnswer         = 128             // bytes of Awaited.Answer, as in the tag of wire.StatusContact
 )
 
 // Awaited is an address that Config.Join or Config.Members names, and at which no member is known, or
 // that of a member for whom elections wait. Of a name with several addresses there is one for each.
-type Awaited struct {
+type PendingContact struct {
 	Addr string `json:"addr"`
 	// Answer is what came of the last attempt to reach it, as "connection refused", "no such host",
 	// or "n2 answers, and is in no cluster either"; behind a name it begins with the address. Of a
@@ -37,29 +37,29 @@ type Awaited struct {
 }
 
 // awaited runs on the loop.
-func (n *Node) awaited() []Awaited {
-	all := []Awaited{}
+func (n *Node) pendingContacts() []PendingContact {
+	all := []PendingContact{}
 	for _, s := range n.engine.Undiscovered() {
-		answer := cmp.Or(n.answers[s.Addr], "no answer yet")
+		answer := cmp.Or(n.dialResults[s.Addr], "no answer yet")
 		_, connected := n.peers[s.Peer]
 		switch {
 		case s.State == membership.SeedRejected:
 			answer = "a node answers, and its list of members does not name this node"
 		case s.InCluster:
-			answer = n.title(s.Peer) + " answers, and has not added this node"
+			answer = n.displayName(s.Peer) + " answers, and has not added this node"
 		case connected:
-			answer = n.title(s.Peer) + " answers, and is in no cluster either"
+			answer = n.displayName(s.Peer) + " answers, and is in no cluster either"
 		}
 		if s.Addr != s.Name {
 			answer = s.Addr + ": " + answer
 		}
-		all = append(all, Awaited{Addr: s.Name, Answer: untrusted.Truncate(answer, maxAnswer)})
+		all = append(all, PendingContact{Addr: s.Name, Answer: untrusted.Truncate(answer, maxAnswer)})
 	}
 	return all
 }
 
 // answerOf is why a dial failed, in few words.
-func answerOf(why error) string {
+func dialResult(why error) string {
 	text := why.Error()
 	if dns, ok := errors.AsType[*net.DNSError](why); ok {
 		text = dns.Err
@@ -80,11 +80,11 @@ func answerOf(why error) string {
 
 // missed are the members for whom elections have waited in vain since there is no leader, and how often
 // they have for one of them at most. It runs on the loop.
-func (n *Node) missed() (all []Awaited, most uint64) {
+func (n *Node) unresponsiveMembers() (all []PendingContact, most uint64) {
 	for m := range n.engine.View().All() {
 		if last := n.engine.Unresponsive(m.ID); last.Number > 0 {
-			answer := fmt.Sprintf("%s (elections: %d)", last.Describe(n.title), last.Number)
-			all = append(all, Awaited{Addr: m.Addr, Answer: untrusted.Truncate(answer, maxAnswer)})
+			answer := fmt.Sprintf("%s (elections: %d)", last.Describe(n.displayName), last.Number)
+			all = append(all, PendingContact{Addr: m.Addr, Answer: untrusted.Truncate(answer, maxAnswer)})
 			most = max(most, last.Number)
 		}
 	}
@@ -92,30 +92,30 @@ func (n *Node) missed() (all []Awaited, most uint64) {
 }
 
 // complain says for whom this node waits, if it has done so for long enough.
-func (n *Node) complain() {
+func (n *Node) logWaiting() {
 	since, vacant, alone := n.engine.Vacancy()
 	if !vacant {
-		n.complaint = 0
+		n.nextWaitLog = 0
 		return
 	}
 	now, patience := n.now(), n.config.Timing.RecoveryBound()
-	all, most := n.missed()
+	all, most := n.unresponsiveMembers()
 	if alone {
-		patience = waitEvery
-	} else if most >= tooOften {
+		patience = waitLogInterval
+	} else if most >= unresponsiveLimit {
 		patience = 0
 	}
-	n.complaint = max(n.said+waitEvery, since+patience)
-	if now < n.complaint {
+	n.nextWaitLog = max(n.lastWaitLog+waitLogInterval, since+patience)
+	if now < n.nextWaitLog {
 		return
 	}
-	n.said, n.complaint = now, now+waitEvery
+	n.lastWaitLog, n.nextWaitLog = now, now+waitLogInterval
 	why := "no member has added it"
 	switch _, runs := n.engine.Leader(); {
 	case runs && alone:
-		why = "it is connected to no other member" + n.vacancy()
+		why = "it is connected to no other member" + n.noLeaderReason()
 	case runs:
-		why = fmt.Sprintf("no leader for %v%s", (now - since).Round(time.Second), n.vacancy())
+		why = fmt.Sprintf("no leader for %v%s", (now - since).Round(time.Second), n.noLeaderReason())
 	case len(n.config.Members) > 0 && n.spec.Claims.NeedsQuorum && n.engine.Cluster().IsZero():
 		why = fmt.Sprintf("the cluster is founded when all members of the list have answered, and %d of %d have: start the others, "+
 			"or replace them in all lists", n.answered(), len(n.config.Members))
@@ -125,8 +125,8 @@ func (n *Node) complain() {
 		why += ", and it founds a cluster only when no address is silent"
 	}
 	var answers []string
-	all = append(all, n.awaited()...)
-	for _, a := range all[:min(len(all), mostAwaited)] {
+	all = append(all, n.pendingContacts()...)
+	for _, a := range all[:min(len(all), maxContactsLogged)] {
 		answers = append(answers, a.Addr+": "+a.Answer)
 	}
 	if more := len(all) - len(answers); more > 0 {
@@ -151,9 +151,9 @@ func (n *Node) answered() int {
 }
 
 // vacancy says in parentheses why nobody leads; empty where this node does not know.
-func (n *Node) vacancy() string {
+func (n *Node) noLeaderReason() string {
 	view := n.engine.View()
-	switch heard := len(n.those(fd.Alive)); {
+	switch heard := len(n.namesInState(fd.Alive)); {
 	case !slices.ContainsFunc(slices.Collect(view.All()), func(m algo.Member) bool { return m.Eligible }):
 		return " (all who may lead have resigned)" // bully with a lease monitors no member then
 	case n.spec.Claims.NeedsQuorum && heard < view.Quorum():

@@ -95,8 +95,8 @@ func TestWhoListensToStrangersNeedsAWayIn(t *testing.T) {
 		test.change(&c)
 		_, err := cluster.New(c)
 		require.ErrorContains(t, err, test.want, name)
-		require.Len(t, mistakes(err), 1, name)
-		require.Equal(t, test.field, mistakes(err)[0].Field, name)
+		require.Len(t, problems(err), 1, name)
+		require.Equal(t, test.field, problems(err)[0].Field, name)
 	}
 	for name, change := range map[string]func(c *cluster.Config){
 		"the loopback":  func(c *cluster.Config) { c.Listen = "127.0.0.1:7400" },

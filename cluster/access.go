@@ -13,7 +13,7 @@ import (
 )
 
 // waysIn is what a node is told that would listen to strangers.
-const waysIn = "one of the loopback, or what keeps strangers out: secret_file: FILE (elect secret FILE makes one, the same for all members), " +
+const securityHelp = "one of the loopback, or what keeps strangers out: secret_file: FILE (elect secret FILE makes one, the same for all members), " +
 	"or tls: {cert: FILE, key: FILE, ca: FILE}; or insecure: true, which keeps nobody out"
 
 // migrate is the word for a cluster on its way to another way in.
@@ -21,7 +21,7 @@ const migrate = "migrate"
 
 // door makes what keeps strangers out, or says what is wrong with it. Nil is none: the node listens on the loopback, or on
 // a network of the program's own, or is told to.
-func (c *Config) door() (*secure.Endpoint, error) {
+func (c *Config) newEndpoint() (*secure.Endpoint, error) {
 	wrong := func(field, got, want string) error { return &algo.SettingError{Field: field, Got: got, Want: want} }
 	closed := c.SecretFile != "" || c.TLS != secure.Certificate{}
 	switch {
@@ -29,8 +29,8 @@ func (c *Config) door() (*secure.Endpoint, error) {
 		return nil, wrong("security", strconv.Quote(c.Security), migrate+", beside secret_file or tls, or nothing")
 	case closed && c.Insecure:
 		return nil, wrong("insecure", "true beside secret_file or tls", "one of them, or security: migrate while a cluster goes from the one to the other")
-	case !closed && c.Network.Listen == nil && !c.Insecure && !c.Lesson && checkAddr(c.Listen, false) == nil && !isLoopback(c.Listen):
-		return nil, wrong("listen", strconv.Quote(c.Listen), waysIn)
+	case !closed && c.Network.Listen == nil && !c.Insecure && !c.AllowTextbook && checkAddr(c.Listen, false) == nil && !isLoopback(c.Listen):
+		return nil, wrong("listen", strconv.Quote(c.Listen), securityHelp)
 	case !closed:
 		return nil, nil
 	}
@@ -41,26 +41,26 @@ func (c *Config) door() (*secure.Endpoint, error) {
 
 // openDoor says at each start who is let in that has proved nothing. A listener of the program's own may turn out to be one for
 // strangers.
-func (n *Node) openDoor(l net.Listener) error {
+func (n *Node) checkListenAddr(l net.Listener) error {
 	addr, ok := l.Addr().(*net.TCPAddr)
 	switch {
 	case n.config.Security == migrate:
 		n.log.Warn("security: migrate: who comes by the way before is let in as well")
-	case n.door != nil:
+	case n.endpoint != nil:
 	case n.config.Insecure:
 		n.log.Warn("insecure: whoever reaches this node takes part, and gives orders")
 	case ok && !addr.IP.IsLoopback():
-		return &algo.SettingError{Field: "listen", Got: strconv.Quote(addr.String()), Want: waysIn}
+		return &algo.SettingError{Field: "listen", Got: strconv.Quote(addr.String()), Want: securityHelp}
 	}
 	n.local = l.Addr()
 	return nil
 }
 
 // enter makes a connection safe. Who speaks plain text is told in plain text what it needs.
-func (n *Node) enter(c net.Conn, dialed bool) (net.Conn, any, error) {
-	side := n.door.Server
+func (n *Node) secureConn(c net.Conn, dialed bool) (net.Conn, any, error) {
+	side := n.endpoint.Server
 	if dialed {
-		side = n.door.Client
+		side = n.endpoint.Client
 	}
 	safe, id, err := side(c)
 	oneWay := n.config.SecretFile == "" || n.config.TLS == secure.Certificate{}
@@ -81,13 +81,13 @@ type localUser struct {
 
 // asksUsers says whether this node asks the system for the user of each connection: it listens on the loopback, and
 // nothing else keeps others out.
-func (n *Node) asksUsers() bool {
+func (n *Node) checksUsers() bool {
 	_, tcp := n.local.(*net.TCPAddr)
-	return tcp && n.door == nil && !n.config.Insecure
+	return tcp && n.endpoint == nil && !n.config.Insecure
 }
 
 // orders says who gives an order, or why it may not.
-func (n *Node) orders(p transport.Peer) (who string, err error) {
+func (n *Node) authorizeAdmin(p transport.Peer) (who string, err error) {
 	id, _ := p.Principal.(secure.Identity)
 	user, local := p.Principal.(localUser)
 	switch {
@@ -95,7 +95,7 @@ func (n *Node) orders(p transport.Peer) (who string, err error) {
 		return "", fmt.Errorf("cluster: the certificate of %s ended at %s", id, id.Until.UTC().Format(time.RFC3339))
 	case id.CanAdminister():
 		return id.String(), nil
-	case n.door != nil:
+	case n.endpoint != nil:
 		return "", fmt.Errorf("cluster: orders are taken from who has the secret (--secret-file FILE, ELECT_SECRET_FILE), or the certificate of an operator, and not from %s", id)
 	case !local:
 		return "whoever", nil

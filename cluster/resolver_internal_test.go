@@ -22,8 +22,8 @@ type directory struct {
 	shares []time.Duration // how long each try may take
 }
 
-func (d *directory) names() *names {
-	return newNames(
+func (d *directory) names() *resolver {
+	return newResolver(
 		func(_ context.Context, host string) ([]string, error) {
 			if host == "unknown" {
 				return nil, &net.DNSError{Err: "no such host", Name: host, IsNotFound: true}
