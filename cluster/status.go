@@ -57,16 +57,16 @@ type Status struct {
 	Node          algo.NodeID  `json:"node"`   // who answered
 	Leader        *algo.NodeID `json:"leader"` // null when none is known
 	Epoch         algo.Epoch   `json:"epoch"`  // of the leadership, or of the vacancy
-	ConfigVersion uint64       `json:"view"`   // its number: with a quorum it never restarts, otherwise it counts the changes that this process has seen
+	ConfigVersion uint64       `json:"config_version"`   // its number: with a quorum it never restarts, otherwise it counts the changes that this process has seen
 	// ViewEpoch is that of the leader that made the view; 0 before the first one has. Views are
 	// ordered by it, then by View.
-	ConfigTerm algo.Epoch `json:"view_epoch"`
+	ConfigTerm algo.Epoch `json:"config_term"`
 	// Committed says that a majority is known to hold the config, or that none is needed.
 	Committed bool     `json:"committed"`
 	Members   []Member `json:"members"`
 	// Awaited are the addresses of the configuration at which no member is known, while somebody is
 	// looked for there; and those of members whom elections miss, while no leader is known: 512 at most.
-	PendingContacts []PendingContact `json:"awaited"`
+	PendingContacts []PendingContact `json:"pending_contacts"`
 	// Counters count since the node started: "sent.KIND" and "received.KIND" for each
 	// kind of message ("heartbeat" holds all heartbeats and repeats) and their "bytes.sent.KIND" and "bytes.received.KIND",
 	// "rejected" messages, those of "nonmembers", "elections.WHY" as in Called and "suspicions.WHY", "saves" to the
@@ -77,8 +77,8 @@ type Status struct {
 	// "nonmembers.heartbeats", "dropped.queue full", "closed.handshake" and so on.
 	Counters map[string]uint64 `json:"counters"`
 	// Called is how the last election began that the node knows of, and CalledAt when it knew; zero before.
-	Election   algo.ElectionCause `json:"called,omitzero"`
-	ElectionAt time.Time          `json:"called_at,omitzero"`
+	Election   algo.ElectionCause `json:"election,omitzero"`
+	ElectionAt time.Time          `json:"election_at,omitzero"`
 	// Lease is how the lease stands; null without one.
 	Lease *Lease `json:"lease,omitempty"`
 	// A status that comes over the network has at most 64 KiB. MetaOmitted counts the members without Meta for
@@ -86,7 +86,7 @@ type Status struct {
 	// AwaitedOmitted what is not in Awaited. Of each, the last ones are omitted, but neither the leader nor Node.
 	MetaOmitted            int `json:"meta_omitted,omitzero"`
 	MembersOmitted         int `json:"members_omitted,omitzero"`
-	PendingContactsOmitted int `json:"awaited_omitted,omitzero"`
+	PendingContactsOmitted int `json:"pending_contacts_omitted,omitzero"`
 	// OtherLists are the names of connected members whose list of members is another one, without a quorum.
 	OtherLists []string `json:"other_lists,omitempty"`
 	// Learners are the connected nodes that want to join, and Pending the changes of the members that this node knows
@@ -108,10 +108,10 @@ type Lease struct {
 	// Token is that of the leader, who holds it; 0 where none is known.
 	Token uint64 `json:"token"`
 	// Left is for how long it still backs the leadership of this node if nobody renews it; 0 elsewhere.
-	Remaining time.Duration `json:"left_ns,omitzero"`
+	Remaining time.Duration `json:"remaining_ns,omitzero"`
 	// Nominated says that this node is to hold it next, and Missing are the names of those who have not granted it.
 	Nominated     bool     `json:"nominated,omitzero"`
-	PendingGrants []string `json:"missing,omitempty"`
+	PendingGrants []string `json:"pending_grants,omitempty"`
 }
 
 var clients = wire.NewClientCodec(untrusted.Printable)

@@ -180,7 +180,7 @@ func TestTheDemoKeepsTheClusterUntilCtrlC(t *testing.T) {
 	}
 
 	stdout := statusOf(t, o.Nodes[0].Addr, "--json")
-	require.Equal(t, []string{"algorithm", "awaited", "called", "called_at", "cluster", "committed", "counters", "epoch", "leader", "leader_addr", "leader_name", "lease", "members", "node", "view", "view_epoch"}, keys(t, stdout))
+	require.Equal(t, []string{"algorithm", "cluster", "committed", "config_term", "config_version", "counters", "election", "election_at", "epoch", "leader", "leader_addr", "leader_name", "lease", "members", "node", "pending_contacts"}, keys(t, stdout))
 	var s statusObject
 	decodeStrictly(t, stdout, &s)
 	require.Len(t, s.Members, 3)

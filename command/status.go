@@ -67,15 +67,15 @@ whom elections have waited in vain, and how often.
 
 With --json and one address, one object: cluster, algorithm, node (the id of who answered), leader
 (an id or null), leader_name, leader_addr, leader_meta (an object; these three are absent if they
-are not known), epoch, view (its number), view_epoch (0 before the first), committed,
+are not known), epoch, config_version, config_term (0 before the first), committed,
 members (a list of objects: id, name, addr, priority, eligible, state, since, timeout_ns: absent
 for who is not watched, meta: an object, absent if empty, standby: absent if false), meta_omitted (the number of
-members without meta because the answer has no room for it), members_omitted and awaited_omitted (the
+members without meta because the answer has no room for it), members_omitted and pending_contacts_omitted (the
 number of those that are not listed for that reason; each is absent if 0), lease (absent without one;
-an object: token, of the leader, 0 if none is known, left_ns: only on the leader, nominated,
-missing: names), awaited (a list of objects: addr, answer),
-called (an object: caller, an id; reason; previous, the id of the leader until then, absent if there was none;
-epoch, of that leadership; silent_for_ns) and called_at, both absent before the first
+an object: token, of the leader, 0 if none is known, remaining_ns: only on the leader, nominated,
+pending_grants: names), pending_contacts (a list of objects: addr, answer),
+election (an object: caller, an id; reason; previous, the id of the leader until then, absent if there was none;
+epoch, of that leadership; silent_for_ns) and election_at, both absent before the first
 election, other_lists (names of connected members whose list of members is another one,
 absent if none), learners (a list of objects: id, name, addr) and pending (a list of objects: what, "add" or
 "remove", id, name, reason), both absent if empty and of at most 16, certificate_end (when the certificate

@@ -174,7 +174,7 @@ func TestThePageShowsStrangers(t *testing.T) {
 	mux := http.NewServeMux()
 	mux.Handle("/", web.New(t.Context(), n))
 	mux.HandleFunc("/status", func(w http.ResponseWriter, _ *http.Request) {
-		fmt.Fprintf(w, `{"cluster":%[1]s,"algorithm":%[1]s,"node":%[2]s,"leader":%[2]s,"committed":false,"awaited":[{"addr":%[1]s,"answer":%[1]s}],"warnings":[{"text":%[1]s,"at":"no time","count":2}],
+		fmt.Fprintf(w, `{"cluster":%[1]s,"algorithm":%[1]s,"node":%[2]s,"leader":%[2]s,"committed":false,"pending_contacts":[{"addr":%[1]s,"answer":%[1]s}],"warnings":[{"text":%[1]s,"at":"no time","count":2}],
 			"members":[{"id":%[2]s,"name":%[1]s,"addr":%[1]s,"state":"__proto__","since":"no time"},{"id":"x","name":"n2","addr":"","state":%[1]s}]}`, text, id)
 	})
 	mux.HandleFunc("/events", func(w http.ResponseWriter, r *http.Request) {

@@ -32,11 +32,11 @@ func TestEventsTellOfAFailover(t *testing.T) {
 			}
 			assert.Equal(t, next.Name, change.Leader.Name)
 			assert.Equal(t, next.Epoch, change.Leader.Epoch)
-			require.NotNil(t, change.Called)
-			assert.Equal(t, old.ID, change.Called.Previous)
-			assert.NotEmpty(t, change.Called.Reason)
+			require.NotNil(t, change.Election)
+			assert.Equal(t, old.ID, change.Election.Previous)
+			assert.NotEmpty(t, change.Election.Reason)
 			assert.Less(t, change.Took, 10*time.Second)
-			assert.False(t, change.At.Before(change.CalledAt))
+			assert.False(t, change.At.Before(change.ElectionAt))
 			break
 		}
 	})

@@ -25,12 +25,12 @@ type Change struct {
 	Leader *Leader `json:"leader"`
 	// Leads says that it is this node.
 	Leads bool `json:"leads"`
-	// Called is how the election began that has led to it, and CalledAt when this node knew; absent where
+	// Election is how the election began that has led to it, and ElectionAt when this node knew; absent where
 	// there was none, as when the node comes back.
-	Called   *algo.ElectionCause `json:"called,omitempty"`
-	CalledAt time.Time           `json:"called_at,omitzero"`
+	Election   *algo.ElectionCause `json:"election,omitempty"`
+	ElectionAt time.Time           `json:"election_at,omitzero"`
 	// Took is how long nobody led, as far as this node can tell, in nanoseconds: from the last sign of life of
-	// who led until then, or from CalledAt where that is later, to At. Absent without an election.
+	// who led until then, or from ElectionAt where that is later, to At. Absent without an election.
 	Took time.Duration `json:"took_ns,omitzero"`
 
 	number uint64 // from 1
@@ -79,7 +79,7 @@ func (h *history) add(s cluster.State, itself algo.NodeID) {
 	}
 	if s.HasLeader() && !s.ElectionAt.IsZero() && !s.ElectionAt.Equal(h.called) {
 		h.called = s.ElectionAt
-		c.Called, c.CalledAt = &s.Election, s.ElectionAt
+		c.Election, c.ElectionAt = &s.Election, s.ElectionAt
 		c.Took = max(s.At.Round(0).Sub(s.ElectionAt), 0) + s.Election.SilentFor
 		if s.Election.Caller == itself && !s.Election.Previous.IsZero() {
 			h.failovers.Observe(c.Took.Seconds())

@@ -86,9 +86,9 @@ function showStatus() {
     item.append(at, element('div', `⚠ ${w.text}`, 'what'), element('span', w.count > 1 ? `${w.count} times` : '', 'took'));
     return item;
   }));
-  const awaited = status.awaited || [];
-  $('missing').hidden = awaited.length === 0;
-  $('awaited').replaceChildren(...awaited.map(a => {
+  const contacts = status.pending_contacts || [];
+  $('missing').hidden = contacts.length === 0;
+  $('awaited').replaceChildren(...contacts.map(a => {
     const item = element('li');
     item.append(element('span', a.addr), element('span', a.answer));
     return item;
@@ -102,8 +102,8 @@ function showChanges() {
     const what = element('div', c.leader ? `★ ${c.leader.name} leads, epoch ${c.leader.epoch}` : '∅ nobody is known to lead', 'what');
     at.dateTime = c.at;
     at.title = new Date(c.at).toLocaleString();
-    if (c.called) what.append(element('span', cause(c.called), 'cause'));
-    item.append(at, what, element('span', c.took_ns && c.called.previous ? period(c.took_ns) : '', 'took'));
+    if (c.election) what.append(element('span', cause(c.election), 'cause'));
+    item.append(at, what, element('span', c.took_ns && c.election.previous ? period(c.took_ns) : '', 'took'));
     return item;
   }));
 }
