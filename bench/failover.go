@@ -61,7 +61,7 @@ func (c failoverCase) start(ctx context.Context, registry algo.Registry, config 
 	}
 	args := election.Flags(c.Algorithm)
 	if spec.Textbook {
-		args = append(args, "--lesson")
+		args = append(args, "--allow-textbook")
 	}
 	s := &failoverSeries{of: c, claims: spec.Claims, leased: strings.HasSuffix(c.Algorithm, lease.Suffix)}
 	config.Args = slices.Concat(args, config.Args)

@@ -105,7 +105,7 @@ func startRunners(b *testing.B, n int, closed bool) *runners {
 	for i, addr := range addrs {
 		name := "n" + strconv.Itoa(i+1)
 		r.args = append(r.args, []string{elect, "run", "--name", name, "--listen", addr, "--members", strings.Join(addrs, ","),
-			"--data", filepath.Join(data, access[2:6], name), access, "--log", "json", "--grace", "1s", "--",
+			"--data-dir", filepath.Join(data, access[2:6], name), access, "--log", "json", "--grace", "1s", "--",
 			"sh", "-c", "echo $ELECT_RUN_NODE >" + fifo + "; exec sleep 1000"})
 	}
 	b.Cleanup(func() {

@@ -189,7 +189,7 @@ func (c *Config) applyDefaults() (algo.Spec, error) {
 	found.add(checkPriority(c.Priority), err)
 
 	c.checkAddresses(&found)
-	want(c.DrainTimeout >= 0, "drain", c.DrainTimeout.String(), "not below 0")
+	want(c.DrainTimeout >= 0, "drain_timeout", c.DrainTimeout.String(), "not below 0")
 	want(c.RemoveSuspectedAfter == 0 || c.RemoveSuspectedAfter >= c.Timing.MaxTimeout, "remove_suspected_after", c.RemoveSuspectedAfter.String(),
 		"0, or at least max_timeout (%v): until then a suspicion may be a mistake", c.Timing.MaxTimeout)
 	timing := fd.Check(c.Timing)
@@ -211,13 +211,13 @@ func (c *Config) applyDefaults() (algo.Spec, error) {
 	if !isLeased && !inner.Claims.NeedsQuorum && inner.Name != "" {
 		c.requireList(&found, inner)
 	}
-	want(!spec.Textbook || c.AllowTextbook, "algorithm", c.Algorithm, "one for use, or lesson as well (--lesson): "+
+	want(!spec.Textbook || c.AllowTextbook, "algorithm", c.Algorithm, "one for use, or allow_textbook as well (--allow-textbook): "+
 		"this is the textbook to the letter, which a crash or a lost message can leave without a leader, or with two")
 	switch hasData := c.Store != nil || c.DataDir != ""; {
 	case inner.Claims.NeedsQuorum:
-		want(hasData, "data", "empty", "a folder: a node that forgets its vote lets %s elect two leaders", inner.Name)
+		want(hasData, "data_dir", "empty", "a folder: a node that forgets its vote lets %s elect two leaders", inner.Name)
 	case isLeased:
-		want(hasData, "data", "empty", "a folder, because a node that forgets a lease that it has granted makes two leaders possible; "+
+		want(hasData, "data_dir", "empty", "a folder, because a node that forgets a lease that it has granted makes two leaders possible; "+
 			"or lease: off, which needs no folder, and lets two nodes lead at once under a partition")
 	}
 	return spec, errors.Join(found.all...)
@@ -273,7 +273,7 @@ func (c *Config) checkAddrField(found *problems, field, addr string, shared bool
 	err := checkAddr(addr, shared)
 	found.require(err == nil, field, strconv.Quote(addr), form+" (%v)", err)
 	found.require(!c.AllowTextbook || err != nil || isLoopback(addr), field, strconv.Quote(addr),
-		"an address of the loopback, such as 127.0.0.1:7400, for lesson is set")
+		"an address of the loopback, such as 127.0.0.1:7400, for allow_textbook is set")
 	return err
 }
 

@@ -70,7 +70,7 @@ func TestConfigMistakes(t *testing.T) {
 		{"join without a quorum", func(c *cluster.Config) { c.Join = []string{"10.0.0.2:1"} }, "join is set" + bothWays, "join"},
 		{"bootstrap without a quorum", func(c *cluster.Config) { c.Bootstrap = true }, "bootstrap is true" + bothWays, "bootstrap"},
 		{"removal without a quorum", func(c *cluster.Config) { c.RemoveSuspectedAfter = time.Minute }, "remove_suspected_after is 1m0s" + bothWays, "remove_suspected_after"},
-		{"a drain below 0", func(c *cluster.Config) { c.DrainTimeout = -1 }, "drain is -1ns, want not below 0", "drain"},
+		{"a drain below 0", func(c *cluster.Config) { c.DrainTimeout = -1 }, "drain_timeout is -1ns, want not below 0", "drain_timeout"},
 		{"a name with a space", func(c *cluster.Config) { c.Name = "n 1" }, `name is "n 1", want 1 to 64 letters, digits, '.', '-' or '_'`, "name"},
 		{"a long name", func(c *cluster.Config) { c.Name = strings.Repeat("n", 65) }, "want 1 to 64 letters", "name"},
 		{"a cluster's name", func(c *cluster.Config) { c.Cluster = "é" }, `cluster is "é"`, "cluster"},
@@ -171,7 +171,7 @@ func TestAVoteMustNotBeForgotten(t *testing.T) {
 	config.Store = nil
 	config.Name, config.Timing = "n 1", algo.Timing{Heartbeat: 1}
 	_, err = cluster.New(config)
-	require.ErrorContains(t, err, "data is empty, want a folder: a node that forgets its vote lets vote elect two leaders")
+	require.ErrorContains(t, err, "data_dir is empty, want a folder: a node that forgets its vote lets vote elect two leaders")
 	require.ErrorContains(t, err, "name is", "all mistakes at once")
 }
 
@@ -205,7 +205,7 @@ func TestPresets(t *testing.T) {
 
 // A textbook runs for a lesson only, and a lesson only where nobody else is.
 func TestATextbookRunsOnlyForALesson(t *testing.T) {
-	const wanted = "an address of the loopback, such as 127.0.0.1:7400, for lesson is set"
+	const wanted = "an address of the loopback, such as 127.0.0.1:7400, for allow_textbook is set"
 	local := func(change func(c *cluster.Config)) cluster.Config {
 		c := cluster.Config{Name: "n1", Listen: "127.0.0.1:7400", DataDir: "data", Algorithm: "textbook-bully", AllowTextbook: true, Lease: lease.Off}
 		change(&c)
@@ -219,7 +219,7 @@ func TestATextbookRunsOnlyForALesson(t *testing.T) {
 		"for a lesson":    {func(*cluster.Config) {}, "", ""},
 		"on IPv6":         {func(c *cluster.Config) { c.Listen = "[::1]:7400" }, "", ""},
 		"by name":         {func(c *cluster.Config) { c.Listen = "localhost:7400" }, "", ""},
-		"for use":         {func(c *cluster.Config) { c.AllowTextbook = false }, "algorithm", "one for use, or lesson as well (--lesson)"},
+		"for use":         {func(c *cluster.Config) { c.AllowTextbook = false }, "algorithm", "one for use, or allow_textbook as well (--allow-textbook)"},
 		"for others":      {func(c *cluster.Config) { c.Listen = "10.0.0.1:7400" }, "listen", wanted},
 		"for all":         {func(c *cluster.Config) { c.Listen, c.Advertise = ":7400", "127.0.0.1:7400" }, "listen", wanted},
 		"known to others": {func(c *cluster.Config) { c.Advertise = "n1.example:7400" }, "advertise", wanted},

@@ -42,7 +42,7 @@ func TestLeaseIsOnByDefault(t *testing.T) {
 func TestLeaseNeedsDataOrStore(t *testing.T) {
 	c := cluster.Config{Listen: "127.0.0.1:7400"}
 	_, err := cluster.New(c)
-	require.EqualError(t, err, "data is empty, want a folder, because a node that forgets a lease that it has granted makes two leaders possible; "+
+	require.EqualError(t, err, "data_dir is empty, want a folder, because a node that forgets a lease that it has granted makes two leaders possible; "+
 		"or lease: off, which needs no folder, and lets two nodes lead at once under a partition")
 	c.Store = store.NewMemory()
 	_, err = cluster.New(c)
@@ -52,7 +52,7 @@ func TestLeaseNeedsDataOrStore(t *testing.T) {
 	_, err = cluster.New(c)
 	require.NoError(t, err)
 	c.Algorithm = "vote"
-	const vote = "data is empty, want a folder: a node that forgets its vote lets vote elect two leaders"
+	const vote = "data_dir is empty, want a folder: a node that forgets its vote lets vote elect two leaders"
 	_, err = cluster.New(c)
 	require.EqualError(t, err, vote)
 	c.Lease = lease.Options{} // without the lease vote needs the folder as well

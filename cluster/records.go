@@ -51,7 +51,7 @@ func (r *records) load(cluster string) (identity, []algo.Message, error) {
 		// the folder was emptied.
 		self = identity{ID: algo.NodeID(uuid.New()), Cluster: cluster, Starts: uint32(time.Now().Unix())}
 	case self.Cluster != cluster:
-		return self, nil, &algo.SettingError{Field: "data", Got: r.folder + ", that of a member of cluster " + self.Cluster,
+		return self, nil, &algo.SettingError{Field: "data_dir", Got: r.folder + ", that of a member of cluster " + self.Cluster,
 			Want: "one of cluster " + cluster + ", or an empty one"}
 	}
 	self.Starts++

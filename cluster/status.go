@@ -54,10 +54,10 @@ type Change struct {
 type Status struct {
 	Cluster       string       `json:"cluster"`
 	Algorithm     string       `json:"algorithm"`
-	Node          algo.NodeID  `json:"node"`   // who answered
-	Leader        *algo.NodeID `json:"leader"` // null when none is known
-	Epoch         algo.Epoch   `json:"epoch"`  // of the leadership, or of the vacancy
-	ConfigVersion uint64       `json:"config_version"`   // its number: with a quorum it never restarts, otherwise it counts the changes that this process has seen
+	Node          algo.NodeID  `json:"node"`           // who answered
+	Leader        *algo.NodeID `json:"leader"`         // null when none is known
+	Epoch         algo.Epoch   `json:"epoch"`          // of the leadership, or of the vacancy
+	ConfigVersion uint64       `json:"config_version"` // its number: with a quorum it never restarts, otherwise it counts the changes that this process has seen
 	// ViewEpoch is that of the leader that made the view; 0 before the first one has. Views are
 	// ordered by it, then by View.
 	ConfigTerm algo.Epoch `json:"config_term"`

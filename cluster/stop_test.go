@@ -196,7 +196,7 @@ func TestDataOfAnotherClusterIsRefused(t *testing.T) {
 	err = again.Run(t.Context())
 	var mistake *algo.SettingError
 	require.ErrorAs(t, err, &mistake)
-	require.Equal(t, "data", mistake.Field)
+	require.Equal(t, "data_dir", mistake.Field)
 	require.Contains(t, mistake.Got, data)
 	require.Contains(t, mistake.Got, "blue")
 	require.Contains(t, mistake.Want, "green")

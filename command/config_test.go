@@ -32,7 +32,7 @@ func TestConfigCheck(t *testing.T) {
 	status, stdout, stderr := elect("config", "check", "elect.yaml", "--members", "127.0.0.1:7400")
 	require.Zero(t, status, stderr)
 	require.Equal(t, "elect.yaml: nothing is wrong\n", stdout)
-	for flag, why := range map[string]string{"--name=b": "it says neither members nor, with a quorum, bootstrap or join", "--bootstrap --witness --lease --data d": "a witness cannot found a cluster"} {
+	for flag, why := range map[string]string{"--name=b": "it says neither members nor, with a quorum, bootstrap or join", "--bootstrap --witness --lease --data-dir d": "a witness cannot found a cluster"} {
 		status, stdout, stderr = elect(append([]string{"config", "check", "elect.yaml"}, strings.Fields(flag)...)...)
 		require.Zero(t, status, stderr)
 		require.Equal(t, "with an empty data folder the node would not start: "+why+"\nelect.yaml: nothing is wrong\n", stdout)
@@ -107,14 +107,14 @@ func TestConfigExample(t *testing.T) {
 
 func TestConfigShow(t *testing.T) {
 	written(t, right+"timing:\n  heartbeat: 50ms\nvote: {early_close: false}\nbully: {head_start: 20ms}\n")
-	t.Setenv("ELECT_DATA", "/var/lib/elect")
+	t.Setenv("ELECT_DATA_DIR", "/var/lib/elect")
 	t.Setenv("ELECT_LISTNE", "x")
 	status, stdout, stderr := elect("config", "show", "--config", "elect.yaml", "--priority", "3", "--nodes", "3")
 	require.Zero(t, status, stderr)
 	for _, want := range []string{
 		`(?m)^FIELD +VALUE +FROM$`,
 		`(?m)^listen +127\.0\.0\.1:7400 +elect\.yaml:1$`,
-		`(?m)^data +/var/lib/elect +ELECT_DATA$`,
+		`(?m)^data_dir +/var/lib/elect +ELECT_DATA_DIR$`,
 		`(?m)^priority +3 +--priority$`,
 		`(?m)^timing\.heartbeat +50ms +elect\.yaml:4$`,
 		`(?m)^bully\.announce_interval +500ms +default$`,
@@ -190,7 +190,7 @@ func TestHeartbeatsAtRest(t *testing.T) {
 	}
 	for name := range edges {
 		for _, n := range []int{3, 5} {
-			s, err := builtins.settingsOf("--listen", "127.0.0.1:0", "--lease=off", "--data", "data", "--algorithm", name)
+			s, err := builtins.settingsOf("--listen", "127.0.0.1:0", "--lease=off", "--data-dir", "data", "--algorithm", name)
 			require.NoError(t, err)
 			a, err := amountsOf(s, n, restBudget)
 			require.NoError(t, err)
@@ -203,7 +203,7 @@ func TestHeartbeatsAtRest(t *testing.T) {
 }
 
 func TestASimulationThatDoesNotSettleIsSaid(t *testing.T) {
-	s, err := builtins.settingsOf("--listen", "127.0.0.1:0", "--lease=off", "--data", "data", "--algorithm", "vote", "--option", "window=8h", "--option", "pause=24h", "--option", "heartbeat_interval=24h", "--option", "early_close=false")
+	s, err := builtins.settingsOf("--listen", "127.0.0.1:0", "--lease=off", "--data-dir", "data", "--algorithm", "vote", "--option", "window=8h", "--option", "pause=24h", "--option", "heartbeat_interval=24h", "--option", "early_close=false")
 	require.NoError(t, err)
 	_, err = s.Node()
 	require.NoError(t, err)
@@ -220,7 +220,7 @@ func TestASimulationThatDoesNotSettleIsSaid(t *testing.T) {
 
 // Of a simulation that stands still nothing can be said.
 func TestASimulationThatUsesUpItsBudgetIsSaid(t *testing.T) {
-	s, err := builtins.settingsOf("--listen", "127.0.0.1:0", "--data", "data")
+	s, err := builtins.settingsOf("--listen", "127.0.0.1:0", "--data-dir", "data")
 	require.NoError(t, err)
 	// At first a leader is not found, then nothing is heard at rest, or half of it.
 	for _, budget := range []uint64{10, 500, 1000} {

@@ -103,7 +103,7 @@ const maxDemoNodes = 64
 
 // nodeArgs are the flags that each node gets.
 func (f *demoFlags) nodeArgs() []string {
-	args := []string{"--algorithm", f.algorithm, "--preset", f.preset, "--lesson", "--lease=off"}
+	args := []string{"--algorithm", f.algorithm, "--preset", f.preset, "--allow-textbook", "--lease=off"}
 	if f.leased {
 		args = append(args, "--lease", "--lease-trust-evidence", "--lease-trusted-network")
 	}
@@ -169,7 +169,7 @@ func (p *program) checkDemo(f *demoFlags) (fleet.Signal, *config.Settings, error
 }
 
 func (p *program) demoSettings(f *demoFlags) (*config.Settings, error) {
-	return p.settingsOf(append(f.nodeArgs(), "--name", "n1", "--listen", "127.0.0.1:0", "--data", "data")...)
+	return p.settingsOf(append(f.nodeArgs(), "--name", "n1", "--listen", "127.0.0.1:0", "--data-dir", "data")...)
 }
 
 // demo is one demonstration.

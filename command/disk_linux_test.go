@@ -36,7 +36,7 @@ func TestADiskThatCannotBeWrittenIsSaid(t *testing.T) {
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			data := filepath.Join(mountDisk(t, tc.flags, tc.options), "data")
-			p := launch(t, "node", "--listen", "127.0.0.1:0", "--members", "127.0.0.1:0", "--name", "a", "--data", data)
+			p := launch(t, "node", "--listen", "127.0.0.1:0", "--members", "127.0.0.1:0", "--name", "a", "--data-dir", data)
 			require.Equal(t, statusFailed, p.status(t))
 			for _, want := range append(tc.want, data) {
 				require.Contains(t, p.stderr.text(), want)

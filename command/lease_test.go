@@ -14,9 +14,9 @@ import (
 func TestNewcomerIsToldOfBothWays(t *testing.T) {
 	status, _, stderr := elect("config", "check", "/dev/null", "--listen", "127.0.0.1:7400", "--members", "127.0.0.1:7400")
 	require.Equal(t, statusUsage, status)
-	require.Contains(t, stderr, "data is empty, want a folder")
+	require.Contains(t, stderr, "data_dir is empty, want a folder")
 	require.Contains(t, stderr, "or lease: off, which needs no folder, and lets two nodes lead at once under a partition")
-	for _, way := range []string{"--data=d", "--lease=off", "--lease=false"} {
+	for _, way := range []string{"--data-dir=d", "--lease=off", "--lease=false"} {
 		status, _, stderr = elect("config", "check", "/dev/null", "--listen", "127.0.0.1:7400", "--members", "127.0.0.1:7400", way)
 		require.Zero(t, status, stderr)
 	}
@@ -27,14 +27,14 @@ func TestNewcomerIsToldOfBothWays(t *testing.T) {
 
 func TestConfigShowSaysWhatLeaseOffGivesUp(t *testing.T) {
 	for flags, want := range map[string]string{
-		"":                                   "",
-		"--algorithm vote":                   "",
-		"--lease=off":                        "each side of a partition may elect a leader",
-		"--lease=off --algorithm ring":       "each side of a partition may elect a leader",
-		"--lease=off --algorithm vote":       "leads until it learns that another leads in a newer epoch",
-		"--lesson --algorithm textbook-ring": "each side of a partition may elect a leader",
+		"":                             "",
+		"--algorithm vote":             "",
+		"--lease=off":                  "each side of a partition may elect a leader",
+		"--lease=off --algorithm ring": "each side of a partition may elect a leader",
+		"--lease=off --algorithm vote": "leads until it learns that another leads in a newer epoch",
+		"--allow-textbook --algorithm textbook-ring": "each side of a partition may elect a leader",
 	} {
-		args := append(strings.Fields("config show --json --nodes 3 --listen 127.0.0.1:7400 --data d"), strings.Fields(flags)...)
+		args := append(strings.Fields("config show --json --nodes 3 --listen 127.0.0.1:7400 --data-dir d"), strings.Fields(flags)...)
 		status, stdout, stderr := elect(args...)
 		require.Zero(t, status, stderr)
 		var o showObject
@@ -54,7 +54,7 @@ func TestConfigShowSaysWhatLeaseOffGivesUp(t *testing.T) {
 func TestRunMakesLeaderStayUnlessToldOtherwise(t *testing.T) {
 	for flags, want := range map[string]bool{"": false, "--lease": false, "--lease-preempt": true, "--lease-preempt=false": false} {
 		for _, once := range []time.Duration{0, time.Second} {
-			s, err := builtins.settingsOf(append(strings.Fields(flags), "--listen", "127.0.0.1:0", "--data", "d")...)
+			s, err := builtins.settingsOf(append(strings.Fields(flags), "--listen", "127.0.0.1:0", "--data-dir", "d")...)
 			require.NoError(t, err)
 			o := running{once: once}
 			require.NoError(t, o.adjustLease(s))

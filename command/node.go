@@ -37,12 +37,12 @@ others and exits with status 0. A second SIGTERM or Ctrl-C, half a second or mor
 the first, ends it at once.
 
 A leader leads while a quorum of the members has granted it the lease, so at most one
-leads at any moment. A node needs --data, and one of three at its first start: --members,
+leads at any moment. A node needs --data-dir, and one of three at its first start: --members,
 the addresses of all nodes, the same list on each; --bootstrap, on the node that founds
 the cluster; or --join, members that let it in. Later nodes join, leave and are removed.
 
 With --lease=off a failover takes milliseconds, but two nodes may lead at once. bully and
-ring need no quorum and no --data then, but --members. To add or remove a node, change
+ring need no quorum and no --data-dir then, but --members. To add or remove a node, change
 the list on each node.
 
 A node that waits logs every 5 s which nodes it asks, and what they answer. With a data
@@ -65,9 +65,9 @@ in simulations there are ready (text: the address), saved (the save before is du
 lost (text: how many events are missing here). Heartbeats, repeats, timers and messages of
 the membership are left out. --stdin is for a program that starts nodes, and must not
 leave them behind.`,
-		Example: `  elect node --listen 10.0.0.1:7400 --data /var/lib/elect --members 10.0.0.1:7400,10.0.0.2:7400,10.0.0.3:7400
-  elect node --listen 10.0.0.1:7400 --data /var/lib/elect --bootstrap
-  elect node --listen 10.0.0.2:7400 --data /var/lib/elect --join 10.0.0.1:7400
+		Example: `  elect node --listen 10.0.0.1:7400 --data-dir /var/lib/elect --members 10.0.0.1:7400,10.0.0.2:7400,10.0.0.3:7400
+  elect node --listen 10.0.0.1:7400 --data-dir /var/lib/elect --bootstrap
+  elect node --listen 10.0.0.2:7400 --data-dir /var/lib/elect --join 10.0.0.1:7400
   elect node --listen 10.0.0.1:7400 --lease=off --members 10.0.0.1:7400,10.0.0.2:7400
   elect node --config /etc/elect.yaml --log json
   elect node --config /etc/elect.yaml --trace /var/log/elect.jsonl

@@ -262,7 +262,7 @@ func TestANodeThatIsToldToStopExitsWithStatus0(t *testing.T) {
 	testkit.Processes(t)
 	t.Parallel()
 	for _, s := range []syscall.Signal{syscall.SIGTERM, syscall.SIGINT} {
-		p := startNode(t, "--data", filepath.Join(t.TempDir(), "data"))
+		p := startNode(t, "--data-dir", filepath.Join(t.TempDir(), "data"))
 		require.NoError(t, p.Process.Signal(s))
 		require.Zero(t, p.status(t), p.stderr.text()) // within a second, as cluster's tests say
 	}
@@ -279,8 +279,8 @@ func TestASecondProcessOnTheSameFolderIsRefused(t *testing.T) {
 	testkit.Processes(t)
 	t.Parallel()
 	data := filepath.Join(t.TempDir(), "data")
-	startNode(t, "--data", data)
-	second := launch(t, "node", "--listen", "127.0.0.1:0", "--name", "b", "--data", data)
+	startNode(t, "--data-dir", data)
+	second := launch(t, "node", "--listen", "127.0.0.1:0", "--name", "b", "--data-dir", data)
 	require.Equal(t, statusFailed, second.status(t))
 	require.Contains(t, second.stderr.text(), "in use by another process: one data folder serves one node")
 	require.Contains(t, second.stderr.text(), data)
@@ -292,7 +292,7 @@ func TestAFolderThatCannotBeUsedIsSaid(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "file")
 	require.NoError(t, os.WriteFile(file, nil, 0o600))
 	data := filepath.Join(file, "data")
-	p := launch(t, "node", "--listen", "127.0.0.1:0", "--members", "127.0.0.1:0", "--name", "a", "--data", data)
+	p := launch(t, "node", "--listen", "127.0.0.1:0", "--members", "127.0.0.1:0", "--name", "a", "--data-dir", data)
 	require.Equal(t, statusFailed, p.status(t))
 	require.Contains(t, p.stderr.text(), data)
 	require.Contains(t, p.stderr.text(), "not a directory")

@@ -80,14 +80,14 @@ With --json, one object: data, cluster, node (the id of the node of this folder)
 survivor (an object: id, name, addr, eligible; null if there was none), removed (a list
 of such objects), epoch (where it goes on; 0 if nothing was written), written (true or
 false), reason (why not). What it says before is on standard error then.`,
-		Example: `  elect recover --data /var/lib/elect --survivor d
-  elect recover --data /var/lib/elect --survivor d --yes --json`,
+		Example: `  elect recover --data-dir /var/lib/elect --survivor d
+  elect recover --data-dir /var/lib/elect --survivor d --yes --json`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error { return r.run(cmd) },
 	}
 	set := cmd.Flags()
 	set.SortFlags = false
-	set.StringVar(&r.data, "data", "", "data `folder` of this survivor, whose node does not run")
+	set.StringVar(&r.data, "data-dir", "", "data `folder` of this survivor, whose node does not run")
 	set.StringVar(&r.survivor, "survivor", "", "`name` or id of the node of this folder")
 	set.DurationVar(&r.timeout, "timeout", 2*time.Second, "how long to wait for an answer of those who are removed")
 	set.BoolVar(&r.yes, "yes", false, "do not ask")
@@ -99,7 +99,7 @@ false), reason (why not). What it says before is on standard error then.`,
 func (r *recovery) run(cmd *cobra.Command) error {
 	switch {
 	case r.data == "":
-		return usagef("--data is missing, want the data folder of a node")
+		return usagef("--data-dir is missing, want the data folder of a node")
 	case r.survivor == "":
 		return usagef("--survivor is missing, want the name or id of the node of this folder")
 	case r.timeout <= 0:

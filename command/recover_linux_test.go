@@ -17,7 +17,7 @@ func TestRecoverAsksOnATerminal(t *testing.T) {
 		root := builtins.newRoot()
 		root.SetIn(theirs)
 		root.SetOut(&out)
-		root.SetArgs([]string{"recover", "--data", a, "--survivor", "n1"})
+		root.SetArgs([]string{"recover", "--data-dir", a, "--survivor", "n1"})
 		err = root.Execute()
 		require.Contains(t, out.String(), "Type yes to write this: ")
 		return out.String(), err

@@ -50,7 +50,7 @@ func TestALostMajorityIsRecovered(t *testing.T) {
 			before, _ := fleet.Agreement(f.States())
 			data := func(node string) string { return filepath.Join(f.Dir(), node) }
 			recovers := func(node, survivor string) (int, string, string) {
-				return elect("recover", "--data", data(node), "--survivor", survivor, "--yes", "--json")
+				return elect("recover", "--data-dir", data(node), "--survivor", survivor, "--yes", "--json")
 			}
 			signal := func(s fleet.Signal, nodes ...string) {
 				for _, node := range nodes {
@@ -170,13 +170,13 @@ func TestRecoverSaysWhatItDoes(t *testing.T) {
 	testkit.OnlyLong(t)
 	t.Parallel()
 	a, _ := stoppedPair(t)
-	status, _, stderr := elect("recover", "--data", a, "--survivor", "n3")
+	status, _, stderr := elect("recover", "--data-dir", a, "--survivor", "n3")
 	require.Equal(t, statusFailed, status)
 	require.Contains(t, stderr, "the survivor is the node of this folder (n1)", "a mistake is said before")
-	status, _, stderr = elect("recover", "--data", a, "--survivor", "n1")
+	status, _, stderr = elect("recover", "--data-dir", a, "--survivor", "n1")
 	require.Equal(t, statusUsage, status)
 	require.Contains(t, stderr, "--yes is missing: standard input is no terminal on which to ask")
-	status, stdout, stderr := elect("recover", "--data", a, "--survivor", "n1", "--yes")
+	status, stdout, stderr := elect("recover", "--data-dir", a, "--survivor", "n1", "--yes")
 	require.Zero(t, status, stderr)
 	for _, want := range []string{
 		`(?m)^cluster +elect$`, `(?m)^member +n1 \(127`, `(?m)^removed +n2 \(127`, `(?m)^epoch +goes on at [1-9]\d{9}`,
@@ -184,10 +184,10 @@ func TestRecoverSaysWhatItDoes(t *testing.T) {
 	} {
 		require.Regexp(t, want, stdout)
 	}
-	status, stdout, stderr = elect("recover", "--data", a, "--survivor", "n1", "--yes")
+	status, stdout, stderr = elect("recover", "--data-dir", a, "--survivor", "n1", "--yes")
 	require.Zero(t, status, stderr)
 	require.Equal(t, "It is the only member already: nothing was written.\n", stdout)
-	status, stdout, stderr = elect("recover", "--data", a, "--survivor", "n1", "--json")
+	status, stdout, stderr = elect("recover", "--data-dir", a, "--survivor", "n1", "--json")
 	require.Zero(t, status, stderr, "there is nothing to confirm")
 	var nothing recoveryObject
 	decodeStrictly(t, stdout, &nothing)
@@ -201,24 +201,24 @@ func TestNodeWithoutQuorumNeedsNoRecovery(t *testing.T) {
 	f := runFleet(t, 1, nil, "--preset", "local", "--lease=off")
 	_, err := f.Signal("n1", fleet.Term)
 	require.NoError(t, err)
-	status, _, stderr := elect("recover", "--data", filepath.Join(f.Dir(), "n1"), "--survivor", "n1", "--yes")
+	status, _, stderr := elect("recover", "--data-dir", filepath.Join(f.Dir(), "n1"), "--survivor", "n1", "--yes")
 	require.Equal(t, statusFailed, status)
 	require.Contains(t, stderr, "its algorithm needs no quorum")
 }
 
 func TestUsageOfRecover(t *testing.T) {
 	for args, want := range map[string]string{
-		"--survivor a --yes":                       "--data is missing, want the data folder of a node",
-		"--data /no/such/folder --yes":             "--survivor is missing, want the name or id of the node of this folder",
-		"--data x --survivor a --yes --timeout 0s": "--timeout is 0s, want more than 0",
-		"--data x --survivor a b":                  `unknown command "b"`,
+		"--survivor a --yes":                           "--data-dir is missing, want the data folder of a node",
+		"--data-dir /no/such/folder --yes":             "--survivor is missing, want the name or id of the node of this folder",
+		"--data-dir x --survivor a --yes --timeout 0s": "--timeout is 0s, want more than 0",
+		"--data-dir x --survivor a b":                  `unknown command "b"`,
 	} {
 		status, stdout, stderr := elect(append([]string{"recover"}, strings.Fields(args)...)...)
 		require.Equal(t, statusUsage, status, args)
 		require.Empty(t, stdout, args)
 		require.Contains(t, stderr, want, args)
 	}
-	status, _, stderr := elect("recover", "--data", "/no/such/folder", "--survivor", "a", "--yes")
+	status, _, stderr := elect("recover", "--data-dir", "/no/such/folder", "--survivor", "a", "--yes")
 	require.Equal(t, statusFailed, status)
 	require.Contains(t, stderr, "/no/such/folder is not the data folder of a node")
 }

@@ -106,14 +106,14 @@ func TestReload(t *testing.T) {
 			`level=INFO msg="configuration reloaded" file=elect.yaml changed="priority 0, log_level info"`, 0, slog.LevelInfo},
 		{"a level that hides what follows", "", "log_level: error\n", nil,
 			`level=INFO msg="configuration reloaded" file=elect.yaml changed="log_level error"`, 0, slog.LevelError},
-		{"what cannot change, by name", "priority: 3\n", "priority: 5\nadvertise: b:1\ntiming: {preset: wan}\nalgorithm: vote\ndata: d\njoin: [b:2]\nbully: {head_start: 1s}\n", nil,
-			`level=WARN msg="needs a restart: changed in the configuration, but not in this running node" fields="advertise, join, data, algorithm, timing.preset, bully.head_start"
+		{"what cannot change, by name", "priority: 3\n", "priority: 5\nadvertise: b:1\ntiming: {preset: wan}\nalgorithm: vote\ndata_dir: d\njoin: [b:2]\nbully: {head_start: 1s}\n", nil,
+			`level=WARN msg="needs a restart: changed in the configuration, but not in this running node" fields="advertise, join, data_dir, algorithm, timing.preset, bully.head_start"
 level=INFO msg="configuration reloaded" file=elect.yaml changed="priority 5"`, 5, slog.LevelInfo},
 		{"what a flag says stays", "priority: 3\n", "priority: 4\nlog_level: error\n", []string{"--priority", "9"},
 			`level=INFO msg="configuration reloaded" file=elect.yaml changed="log_level error"`, 9, slog.LevelError},
 		{"a wrong file changes nothing, and each mistake is said", "priority: 3\n", "priority: 4\nlog_level: loud\nhart: 1\n", nil,
 			`level=ERROR msg="configuration not reloaded" mistake="elect.yaml:4: log_level is \"loud\", want debug, info, warn or error"
-level=ERROR msg="configuration not reloaded" mistake="elect.yaml:5: hart is not a field, want one of cluster, name, listen, advertise, bootstrap, join, members, data, algorithm, lesson, priority, witness, remove_suspected_after, no_admin, secret_file, security, insecure, drain, http, log, log_level, meta, lease, timing, tls, bully, ring, textbook-bully, textbook-ring, textbook-vote, vote"`,
+level=ERROR msg="configuration not reloaded" mistake="elect.yaml:5: hart is not a field, want one of cluster, name, listen, advertise, bootstrap, join, members, data_dir, algorithm, allow_textbook, priority, witness, remove_suspected_after, no_admin, secret_file, security, insecure, drain_timeout, http, log, log_level, meta, lease, timing, tls, bully, ring, textbook-bully, textbook-ring, textbook-vote, vote"`,
 			3, slog.LevelInfo},
 		{"no more YAML", "priority: 3\n", "priority: [\n", nil,
 			`level=ERROR msg="configuration not reloaded" mistake="elect.yaml:3: no YAML: did not find expected node content"`, 3, slog.LevelInfo},

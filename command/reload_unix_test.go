@@ -112,7 +112,7 @@ func TestFIFOIsRejectedAtStart(t *testing.T) {
 	for name, args := range map[string][]string{
 		"configuration of a node": {"node", "--config", fifo},
 		"checked configuration":   {"config", "check", fifo},
-		"data file":               {"node", listen, members, "--data", dir},
+		"data file":               {"node", listen, members, "--data-dir", dir},
 		"secret":                  {"node", listen, members, "--lease=off", "--secret-file", fifo},
 		"secret of a client":      {"status", "127.0.0.1:1", "--secret-file", fifo},
 	} {

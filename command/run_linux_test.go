@@ -108,7 +108,7 @@ func (r *runners) start(name string) {
 		way = "--members"
 	}
 	words := append([]string{os.Args[0], "run", "--name", name, "--listen", r.addrs[host(name)],
-		way, strings.Join(r.founders, ","), "--data", filepath.Join(r.dir, name), "--priority", name[1:]}, r.args...)
+		way, strings.Join(r.founders, ","), "--data-dir", filepath.Join(r.dir, name), "--priority", name[1:]}, r.args...)
 	if r.lab != nil {
 		words = append(r.lab.Command(host(name)), words...)
 	}
@@ -238,7 +238,7 @@ func lastOf(all []stamp, token uint64) (last int64) {
 
 // alone are the arguments of a member that runs a command and is alone.
 func alone(t *testing.T, args ...string) []string {
-	return append([]string{"run", "--listen", "127.0.0.1:0", "--members", "127.0.0.1:0", "--name", "a", "--data", filepath.Join(t.TempDir(), "data")}, args...)
+	return append([]string{"run", "--listen", "127.0.0.1:0", "--members", "127.0.0.1:0", "--name", "a", "--data-dir", filepath.Join(t.TempDir(), "data")}, args...)
 }
 
 func TestTheStatusOfACommandIsPassedOn(t *testing.T) {
@@ -396,7 +396,7 @@ func TestOnceWithoutAMajority(t *testing.T) {
 	t.Parallel()
 	addr := keptFree(t, nil)
 	other := keptFree(t, []string{addr})
-	p := launch(t, "run", "--once=500ms", "--listen", addr, "--members", addr+","+other, "--data", filepath.Join(t.TempDir(), "data"), "--", "true")
+	p := launch(t, "run", "--once=500ms", "--listen", addr, "--members", addr+","+other, "--data-dir", filepath.Join(t.TempDir(), "data"), "--", "true")
 	require.Equal(t, statusFailed, p.status(t), p.stderr.text())
 	require.Contains(t, p.stderr.text(), "nobody has led for 500ms")
 }

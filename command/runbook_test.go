@@ -215,11 +215,11 @@ func TestALostMajorityAsTheRunbookSays(t *testing.T) {
 	t.Parallel()
 	m := newMachines(t)
 	m.follow(`
-		a$ elect node --name a --listen 10.0.0.1:7400 --data /var/lib/elect --algorithm vote --bootstrap
-		b$ elect node --name b --listen 10.0.0.2:7400 --data /var/lib/elect --algorithm vote --join 10.0.0.1:7400
-		c$ elect node --name c --listen 10.0.0.3:7400 --data /var/lib/elect --algorithm vote --join 10.0.0.1:7400
-		d$ elect node --name d --listen 10.0.0.4:7400 --data /var/lib/elect --algorithm vote --join 10.0.0.1:7400
-		e$ elect node --name e --listen 10.0.0.5:7400 --data /var/lib/elect --algorithm vote --join 10.0.0.1:7400
+		a$ elect node --name a --listen 10.0.0.1:7400 --data-dir /var/lib/elect --algorithm vote --bootstrap
+		b$ elect node --name b --listen 10.0.0.2:7400 --data-dir /var/lib/elect --algorithm vote --join 10.0.0.1:7400
+		c$ elect node --name c --listen 10.0.0.3:7400 --data-dir /var/lib/elect --algorithm vote --join 10.0.0.1:7400
+		d$ elect node --name d --listen 10.0.0.4:7400 --data-dir /var/lib/elect --algorithm vote --join 10.0.0.1:7400
+		e$ elect node --name e --listen 10.0.0.5:7400 --data-dir /var/lib/elect --algorithm vote --join 10.0.0.1:7400
 		d$ elect status 10.0.0.4:7400        # somebody leads a, b, c, d, e
 		e$ elect status 10.0.0.5:7400        # somebody leads a, b, c, d, e
 		a$ kill -9 $(pidof elect)
@@ -235,21 +235,21 @@ func TestMembersThatWereNotRecoveredAreRemoved(t *testing.T) {
 	testkit.OnlyLong(t)
 	t.Parallel()
 	newMachines(t).follow(`
-		a$ elect node --name a --listen 10.0.0.1:7400 --data /var/lib/elect --algorithm vote --bootstrap
-		b$ elect node --name b --listen 10.0.0.2:7400 --data /var/lib/elect --algorithm vote --join 10.0.0.1:7400
-		c$ elect node --name c --listen 10.0.0.3:7400 --data /var/lib/elect --algorithm vote --join 10.0.0.1:7400
-		d$ elect node --name d --listen 10.0.0.4:7400 --data /var/lib/elect --algorithm vote --join 10.0.0.1:7400
+		a$ elect node --name a --listen 10.0.0.1:7400 --data-dir /var/lib/elect --algorithm vote --bootstrap
+		b$ elect node --name b --listen 10.0.0.2:7400 --data-dir /var/lib/elect --algorithm vote --join 10.0.0.1:7400
+		c$ elect node --name c --listen 10.0.0.3:7400 --data-dir /var/lib/elect --algorithm vote --join 10.0.0.1:7400
+		d$ elect node --name d --listen 10.0.0.4:7400 --data-dir /var/lib/elect --algorithm vote --join 10.0.0.1:7400
 		c$ elect status 10.0.0.3:7400        # somebody leads a, b, c, d
 		d$ elect status 10.0.0.4:7400        # somebody leads a, b, c, d
 		a$ kill -9 $(pidof elect)
 		b$ kill -9 $(pidof elect)
 		c$ kill $(pidof elect)
 		d$ kill $(pidof elect)
-		d$ elect recover --data /var/lib/elect --survivor d
-		d$ elect node --name d --listen 10.0.0.4:7400 --data /var/lib/elect --algorithm vote --join 10.0.0.1:7400
+		d$ elect recover --data-dir /var/lib/elect --survivor d
+		d$ elect node --name d --listen 10.0.0.4:7400 --data-dir /var/lib/elect --algorithm vote --join 10.0.0.1:7400
 		d$ elect status 10.0.0.4:7400        # d leads d
-		c$ elect node --name c --listen 10.0.0.3:7400 --data /var/lib/elect --algorithm vote  # stops as removed
-		b$ elect node --name b --listen 10.0.0.2:7400 --data /var/lib/elect --algorithm vote  # stops as removed
+		c$ elect node --name c --listen 10.0.0.3:7400 --data-dir /var/lib/elect --algorithm vote  # stops as removed
+		b$ elect node --name b --listen 10.0.0.2:7400 --data-dir /var/lib/elect --algorithm vote  # stops as removed
 		d$ elect status 10.0.0.4:7400        # d leads d
 	`)
 }

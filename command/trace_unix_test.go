@@ -46,7 +46,7 @@ func TestNodeAddsItsTraceToAFileAndStopsWithItsInput(t *testing.T) {
 	t.Parallel()
 	data, file := t.TempDir(), filepath.Join(t.TempDir(), "trace.jsonl")
 	for starts := 1; starts <= 2; starts++ {
-		p := command(t, "node", "--name", "n1", "--listen", "127.0.0.1:0", "--data", data, "--bootstrap", "--trace", file, "--stdin")
+		p := command(t, "node", "--name", "n1", "--listen", "127.0.0.1:0", "--data-dir", data, "--bootstrap", "--trace", file, "--stdin")
 		in, err := p.StdinPipe()
 		require.NoError(t, err)
 		require.NoError(t, p.Start())
@@ -69,7 +69,7 @@ func TestNodeAddsItsTraceToAFileAndStopsWithItsInput(t *testing.T) {
 func TestNodeSaysThatItsTraceCannotBeWritten(t *testing.T) {
 	testkit.Processes(t)
 	t.Parallel()
-	p := launch(t, "node", "--listen", "127.0.0.1:0", "--data", t.TempDir(), "--bootstrap", "--trace", filepath.Join(t.TempDir(), "none", "trace.jsonl"))
+	p := launch(t, "node", "--listen", "127.0.0.1:0", "--data-dir", t.TempDir(), "--bootstrap", "--trace", filepath.Join(t.TempDir(), "none", "trace.jsonl"))
 	require.Equal(t, statusFailed, p.status(t))
 	require.Contains(t, p.stderr.text(), "--trace: open ")
 }

@@ -23,7 +23,7 @@ import (
 // at its end, which must come by itself.
 func startCopy(t *testing.T, name, data string, members []fleet.State) string {
 	t.Helper()
-	args := []string{"node", "--listen", "127.0.0.1:0", "--members", "127.0.0.1:0", "--name", name, "--data", data, "--lease=off", "--priority", name[1:]}
+	args := []string{"node", "--listen", "127.0.0.1:0", "--members", "127.0.0.1:0", "--name", name, "--data-dir", data, "--lease=off", "--priority", name[1:]}
 	for _, m := range members {
 		args = append(args, "--members", m.Addr)
 	}
@@ -110,8 +110,8 @@ func TestACopyOfALoneFounder(t *testing.T) {
 	testkit.OnlyLong(t)
 	t.Parallel()
 	data := filepath.Join(t.TempDir(), "data")
-	startNode(t, "--data", data, "--lease")
-	p := launch(t, "node", "--listen", "127.0.0.1:0", "--members", "127.0.0.1:0", "--name", "a", "--data", copyOf(t, data), "--lease")
+	startNode(t, "--data-dir", data, "--lease")
+	p := launch(t, "node", "--listen", "127.0.0.1:0", "--members", "127.0.0.1:0", "--name", "a", "--data-dir", copyOf(t, data), "--lease")
 	require.Equal(t, statusFailed, p.status(t), p.stderr.text())
 	require.Contains(t, p.stderr.text(), cluster.ErrDuplicateID.Error())
 }

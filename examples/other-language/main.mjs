@@ -12,7 +12,7 @@ const { values } = parseArgs({
     listen: { type: 'string' },
     members: { type: 'string', multiple: true },
     join: { type: 'string', multiple: true },
-    data: { type: 'string' },
+    'data-dir': { type: 'string' },
     priority: { type: 'string', default: '0' },
     preset: { type: 'string', default: 'lan' },
     'secret-file': { type: 'string' }
@@ -27,7 +27,7 @@ function stop (reason) {
 const secretFile = values['secret-file']
 const member = new Member({
   ...values,
-  folder: values.data,
+  folder: values['data-dir'],
   secure: secretFile && secretChannel(readFileSync(secretFile, 'utf8'), values.cluster),
   priority: Number(values.priority),
   onLeader: (name, epoch) => {

@@ -191,7 +191,7 @@ func (c *cluster) arguments(number int) []string {
 	default:
 		arguments = append(arguments, "--join", c.addresses[2])
 	}
-	return append(arguments, "--data", filepath.Join(c.folder, fmt.Sprint(number)))
+	return append(arguments, "--data-dir", filepath.Join(c.folder, fmt.Sprint(number)))
 }
 
 func (c *cluster) startNode(t *testing.T, number int) *process {

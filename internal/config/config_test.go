@@ -67,7 +67,7 @@ listen: 10.0.0.1:7400
 advertise: a.example:7400
 bootstrap: true
 join: [10.0.0.2:7400, "10.0.0.3:7400"]
-data: /var/lib/elect
+data_dir: /var/lib/elect
 algorithm: bully
 lease: true
 bully:
@@ -118,7 +118,7 @@ func TestEverySourceSetsEveryField(t *testing.T) {
 	t.Run("environment", func(t *testing.T) {
 		s, err := told{environ: []string{
 			"ELECT_CLUSTER=fleet", "ELECT_NAME=a", "ELECT_LISTEN=10.0.0.1:7400", "ELECT_ADVERTISE=a.example:7400",
-			"ELECT_BOOTSTRAP=true", "ELECT_JOIN=10.0.0.2:7400, 10.0.0.3:7400", "ELECT_DATA=/var/lib/elect", "ELECT_ALGORITHM=bully", "ELECT_LEASE=true",
+			"ELECT_BOOTSTRAP=true", "ELECT_JOIN=10.0.0.2:7400, 10.0.0.3:7400", "ELECT_DATA_DIR=/var/lib/elect", "ELECT_ALGORITHM=bully", "ELECT_LEASE=true",
 			"ELECT_BULLY_ANSWER_TIMEOUT=2s", "ELECT_BULLY_COORDINATOR_TIMEOUT=3s", "ELECT_BULLY_SKIP_SUSPECTED=false",
 			"ELECT_PRIORITY=3", "ELECT_META=http=a:80, zone=b", "ELECT_WITNESS=true", "ELECT_INSECURE=true", "ELECT_TIMING_PRESET=wan", "ELECT_TIMING_HEARTBEAT=400ms",
 			"ELECT_TIMING_TIMEOUT_ONLY=true", "ELECT_LOG=json", "ELECT_LOG_LEVEL=debug", "PATH=/bin", "ELECTION=x",
@@ -135,7 +135,7 @@ func TestEverySourceSetsEveryField(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			s, err := told{args: strings.Fields("--cluster fleet --name a --listen 10.0.0.1:7400 --advertise a.example:7400 " +
-				"--data /var/lib/elect --algorithm bully --lease --priority 3 --meta http=a:80 --meta zone=b --witness --insecure --bootstrap --timing-heartbeat 400ms --log json --log-level debug " + args)}.load(t)
+				"--data-dir /var/lib/elect --algorithm bully --lease --priority 3 --meta http=a:80 --meta zone=b --witness --insecure --bootstrap --timing-heartbeat 400ms --log json --log-level debug " + args)}.load(t)
 			require.NoError(t, err)
 			wantWhole(t, s)
 		})
@@ -146,7 +146,7 @@ func TestEachSourceOverridesTheOneBefore(t *testing.T) {
 	in := told{
 		file: "cluster: file\nname: file\ninsecure: true\nlisten: 10.0.0.1:7400\nmembers: [10.0.0.1:7400, 10.0.0.2:7400]\npriority: 3\nwitness: true\n" +
 			"timing: {preset: wan, timeout_decay: 2m, timeout_only: true}\nbully: {answer_timeout: 3s, skip_suspected: false}\n",
-		environ: []string{"ELECT_CLUSTER=environment", "ELECT_NAME=environment", "ELECT_MEMBERS=10.0.0.1:7400, 10.0.0.7:1", "ELECT_PRIORITY=4", "ELECT_DATA="},
+		environ: []string{"ELECT_CLUSTER=environment", "ELECT_NAME=environment", "ELECT_MEMBERS=10.0.0.1:7400, 10.0.0.7:1", "ELECT_PRIORITY=4", "ELECT_DATA_DIR="},
 		args: []string{"--cluster", "flag", "--priority", "0", "--witness=false", "--preset", "lan", "--timeout-only=false",
 			"--option", "skip_suspected=true", "--bully-answer-timeout", "300ms"},
 	}
@@ -172,7 +172,7 @@ func TestEachSourceOverridesTheOneBefore(t *testing.T) {
 		"listen":                    {"10.0.0.1:7400", "elect.yaml:4"},
 		"advertise":                 {"10.0.0.1:7400", "default"},
 		"members":                   {"[10.0.0.1:7400, 10.0.0.7:1]", "ELECT_MEMBERS"},
-		"data":                      {`""`, "default"},
+		"data_dir":                  {`""`, "default"},
 		"priority":                  {"0", "--priority"},
 		"timing.preset":             {"lan", "--preset"},
 		"timing.timeout_decay":      {"2m", "elect.yaml:8"},
@@ -436,7 +436,7 @@ bully: {}
   elect.yaml:4: lelann.hidden is not a field, want one of wait, depth, factor, engine, sites, loud
   elect.yaml:4: lelann.wait is 10ms, want at least a second (1s)
   elect.yaml:5: plain.x is not a field, want nothing there: it has no options
-  elect.yaml:6: bully is not a field, want one of cluster, name, listen, advertise, bootstrap, join, members, data, algorithm, lesson, priority, witness, remove_suspected_after, no_admin, secret_file, security, insecure, drain, http, log, log_level, meta, lease, timing, tls, lelann, plain
+  elect.yaml:6: bully is not a field, want one of cluster, name, listen, advertise, bootstrap, join, members, data_dir, algorithm, allow_textbook, priority, witness, remove_suspected_after, no_admin, secret_file, security, insecure, drain_timeout, http, log, log_level, meta, lease, timing, tls, lelann, plain
   lelann is refused: no such engine`)
 }
 
@@ -575,18 +575,18 @@ func TestLeaseIsOnUnlessTurnedOff(t *testing.T) {
 		{"off by a variable", "", []string{"ELECT_LEASE=off"}, "", nil, "ELECT_LEASE default"},
 		{"off by a flag", "", nil, "--lease=off", nil, "--lease default"},
 		{"on again", "lease: off\n", nil, "--lease", func(*lease.Options) {}, "--lease default"},
-		{"a textbook", "algorithm: textbook-ring\nlesson: true\n", nil, "", nil, "default default"},
-		{"a textbook with a lease", "algorithm: textbook-ring\nlesson: true\nlease: on\n", nil, "", func(*lease.Options) {}, "elect.yaml:6 default"},
+		{"a textbook", "algorithm: textbook-ring\nallow_textbook: true\n", nil, "", nil, "default default"},
+		{"a textbook with a lease", "algorithm: textbook-ring\nallow_textbook: true\nlease: on\n", nil, "", func(*lease.Options) {}, "elect.yaml:6 default"},
 		{"a section", "lease:\n  duration: 3s\n  preempt: false\n", nil, "", func(o *lease.Options) { o.Duration, o.Preempt = 3*time.Second, false }, "elect.yaml:5 elect.yaml:5"},
 		{"a section of nothing", "lease: {}\n", nil, "", func(*lease.Options) {}, "elect.yaml:4 default"},
 		{"zero is not the default", "lease: {clock_drift: 0, margin: 0s}\n", nil, "", func(o *lease.Options) { o.ClockDrift, o.Margin = 0, 0 }, "elect.yaml:4 default"},
-		{"the drain", "", nil, "--drain 8s", func(o *lease.Options) { o.DrainTimeout = 8 * time.Second }, "default default"},
+		{"the drain", "", nil, "--drain-timeout 8s", func(o *lease.Options) { o.DrainTimeout = 8 * time.Second }, "default default"},
 		{"a variable", "", []string{"ELECT_LEASE_DURATION=4s"}, "", func(o *lease.Options) { o.Duration = 4 * time.Second }, "ELECT_LEASE_DURATION ELECT_LEASE_DURATION"},
 		{"turned off", "lease: {duration: 3s}\n", []string{"ELECT_LEASE=false"}, "", nil, "ELECT_LEASE elect.yaml:4"},
 		{"turned off by a flag", "lease: {duration: 3s}\n", nil, "--lease=false", nil, "--lease elect.yaml:4"},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
-			s, err := told{file: "listen: 127.0.0.1:1\nname: a\ndata: d\n" + tc.file, environ: tc.environ, args: strings.Fields(tc.args)}.load(t)
+			s, err := told{file: "listen: 127.0.0.1:1\nname: a\ndata_dir: d\n" + tc.file, environ: tc.environ, args: strings.Fields(tc.args)}.load(t)
 			require.NoError(t, err)
 			require.Equal(t, tc.want == nil, s.Lease == "off")
 			if tc.want == nil {

@@ -7,7 +7,7 @@ import (
 )
 
 // exampleSets is what the example sets: what has no default, and what a node should not be copied without.
-var exampleSets = map[string]string{"listen": "127.0.0.1:7400", "data": "/var/lib/elect"}
+var exampleSets = map[string]string{"listen": "127.0.0.1:7400", "data_dir": "/var/lib/elect"}
 
 // Example writes a file that sets little, and shows every other field with its default, commented
 // out: what is set would no longer follow the preset.

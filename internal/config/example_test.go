@@ -32,7 +32,7 @@ func example(t *testing.T, table *Table) string {
 func TestTheExampleEqualsTheDefaults(t *testing.T) {
 	for _, table := range []*Table{builtins, NewTable(lelann())} {
 		algorithm := table.Algorithms()[0]
-		want, err := told{table: table, args: []string{"--listen", exampleSets["listen"], "--data", "/var/lib/elect", "--lease=on", "--algorithm", algorithm}}.load(t)
+		want, err := told{table: table, args: []string{"--listen", exampleSets["listen"], "--data-dir", "/var/lib/elect", "--lease=on", "--algorithm", algorithm}}.load(t)
 		require.NoError(t, err)
 		text := example(t, table)
 		full := strings.Replace(uncommented(text), "algorithm: bully", "algorithm: "+algorithm, 1)
@@ -68,6 +68,6 @@ func TestTheExampleSetsLittle(t *testing.T) {
 			set = append(set, e.Field.Name)
 		}
 	}
-	require.Equal(t, []string{"listen", "data"}, set)
+	require.Equal(t, []string{"listen", "data_dir"}, set)
 	require.Equal(t, lease.Defaults(algo.WAN()).Duration, s.Config.Lease.Duration)
 }

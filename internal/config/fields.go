@@ -23,9 +23,9 @@ type fields struct {
 	Bootstrap            bool          `yaml:"bootstrap" help:"found a cluster at the first start, once all that join names refuse or are in none; it may stay set; needs a quorum"`
 	Join                 []string      `yaml:"join" flag:"peer" arg:"host:port" empty:"none" help:"members, any of which adds this one at its first start; needs a quorum"`
 	Members              []string      `yaml:"members" arg:"host:port" empty:"none, they join and leave" live:"yes" help:"all members, this one included, equal on all of them; instead of join and bootstrap; a running node with a quorum keeps its own"`
-	Data                 string        `yaml:"data" arg:"folder" empty:"none, a restart makes it a new member" help:"folder for what must survive a restart; the lease and vote need it"`
+	DataDir              string        `yaml:"data_dir" arg:"folder" empty:"none, a restart makes it a new member" help:"folder for what must survive a restart; the lease and vote need it"`
 	Algorithm            string        `yaml:"algorithm" arg:"word" help:"how a leader is elected, the same on all members"`
-	Lesson               bool          `yaml:"lesson" help:"let an algorithm run that is for lessons, on the loopback only"`
+	AllowTextbook        bool          `yaml:"allow_textbook" help:"let an algorithm run that is for lessons, on the loopback only"`
 	Priority             int           `yaml:"priority" arg:"number" live:"yes" help:"a higher one is elected first, then a higher id"`
 	Witness              bool          `yaml:"witness" help:"take part, but never lead"`
 	RemoveSuspectedAfter time.Duration `yaml:"remove_suspected_after" help:"the leader removes a member that it has suspected for so long; 0 for never"`
@@ -33,7 +33,7 @@ type fields struct {
 	SecretFile           string        `yaml:"secret_file" arg:"file" empty:"none" help:"secret that all members share, as elect secret makes it; of several the first is used, all are believed"`
 	Security             string        `yaml:"security" arg:"word" empty:"nobody else is let in" help:"migrate lets in as well who comes by the way before: in the clear, or beside tls with the secret"`
 	Insecure             bool          `yaml:"insecure" help:"listen to strangers without secret_file and tls: whoever reaches this node takes part, and gives orders"`
-	Drain                time.Duration `yaml:"drain" empty:"5s" help:"how long work that is told to end keeps the leadership when this member stops, resigns or hands over"`
+	DrainTimeout         time.Duration `yaml:"drain_timeout" empty:"5s" help:"how long work that is told to end keeps the leadership when this member stops, resigns or hands over"`
 	HTTP                 string        `yaml:"http" arg:"host:port" empty:"nowhere" help:"where programs and browsers of this machine look on, as 127.0.0.1:7480"`
 	Log                  string        `yaml:"log" arg:"form" words:"text json" help:"form of the log"`
 	LogLevel             string        `yaml:"log_level" arg:"level" words:"debug info warn error" live:"yes" help:"least level that is logged"`

@@ -22,8 +22,8 @@ func FuzzFile(f *testing.F) {
 	for _, text := range []string{
 		wholeFile, example.String(), uncommented(example.String()), "a: [\n", "join: &a [*a]\n", "timing: &t {preset: lan}\nbully: {<<: *t}\n",
 		"name: !!binary YQ==\n", "? [a]\n: b\n", "name: \"\\x1b[2J\"\n", "priority: 1_000\n", "join: [\"a,b\"]\n", "~: ~\n",
-		"vote: {window: 1h}\n", "data: \"null\"\nname: a\n", "---\n---\n",
-		"data: d\nlease: {clock_drift: 0, margin: 0s}\n", "data: d\nlease: {}\n", "lease: false\n", "lease: off\n", "lease:\n",
+		"vote: {window: 1h}\n", "data_dir: \"null\"\nname: a\n", "---\n---\n",
+		"data_dir: d\nlease: {clock_drift: 0, margin: 0s}\n", "data_dir: d\nlease: {}\n", "lease: false\n", "lease: off\n", "lease:\n",
 	} {
 		f.Add([]byte(text))
 	}

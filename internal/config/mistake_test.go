@@ -23,7 +23,7 @@ bully:
   coordinator_timeout: 1ms
 timing: {heartbeat: 1h, foo: 1, preset: moon, witness: true}
 witness: yes
-data:
+data_dir:
 advertise: {a: b}
 name: c
 log: xml
@@ -50,7 +50,7 @@ log-level: info
   elect.yaml:10: timing.witness is not a field, did you mean witness?
   elect.yaml:10: timing.heartbeat is 1h0m0s, want from 1ms to 6m0s
   elect.yaml:11: witness is "yes", want true or false
-  elect.yaml:12: data is empty, want a text
+  elect.yaml:12: data_dir is empty, want a text
   elect.yaml:13: advertise is a section, want a text
   elect.yaml:14: name is set twice, first in line 2, want it once
   elect.yaml:15: log is "xml", want text or json
@@ -77,7 +77,7 @@ func TestWhatTheClusterFindsIsLocated(t *testing.T) {
 	}{
 		{"the line of an item", told{file: "listen: 127.0.0.1:1\nname: a\nmembers:\n- 127.0.0.1:1\n- here\n"},
 			[]string{`elect.yaml:5: members[1] is "here", want host:port (missing port in address)`}},
-		{"an item of a flag", told{args: []string{"--listen", "localhost:1", "--name", "a", "--lease", "--data", "d", "--peer", "x", "--peer", "y:1"}},
+		{"an item of a flag", told{args: []string{"--listen", "localhost:1", "--name", "a", "--lease", "--data-dir", "d", "--peer", "x", "--peer", "y:1"}},
 			[]string{`--peer: join[0] is "x", want host:port (missing port in address)`}},
 		{"an option by its line", told{file: "listen: 127.0.0.1:1\nname: a\nbully:\n  answer_timeout: 1ms\n  head_start: 2ms\n"},
 			[]string{
@@ -91,22 +91,22 @@ func TestWhatTheClusterFindsIsLocated(t *testing.T) {
 			}},
 		{"an option of an algorithm that is not selected", told{file: "listen: 127.0.0.1:1\nname: a\nvote: {window: 1ms}\nring: {message_time: 100ms}\n"},
 			[]string{"elect.yaml:3: vote.window is 1ms, want at least the round trip (200ms)"}},
-		{"of a lease, with the numbers", told{file: "listen: 127.0.0.1:1\nname: a\ndata: d\nlease:\n  duration: 500ms\n  clock_drift: 60\n  durration: 1s\n"},
+		{"of a lease, with the numbers", told{file: "listen: 127.0.0.1:1\nname: a\ndata_dir: d\nlease:\n  duration: 500ms\n  clock_drift: 60\n  durration: 1s\n"},
 			[]string{
 				"elect.yaml:6: lease.clock_drift is 60, want from 0 to 50 percent",
 				"elect.yaml:7: lease.durration is not a field, did you mean lease.duration?",
 			}},
-		{"of a lease that is too short", told{file: "listen: 127.0.0.1:1\nname: a\ndata: d\nlease: {duration: 500ms, clock_drift: 20}\n"},
+		{"of a lease that is too short", told{file: "listen: 127.0.0.1:1\nname: a\ndata_dir: d\nlease: {duration: 500ms, clock_drift: 20}\n"},
 			[]string{"elect.yaml:4: lease.duration is 500ms, want more, so that of it 780ms remain, and not 331.33328ms, with a drift of 20 % and a guard of 2ms: " +
 				"the longer one of three renewals (each 150ms) with a round trip (200ms), and of the timeout (380ms) with two"}},
-		{"a lease that the timing has outgrown", told{args: strings.Fields("--listen localhost:1 --name a --data d --lease --lease-duration 960ms --preset wan")},
+		{"a lease that the timing has outgrown", told{args: strings.Fields("--listen localhost:1 --name a --data-dir d --lease --lease-duration 960ms --preset wan")},
 			[]string{"--lease-duration is 960ms, want more, so that of it 5s remain, and not 775.45448ms, with a drift of 10 % and a guard of 10ms: " +
 				"the longer one of three renewals (each 625ms) with a round trip (1s), and of the timeout (3s) with two"}},
 		{"of a lease that is turned off", told{file: "listen: 127.0.0.1:1\nname: a\nlease: {duration: -1s}\n", args: []string{"--lease=false"}},
 			[]string{"elect.yaml:3: lease.duration is -1s, want more than 0"}},
-		{"a lease of nothing", told{file: "listen: 127.0.0.1:1\nname: a\ndata: d\nlease:\n"},
+		{"a lease of nothing", told{file: "listen: 127.0.0.1:1\nname: a\ndata_dir: d\nlease:\n"},
 			[]string{"elect.yaml:4: lease is empty, want on or off"}},
-		{"a lease of another word", told{file: "listen: 127.0.0.1:1\nname: a\ndata: d\nlease: no\n"},
+		{"a lease of another word", told{file: "listen: 127.0.0.1:1\nname: a\ndata_dir: d\nlease: no\n"},
 			[]string{`elect.yaml:4: lease is "no", want on or off`}},
 		{"options of a lease that is off before", told{file: "listen: 127.0.0.1:1\nname: a\nlease: off\n", environ: []string{"ELECT_LEASE_DURATION=4s"}},
 			[]string{"ELECT_LEASE_DURATION is set, want lease: on, but it is off (elect.yaml:3)"}},
@@ -120,7 +120,7 @@ func TestWhatTheClusterFindsIsLocated(t *testing.T) {
 		{"a default that must be replaced", told{args: []string{"--algorithm", "vote", "--name", "a"}},
 			[]string{
 				`listen is "", want host:port (it is empty)`,
-				"data is empty, want a folder: a node that forgets its vote lets vote elect two leaders",
+				"data_dir is empty, want a folder: a node that forgets its vote lets vote elect two leaders",
 			}},
 		{"a default that does not fit the preset's change", told{args: []string{"--listen", "localhost:1", "--name", "a", "--timing-timeout=100ms"}},
 			[]string{

@@ -61,7 +61,7 @@ func pretend(args []string) {
 		fmt.Fprintln(os.Stderr, err)
 		os.Exit(1)
 	}
-	if err := os.MkdirAll(flagOf(args, "--data"), 0o700); err != nil {
+	if err := os.MkdirAll(flagOf(args, "--data-dir"), 0o700); err != nil {
 		fmt.Fprintln(os.Stderr, err)
 		os.Exit(1)
 	}

@@ -185,7 +185,7 @@ func (n *node) args() []string {
 	f := n.fleet
 	args := []string{
 		"node", "--trace", "-", "--stdin", "--name", n.name, "--priority", strconv.Itoa(n.priority),
-		"--listen", n.addr, "--data", n.dir, "--log-level", "error",
+		"--listen", n.addr, "--data-dir", n.dir, "--log-level", "error",
 	}
 	switch {
 	case n.joins, f.config.Joins && n != f.nodes[0]:

@@ -47,7 +47,7 @@ func TestFollowSaysEachThingOnce(t *testing.T) {
 }
 
 func TestParse(t *testing.T) {
-	good := "node --trace - --stdin --name n2 --priority 2 --listen h:2 --data d --log-level error --members h:1 --members h:2 --library etcd-raft --timing 20ms/100ms"
+	good := "node --trace - --stdin --name n2 --priority 2 --listen h:2 --data-dir d --log-level error --members h:1 --members h:2 --library etcd-raft --timing 20ms/100ms"
 	m, l, timing, err := parse(strings.Fields(good))
 	require.NoError(t, err)
 	require.Equal(t, "etcd-raft", l.Name)
@@ -58,7 +58,7 @@ func TestParse(t *testing.T) {
 		require.Equal(t, "h:1", addr)
 	})
 	for spoilt, with := range map[string]string{
-		"node": "status", "etcd-raft": "bully", "20ms/100ms": "fast", "--members h:2": "", "--name n2": "--name n1", "--data d": "", "--library etcd-raft": "",
+		"node": "status", "etcd-raft": "bully", "20ms/100ms": "fast", "--members h:2": "", "--name n2": "--name n1", "--data-dir d": "", "--library etcd-raft": "",
 	} {
 		_, _, _, err := parse(strings.Fields(strings.Replace(good, spoilt, with, 1)))
 		require.Error(t, err, "%q for %q", with, spoilt)
