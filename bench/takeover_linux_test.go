@@ -169,11 +169,11 @@ func (r *runners) kill(b *testing.B) [4]time.Duration {
 	_ = r.cmds[killed].Process.Kill()
 	next := r.awaitStart(b)
 	_ = r.cmds[killed].Wait()
-	reported, elected := r.first(b, next.node, "member has ended"), r.first(b, next.node, "leading")
+	reported, elected := r.first(b, next.node, "member has ended"), r.first(b, next.node, "became leader")
 	if err := r.start(killed); err != nil {
 		b.Fatal(err)
 	}
-	r.first(b, killed, "following") // it waits for the end of each lease that it may have granted
+	r.first(b, killed, "following leader") // it waits for the end of each lease that it may have granted
 	return [4]time.Duration{next.at.Sub(began), reported.Sub(began), elected.Sub(reported), next.at.Sub(elected)}
 }
 

@@ -12,15 +12,15 @@ import (
 	"github.com/elect-go/elect/transport"
 )
 
-// waysIn is what a node is told that would listen to strangers.
-const securityHelp = "one of the loopback, or what keeps strangers out: secret_file: FILE (elect secret FILE makes one, the same for all members), " +
-	"or tls: {cert: FILE, key: FILE, ca: FILE}; or insecure: true, which keeps nobody out"
+// securityHelp is the requirement for a node whose address others can reach.
+const securityHelp = "an address of the loopback, or secret_file: FILE (elect secret FILE creates one, the same for all members), " +
+	"or tls: {cert: FILE, key: FILE, ca: FILE}; or insecure: true, which lets any host join and administer the cluster"
 
-// migrate is the word for a cluster on its way to another way in.
+// migrate is the value of Config.Security during a change of the authentication.
 const migrate = "migrate"
 
-// door makes what keeps strangers out, or says what is wrong with it. Nil is none: the node listens on the loopback, or on
-// a network of the program's own, or is told to.
+// newEndpoint returns the endpoint that authenticates peers, or the errors of its settings. It is nil if the node
+// listens on the loopback or on a custom network, or is insecure by its settings.
 func (c *Config) newEndpoint() (*secure.Endpoint, error) {
 	wrong := func(field, got, want string) error { return &algo.SettingError{Field: field, Got: got, Want: want} }
 	closed := c.SecretFile != "" || c.TLS != secure.Certificate{}
@@ -39,16 +39,16 @@ func (c *Config) newEndpoint() (*secure.Endpoint, error) {
 	})
 }
 
-// openDoor says at each start who is let in that has proved nothing. A listener of the program's own may turn out to be one for
-// strangers.
+// checkListenAddr logs at each start which unauthenticated peers are accepted. It returns an error if a custom listener
+// has an address that other hosts can reach.
 func (n *Node) checkListenAddr(l net.Listener) error {
 	addr, ok := l.Addr().(*net.TCPAddr)
 	switch {
 	case n.config.Security == migrate:
-		n.log.Warn("security: migrate: who comes by the way before is let in as well")
+		n.log.Warn("security migration: the previous authentication is still accepted")
 	case n.endpoint != nil:
 	case n.config.Insecure:
-		n.log.Warn("insecure: whoever reaches this node takes part, and gives orders")
+		n.log.Warn("insecure: any host that reaches this node can join and administer it")
 	case ok && !addr.IP.IsLoopback():
 		return &algo.SettingError{Field: "listen", Got: strconv.Quote(addr.String()), Want: securityHelp}
 	}
@@ -56,7 +56,7 @@ func (n *Node) checkListenAddr(l net.Listener) error {
 	return nil
 }
 
-// enter makes a connection safe. Who speaks plain text is told in plain text what it needs.
+// secureConn authenticates a connection. A peer that sends plain text receives a plain-text error.
 func (n *Node) secureConn(c net.Conn, dialed bool) (net.Conn, any, error) {
 	side := n.endpoint.Server
 	if dialed {
@@ -73,21 +73,21 @@ func (n *Node) secureConn(c net.Conn, dialed bool) (net.Conn, any, error) {
 	return safe, id, err
 }
 
-// localUser is what a node proves where nothing else is asked for: that it is a process of the same user.
+// localUser is the proof of a peer on the loopback without credentials: its process belongs to the same user.
 type localUser struct {
 	name string // empty if it is not known
 	err  error  // why it is not known to be the same user
 }
 
-// asksUsers says whether this node asks the system for the user of each connection: it listens on the loopback, and
-// nothing else keeps others out.
+// checksUsers reports whether this node asks the system for the user of each connection: it listens on the loopback,
+// without credentials.
 func (n *Node) checksUsers() bool {
 	_, tcp := n.local.(*net.TCPAddr)
 	return tcp && n.endpoint == nil && !n.config.Insecure
 }
 
-// orders says who gives an order, or why it may not.
-func (n *Node) authorizeAdmin(p transport.Peer) (who string, err error) {
+// authorizeAdmin returns the client as text, and an error if it may not administer this node.
+func (n *Node) authorizeAdmin(p transport.Peer) (client string, err error) {
 	id, _ := p.Principal.(secure.Identity)
 	user, local := p.Principal.(localUser)
 	switch {
@@ -96,11 +96,11 @@ func (n *Node) authorizeAdmin(p transport.Peer) (who string, err error) {
 	case id.CanAdminister():
 		return id.String(), nil
 	case n.endpoint != nil:
-		return "", fmt.Errorf("cluster: orders are taken from who has the secret (--secret-file FILE, ELECT_SECRET_FILE), or the certificate of an operator, and not from %s", id)
+		return "", fmt.Errorf("cluster: admin requests need the secret (--secret-file FILE, ELECT_SECRET_FILE) or the certificate of an operator; this client is %s", id)
 	case !local:
-		return "whoever", nil
+		return "unauthenticated", nil
 	case user.err != nil:
-		return user.name, fmt.Errorf("cluster: without a secret orders are taken from the same user alone: %w", user.err)
+		return user.name, fmt.Errorf("cluster: without a secret, only processes of the same user may administer this node: %w", user.err)
 	}
 	return "the same user", nil
 }

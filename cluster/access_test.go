@@ -78,7 +78,7 @@ func TestWhoListensToStrangersNeedsAWayIn(t *testing.T) {
 		change      func(c *cluster.Config)
 		field, want string
 	}{
-		"none":                 {func(c *cluster.Config) {}, "listen", "secret_file: FILE (elect secret FILE makes one"},
+		"none":                 {func(c *cluster.Config) {}, "listen", "secret_file: FILE (elect secret FILE creates one"},
 		"every interface":      {func(c *cluster.Config) { c.Listen, c.Advertise = ":7400", "10.0.0.1:7400" }, "listen", "tls: {cert: FILE, key: FILE, ca: FILE}"},
 		"a name":               {func(c *cluster.Config) { c.Listen = "n1.example:7400" }, "listen", "insecure: true"},
 		"both":                 {func(c *cluster.Config) { c.SecretFile, c.Insecure = file, true }, "insecure", "one of them"},
@@ -123,7 +123,7 @@ func TestAListenerOfTheProgramsOwn(t *testing.T) {
 	require.NoError(t, err)
 	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second) // it would run for ever
 	defer cancel()
-	require.ErrorContains(t, n.Run(ctx), "want one of the loopback, or what keeps strangers out")
+	require.ErrorContains(t, n.Run(ctx), "want an address of the loopback, or secret_file")
 }
 
 func TestInsecureIsSaidAtEachStart(t *testing.T) {
@@ -161,7 +161,7 @@ func TestAClosedCluster(t *testing.T) {
 		for _, m := range f.live {
 			require.Len(t, m.Members(), 3)
 		}
-		require.NotEmpty(t, plain.log.Lines("waiting", "this cluster is closed"))
+		require.NotEmpty(t, plain.log.Lines("waiting for members", "this cluster is closed"))
 		require.NotEmpty(t, plain.log.Lines("connection rejected by peer", "--secret-file FILE"), "it is told what it needs")
 		require.NotEmpty(t, other.log.Lines("refused by the other side", "it has not proved a secret that is believed here"))
 		for _, m := range f.live {
@@ -180,7 +180,7 @@ func TestAClosedCluster(t *testing.T) {
 		require.NoError(t, err)
 		require.Len(t, s.Members, 3)
 		require.NoError(t, to.Leave(t.Context(), "n1:7400"))
-		require.NotEmpty(t, f.live["n1"].log.Lines("order taken", "by=operator", "order=leave"))
+		require.NotEmpty(t, f.live["n1"].log.Lines("admin request accepted", "by=operator", "order=leave"))
 	})
 }
 
@@ -197,8 +197,8 @@ func TestCertificates(t *testing.T) {
 		}{
 			"nobody":   {secure.Certificate{}, false, "certificate"},
 			"foreign":  {newTrial(t).certificate(secure.Operator), false, "signed by unknown authority"},
-			"observer": {a.certificate(secure.Observer), true, "and not from observer"},
-			"member":   {a.certificate(secure.Member, "n1"), true, "and not from member n1"},
+			"observer": {a.certificate(secure.Observer), true, "this client is observer"},
+			"member":   {a.certificate(secure.Member, "n1"), true, "this client is member n1"},
 			"operator": {a.certificate(secure.Operator), true, ""},
 		} {
 			to := f.asking(secure.Config{TLS: test.tls})
@@ -211,8 +211,8 @@ func TestCertificates(t *testing.T) {
 				require.ErrorContains(t, err, test.order, name)
 			}
 		}
-		require.NotEmpty(t, f.live["n3"].log.Lines("order taken", "by=operator"))
-		require.NotEmpty(t, f.live["n3"].log.Lines("order refused", "not from observer"))
+		require.NotEmpty(t, f.live["n3"].log.Lines("admin request accepted", "by=operator"))
+		require.NotEmpty(t, f.live["n3"].log.Lines("admin request rejected", "this client is observer"))
 	})
 }
 
@@ -295,7 +295,7 @@ func TestWithoutMigrateNothingFallsBack(t *testing.T) {
 		closed := f.start(2)
 		testkit.Pass(10 * time.Second)
 		require.Len(t, f.live["n1"].Members(), 1)
-		require.NotEmpty(t, closed.log.Lines("waiting", "plain text instead of TLS"))
+		require.NotEmpty(t, closed.log.Lines("waiting for members", "plain text instead of TLS"))
 	})
 }
 
@@ -338,5 +338,5 @@ func TestTheSameUserGivesOrders(t *testing.T) {
 		return
 	}
 	require.NoError(t, err)
-	require.NotEmpty(t, m.log.Lines("order taken", `by="the same user"`))
+	require.NotEmpty(t, m.log.Lines("admin request accepted", `by="the same user"`))
 }

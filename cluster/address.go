@@ -8,8 +8,8 @@ import (
 	"github.com/elect-go/elect/transport"
 )
 
-// A member that advertises a wrong address seems well while its own connections stand: only who has to dial it finds
-// out. So each node dials a member once that has connected to it, and warns if that fails.
+// While the connections that a member has dialed are open, a wrong advertised address is not noticed. So each node dials
+// a member once that has connected to it, and warns if the dial fails.
 
 const (
 	addressDelay = 10 * time.Second // after the connection, so that it delays no start

@@ -15,9 +15,9 @@ import (
 	"github.com/elect-go/elect/transport"
 )
 
-var errClientFrame = errors.New("cluster: a client may only ask for the status, or give an order")
+var errClientFrame = errors.New("cluster: a client may only send a status request, an admin request or an end")
 
-// serveClient takes a client's request.
+// handleClientFrame handles a request of a client.
 func (n *Node) handleClientFrame(p transport.Peer, b []byte) error {
 	m, err := clients.Decode(b)
 	if err != nil {
@@ -28,10 +28,10 @@ func (n *Node) handleClientFrame(p transport.Peer, b []byte) error {
 	case wire.StatusRequest:
 		n.replyStatus(p)
 	case wire.AdminRequest:
-		if who, err := n.authorizeAdmin(p); err != nil {
-			n.rejectAdminRequest(p, who, m, err) // the loop does nothing for a client that may not give orders
+		if client, err := n.authorizeAdmin(p); err != nil {
+			n.rejectAdminRequest(p, client, m, err) // without the loop: the client is not authorized
 		} else {
-			n.enqueue(func() { n.handleAdminRequest(p, who, m) })
+			n.enqueue(func() { n.handleAdminRequest(p, client, m) })
 		}
 	case wire.End:
 		n.enqueue(func() { n.handleEnd(p, m) })
@@ -41,12 +41,12 @@ func (n *Node) handleClientFrame(p transport.Peer, b []byte) error {
 	return nil
 }
 
-// statusPatience is for how long a client waits for the loop: longer than the command does by default.
+// statusTimeout is how long a client waits for the loop. It is longer than the default timeout of the command.
 const statusTimeout = 5 * time.Second
 
 var errNoAnswer = fmt.Errorf("cluster: the loop of the node has not answered within %v", statusTimeout)
 
-// replyStatus answers a client with the status that all clients get at this time.
+// replyStatus replies with the recent status, which all clients share.
 func (n *Node) replyStatus(p transport.Peer) {
 	ctx, cancel := context.WithTimeoutCause(n.loopCtx, statusTimeout, errNoAnswer)
 	defer cancel()
@@ -60,7 +60,7 @@ func (n *Node) replyStatus(p transport.Peer) {
 	}
 }
 
-// reply answers a client.
+// reply sends m to a client.
 func (n *Node) reply(p transport.Peer, m algo.Message) { n.net.Send(p.ID, n.frameOf(m)) }
 
 func (n *Node) frameOf(m algo.Message) []byte {
@@ -69,7 +69,7 @@ func (n *Node) frameOf(m algo.Message) []byte {
 		err = fmt.Errorf("cluster: the answer has %d bytes, at most %d are allowed", len(frame), maxFrame)
 	}
 	if err != nil {
-		n.log.Error("client not answered", "answer", m.Kind(), "error", err)
+		n.log.Error("client reply encoding failed", "reply", m.Kind(), "error", err)
 		frame, _ = clients.Append(nil, wire.AdminReply{Reason: untrusted.Truncate(err.Error(), wire.MaxReason)})
 	}
 	return frame
@@ -81,8 +81,8 @@ const (
 	maxStandby    = 24 * time.Hour // of a resignation
 )
 
-// obey carries out an order of a client, and answers when it is done. It runs on the loop.
-func (n *Node) handleAdminRequest(p transport.Peer, who string, order wire.AdminRequest) {
+// handleAdminRequest performs an admin request, and replies when it is done. It runs on the loop.
+func (n *Node) handleAdminRequest(p transport.Peer, client string, order wire.AdminRequest) {
 	reply := func(err error) {
 		n.recent.Invalidate() // the client may look for what it has ordered
 		var d wire.AdminReply
@@ -94,53 +94,53 @@ func (n *Node) handleAdminRequest(p transport.Peer, who string, order wire.Admin
 	}
 	e, err := n.startAdminOperation(order)
 	if err != nil {
-		n.rejectAdminRequest(p, who, order, err)
+		n.rejectAdminRequest(p, client, order, err)
 		return
 	}
-	n.limitedInfo.Info("order taken", adminLogArgs(p, who, order)...)
+	n.limitedInfo.Info("admin request accepted", adminLogArgs(p, client, order)...)
 	e.limitDeadline(time.Now().Add(min(max(order.Timeout, 0), wire.MaxWait)))
 	e.result = reply
 	n.operations = append(n.operations, e)
 }
 
-// refuse answers an order that is not carried out.
-func (n *Node) rejectAdminRequest(p transport.Peer, who string, order wire.AdminRequest, why error) {
-	n.limitedLog.Warn("order refused", append(adminLogArgs(p, who, order), "error", why)...)
-	n.reply(p, wire.AdminReply{Reason: untrusted.Truncate("refused: "+why.Error(), wire.MaxReason)})
+// rejectAdminRequest replies to an admin request that this node does not perform.
+func (n *Node) rejectAdminRequest(p transport.Peer, client string, order wire.AdminRequest, why error) {
+	n.limitedLog.Warn("admin request rejected", append(adminLogArgs(p, client, order), "error", why)...)
+	n.reply(p, wire.AdminReply{Reason: untrusted.Truncate("rejected: "+why.Error(), wire.MaxReason)})
 }
 
-// aboutOrder is what the log says of an order.
-func adminLogArgs(p transport.Peer, who string, order wire.AdminRequest) []any {
+// adminLogArgs returns the log arguments of an admin request.
+func adminLogArgs(p transport.Peer, client string, order wire.AdminRequest) []any {
 	what := map[string][]any{wire.Remove: {"member", order.Member}, wire.SetPriority: {"priority", order.Priority}, wire.Resign: {"period", order.StandbyPeriod}}
-	return append([]any{"from", p.Addr, "by", who, "order", order.Action}, what[order.Action]...)
+	return append([]any{"from", p.Addr, "by", client, "order", order.Action}, what[order.Action]...)
 }
 
-// doneHere is how an order ends that holds at this node, and not yet as it should elsewhere.
+// appliedLocally is the error of an admin request that this node has applied, but not all members know.
 type appliedLocally string
 
 func (d appliedLocally) Error() string { return string(d) }
 
-// unheard says which members may not know what was done, as far as this node knows; nil for none. With a
-// quorum, a quorum knows.
+// uninformedMembers returns an error that names the members that may not know a change; nil if there are none. With a
+// quorum, a quorum knows the change.
 func (n *Node) uninformedMembers() error {
 	names := n.namesInState(fd.Suspected)
 	if len(names) == 0 || n.spec.Claims.NeedsQuorum {
 		return nil
 	}
-	return appliedLocally("done here; suspected members hear of it when they connect again: " + strings.Join(names, ", "))
+	return appliedLocally("done here; suspected members learn of it when they connect again: " + strings.Join(names, ", "))
 }
 
-// start begins what an order is for. Its error is why the order is refused.
+// startAdminOperation starts the operation of an admin request. An error rejects the request.
 func (n *Node) startAdminOperation(o wire.AdminRequest) (*operation, error) {
 	switch {
 	case n.failed != nil:
 		return nil, ErrStopped
 	case n.config.NoAdmin:
-		return nil, errors.New("cluster: this node takes no orders: no_admin is set in its configuration")
+		return nil, errors.New("cluster: this node rejects admin requests: no_admin is set")
 	case n.engine.Cluster().IsZero():
 		return nil, errors.New("cluster: this node is in no cluster yet")
 	case len(n.operations) >= maxOperations:
-		return nil, errors.New("cluster: too many orders are waiting at this node")
+		return nil, errors.New("cluster: too many admin requests are waiting at this node")
 	}
 	switch o.Action {
 	case wire.Remove:
@@ -159,7 +159,7 @@ func (n *Node) startAdminOperation(o wire.AdminRequest) (*operation, error) {
 		}
 		return n.startResign(o.StandbyPeriod)
 	}
-	return nil, fmt.Errorf("cluster: this node takes no order %q", o.Action)
+	return nil, fmt.Errorf("cluster: unknown admin request %q", o.Action)
 }
 
 // find returns the ID of a member, by ID or name.

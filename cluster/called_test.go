@@ -27,7 +27,7 @@ func TestWhoCalledAnElectionIsSaid(t *testing.T) {
 		dead := now.ID
 		f.kill(leader)
 		f.leader(2 * bound)
-		require.NotZero(t, called("why=refused left="+leader.name))
+		require.NotZero(t, called("reason=refused previous="+leader.name))
 		for _, m := range f.live {
 			near, err := m.Status(t.Context())
 			require.NoError(t, err)
@@ -49,13 +49,13 @@ func TestWhoCalledAnElectionIsSaid(t *testing.T) {
 		leader = f.leader(0)
 		f.net.Partition([]string{leader.name}, others(f, leader))
 		testkit.Pass(3 * bound)
-		require.NotZero(t, called(`why="silence for `, " left="+leader.name))
+		require.NotZero(t, called(`reason="silence for `, " previous="+leader.name))
 		f.net.Heal()
 		leader = f.leader(4 * bound)
 
 		require.NoError(t, leader.Campaign(t.Context()))
 		testkit.Pass(time.Millisecond)
-		require.NotZero(t, called("by="+leader.name+" why=campaign"))
+		require.NotZero(t, called("caller="+leader.name+" reason=campaign"))
 		require.Less(t, called()-before, 40)
 	})
 }

@@ -49,8 +49,8 @@ type Config struct {
 	Bootstrap bool
 	// Join are addresses of members, any of which leads this node into the cluster at its first
 	// start. Its own address among them does no harm. A host may be a name, here and in
-	// Members: it is looked up anew at every attempt, and all addresses behind it are tried.
-	// Behind one name may be all members.
+	// Members: it is looked up at every attempt, and all its addresses are tried.
+	// One name may have the addresses of all members.
 	Join []string
 	// Members are the addresses of all members, this one's own included, equal on all
 	// of them. It stands instead of Join and Bootstrap. With a quorum the node at the first address, in the
@@ -75,10 +75,10 @@ type Config struct {
 	// It is not for use: every address must be of the loopback then.
 	AllowTextbook bool
 
-	// Priority decides who is elected: a higher one first, then a higher ID. 0.
+	// Priority orders candidates: a higher priority is elected first, then a higher ID. Default: 0.
 	Priority int
-	// Witness is for a member that votes and is told, but is never elected. Where an
-	// algorithm needs a majority the founder cannot be one.
+	// Witness is set for a member that votes and follows, but is never elected. With a quorum, the member that
+	// bootstraps the cluster cannot be a witness.
 	Witness bool
 
 	// Meta is what this member says of itself to others, such as the address of its service: in Leadership,
@@ -91,17 +91,17 @@ type Config struct {
 	// removed node may join again under a new ID.
 	RemoveSuspectedAfter time.Duration
 	// NoAdmin has this member refuse what an operator asks it to change over the network
-	// (see package operator): who is a member, its priority, its leadership.
+	// (see package operator): membership, priority and leadership.
 	NoAdmin bool
 
-	// SecretFile and TLS are two ways to keep strangers out, of which a cluster chooses one: see package secure. A node
-	// that listens elsewhere than on the loopback needs one of them, or Insecure.
+	// SecretFile and TLS are two ways to authenticate peers. A cluster uses one of them: see package secure. A node whose
+	// address is not of the loopback needs one of them, or Insecure.
 	SecretFile string
 	TLS        secure.Certificate
 	// Security is "migrate" while a running cluster goes from none of them to one, or, with both, from a secret to
-	// certificates: who comes by the way before is let in as well, and dialled so. Empty: nobody else.
+	// certificates: the previous authentication is still accepted, and used to dial. Empty otherwise.
 	Security string
-	// Insecure has whoever reaches this node take part, and give orders.
+	// Insecure lets any host that reaches this node join and administer the cluster.
 	Insecure bool
 
 	// Drain is how long this node waits for the work of Lead to return when it stops, resigns, leaves or hands over:

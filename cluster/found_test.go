@@ -141,7 +141,7 @@ func TestAFounderThatLostItsVolume(t *testing.T) {
 		testkit.Pass(30 * time.Second)
 		leaders, _ = clusters(one)
 		require.Zero(t, leaders, "it founded a second cluster")
-		require.NotEmpty(t, one.log.Lines("msg=waiting", "it founds a cluster only when no address is silent"))
+		require.NotEmpty(t, one.log.Lines(`msg="waiting for members"`, "it founds a cluster only when no address is silent"))
 		two.process.Resume()
 		three.process.Resume()
 		testkit.Pass(30 * time.Second)

@@ -14,8 +14,8 @@ import (
 	"github.com/elect-go/elect/transport"
 )
 
-// greet says hello on a new connection and checks what the other side says. It tells
-// strangers nothing but what keeps them out.
+// handshake returns the hello of this node and checks the hello of the peer. An unauthenticated peer learns nothing but
+// the requirement that it fails.
 func (n *Node) handshake(p *transport.Peer, said []byte) ([]byte, error) {
 	ours := *n.hello.Load()
 	ours.Uptime = n.now()
@@ -29,11 +29,11 @@ func (n *Node) handshake(p *transport.Peer, said []byte) ([]byte, error) {
 	}
 	if err := ours.Check(theirs); err != nil {
 		if differsIn(err, wire.Lists) {
-			n.limitedLog.Line(slog.LevelError, "peer has another list of members", "error", err)
+			n.limitedLog.Line(slog.LevelError, "static members differ from the peer's", "error", err)
 		} else if !differsIn(err, wire.Algorithm) {
 			return nil, err
 		}
-		return hello, err // one of this cluster who is configured differently: it must know by what
+		return hello, err // a node of this cluster with other settings must learn which differ
 	}
 	if !theirs.Client && (theirs.ID.IsZero() || !wire.IsName(theirs.Name)) {
 		return nil, errors.New("cluster: hello without an id or a valid name")
@@ -49,18 +49,18 @@ func (n *Node) handshake(p *transport.Peer, said []byte) ([]byte, error) {
 		})
 	}
 	if !theirs.Client && ours.MembersDiffer(theirs) {
-		n.warn(theirs.Name, "peer has another list of members", "peer", theirs.Name) // they are changed node by node
+		n.warn(theirs.Name, "static members differ from the peer's", "peer", theirs.Name) // they are changed node by node
 	}
 	if differ := ours.DifferingSettings(theirs); !theirs.Client && len(differ) > 0 {
-		n.warn(theirs.Name, "peer has other options of the algorithm", "peer", theirs.Name, "options", strings.Join(differ, ", "))
+		n.warn(theirs.Name, "algorithm options differ from the peer's", "peer", theirs.Name, "options", strings.Join(differ, ", "))
 	}
 	p.ID, p.Incarnation, p.Started, p.ListenAddr = theirs.ID, theirs.Incarnation, time.Now().Add(-theirs.Uptime), theirs.Addr
 	p.Client, p.Hello = theirs.Client, theirs
 	return hello, nil
 }
 
-// handler is the node as its transport sees it. What is decided is decided on the
-// loop; here frames are decoded, one goroutine for each connection.
+// handler is the node as its transport sees it. It decodes frames, in one goroutine for each connection. All decisions
+// are made on the loop.
 type handler Node
 
 func (h *handler) Up(p transport.Peer) {
@@ -167,26 +167,26 @@ func (h *handler) DialFailed(t transport.Target, why error) {
 	})
 }
 
-// hasAnother reports whether a handshake failed because one of this cluster was configured
-// with another algorithm, or another list of members.
+// differsIn reports whether a handshake failed because a node of this cluster has another algorithm, or another list of
+// members.
 func differsIn(why error, what string) bool {
 	mismatch, ok := errors.AsType[*wire.MismatchError](why)
 	return ok && mismatch.What == what
 }
 
-// misfit stops a node that is the odd one: it has just started, and the first member that
-// it reached runs another algorithm. It would be alone, and with bully or ring lead itself.
-// Once it has met one of its own kind it stays, and refuses the others one by one.
+// stopIfMisconfigured stops a node that has just started, if the first member that it reaches runs another algorithm.
+// Alone, it would lead itself with bully or ring. Once it has met a member with its algorithm, it stays and rejects the
+// others.
 func (n *Node) stopIfMisconfigured(why error) {
 	if mismatch, ok := errors.AsType[*wire.MismatchError](why); ok && !n.met && n.failed == nil {
 		n.failed = fmt.Errorf("%w: %w: stop all members before the algorithm is changed", ErrJoinRejected, mismatch)
 	}
 }
 
-// deny takes it that a member whom this node has dialled says that another process has its id, or
-// had it later. One word ends nobody: it is asked again, at once, for nobody else could say
-// otherwise, and until then a copy acts beside its original. Who was replaced while it did not
-// run goes on as long as somebody is connected with it: there it is the other one that is refused.
+// handleDuplicateID handles the statement of a dialed member that another process has the ID of this node, or had it
+// later. One statement does not end this node: it dials the member again at once. A second statement within 5 s ends
+// it. A node that was replaced while it was stopped continues as long as a peer is connected: there, the other process
+// is rejected.
 func (n *Node) handleDuplicateID(t transport.Target, why error) {
 	if transport.Cause(why) == transport.Replaced && (t.ID == transport.ID{} || len(n.peers) > 0) {
 		return

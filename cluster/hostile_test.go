@@ -226,7 +226,7 @@ func TestHostileInputClosesTheConnectionAndNothingElse(t *testing.T) {
 		{"a client that does more than ask", func(_ *target, r raw) {
 			r.greet(hello(func(h *wire.Hello) { h.Client = true }))
 			r.say(bully.Election{Epoch: 100})
-		}, "a client may only ask for the status", "closed"},
+		}, "a client may only send a status request", "closed"},
 		{"a node that no list names", func(_ *target, r raw) {
 			r.greet(hello(unlisted))
 			r.hears("join-rejected")
@@ -448,8 +448,8 @@ func TestOtherOptionsAreWarnedOfByName(t *testing.T) {
 		}
 		second := f.start(2)
 		f.agree("n2", bound)
-		require.NotEmpty(t, first.log.Lines("other options", "peer=n2", "options=skip_suspected"))
-		require.NotEmpty(t, second.log.Lines("other options", "peer=n1", "options=skip_suspected"))
+		require.NotEmpty(t, first.log.Lines("algorithm options differ", "peer=n2", "options=skip_suspected"))
+		require.NotEmpty(t, second.log.Lines("algorithm options differ", "peer=n1", "options=skip_suspected"))
 	})
 }
 
@@ -476,5 +476,5 @@ func TestWordsOfAStrangerAreNoOrdersToATerminal(t *testing.T) {
 	l.Close()
 	<-done
 	require.ErrorIs(t, m.err, cluster.ErrJoinRejected)
-	require.EqualError(t, m.err, "cluster: not let in: \ufffd[2Jgo away\ufffd")
+	require.EqualError(t, m.err, "cluster: join rejected: \ufffd[2Jgo away\ufffd")
 }

@@ -10,8 +10,8 @@ import (
 	"github.com/elect-go/elect/transport"
 )
 
-// identify checks what a peer says in its hello against what it has proved, and fills in the rest of who it is.
-// Certificates prove a name. The shared secret does not: each holder may say any name and any ID.
+// identify checks the hello of a peer against the proof of its identity, and completes the peer. Certificates prove a
+// name. The shared secret does not: each holder may use any name and any ID.
 func (n *Node) identify(p *transport.Peer, hello wire.Hello) error {
 	proved, _ := p.Principal.(secure.Identity)
 	p.ValidUntil = proved.Until
@@ -30,15 +30,15 @@ func (n *Node) identify(p *transport.Peer, hello wire.Hello) error {
 	if hello.Client {
 		return nil
 	}
-	// The door lets in a peer that has proved nothing only if the settings say so.
+	// The endpoint accepts an unauthenticated peer only if the settings allow that.
 	if proved.Role != secure.Unauthenticated && !proved.AllowsName(hello.Name) {
 		return fmt.Errorf("cluster: it says that it is %s, and has proved that it is %s", strconv.Quote(hello.Name), proved)
 	}
 	return n.checkOwner(proved, hello)
 }
 
-// checkOwner returns why a peer may not have the ID that it says, or nil. The ID of a member belongs to the name
-// that the config has for it: otherwise any member could be taken for the leader.
+// checkOwner returns the reason why a peer may not have its ID, or nil. The ID of a member belongs to the name in the
+// config. Otherwise any member could claim the ID of the leader.
 func (n *Node) checkOwner(proved secure.Identity, hello wire.Hello) error {
 	m, isMember := n.view.Load().Member(hello.ID)
 	if !isMember || proved.Role == secure.Unauthenticated || proved.AllowsName(m.Name) {

@@ -161,7 +161,7 @@ func TestCertificatesAreRenewed(t *testing.T) {
 		}
 		for _, m := range all {
 			require.Empty(t, m.log.Lines("level=WARN", "connection"))
-			require.Empty(t, m.log.Lines("election", "why="+`"silence`))
+			require.Empty(t, m.log.Lines("election", "reason="+`"silence`))
 		}
 	})
 }

@@ -9,18 +9,18 @@ import (
 	"github.com/elect-go/elect/algo"
 )
 
-// LeadOption changes what Lead does.
+// LeadOption is an option of [Node.Lead].
 type LeadOption uint8
 
-// Keep has the node lead on when the work returns, or panics: with nobody who works for it.
+// KeepLeading lets the node lead on when the callback returns or panics, without a callback.
 const KeepLeading LeadOption = 1
 
-// Run makes a node, takes part in elections, and calls work while this node leads. When ctx ends, or when work
-// returns of its own accord, the node hands over to another and Run returns: no other node is told to begin before
-// the work has returned here, for Config.Drain at most.
+// Run creates a node, takes part in elections, and calls work while the node leads. When ctx ends or work returns, the
+// node hands over and Run returns. The callback of the next leader starts only after work has returned here, or after
+// Config.DrainTimeout.
 //
-// The error is nil after the end of ctx; otherwise it is what work returned, what stopped the node (see [Node.Run]),
-// or a mistake in the configuration (see [New]). See [Node.Lead] for the context of work.
+// The error is nil if ctx has ended. Otherwise it is the error of work, the reason why the node stopped (see
+// [Node.Run]), or a problem of the configuration (see [New]). See [Node.Lead] for the context of work.
 func Run(ctx context.Context, c Config, work func(ctx context.Context, l Leadership) error) error {
 	n, err := New(c)
 	if err != nil {
@@ -38,24 +38,21 @@ func Run(ctx context.Context, c Config, work func(ctx context.Context, l Leaders
 	return errors.Join(err, <-stopped)
 }
 
-// Lead runs fn whenever this node leads, in the calling goroutine, until fn returns
-// of its own accord, ctx ends or the node stops.
+// Lead calls fn whenever this node leads, in the calling goroutine, until fn returns during a leadership, ctx ends, or
+// the node stops.
 //
-// The context of fn ends as soon as this node knows that the leadership it was
-// started for is over, before anything is saved or sent that gives it up, and
-// context.Cause says why: see State.Cause. (Where this node leads on, in a newer epoch, it
-// ends when that is saved; and not at all where nobody can have led in between, as vote knows
-// of the epoch that follows.) Then Lead waits for fn to return, whatever
-// it returns, and for the next leadership. So one Lead never runs its fn twice at a
-// time. On two nodes it may for a while: see what the algorithm promises.
+// The context of fn ends as soon as this node knows that its leadership has ended, before the node saves or sends
+// anything that gives it up. context.Cause returns the reason: see State.Cause. If this node leads in a newer epoch,
+// the context ends when that epoch is saved. It does not end if no other node can have led in between. Then Lead waits
+// until fn has returned, ignores the result, and waits for the next leadership. So one Lead never runs fn twice at a
+// time. Two nodes may run fn at the same time as far as the algorithm allows two leaders.
 //
-// When fn returns or panics while the node still leads, the node resigns, and another is elected
-// where one can be: without an heir it leads on. Then Lead returns what fn returned, or the panic
-// goes on. It waits for that as Resign does, also when ctx has ended. Otherwise Lead returns
-// context.Cause(ctx), or ErrStopped.
+// If fn returns or panics while the node leads, the node resigns, and another member is elected. If no other member is
+// eligible, this node stays leader. Lead then returns the result of fn, or panics. It waits for the resignation as
+// Resign does, even if ctx has ended. In other cases Lead returns context.Cause(ctx) or ErrStopped.
 //
-// Several calls at once each run their fn in every leadership. The first that returns of its own
-// accord resigns for all, and the node hands over when the others have returned, or after Config.Drain.
+// Several calls at the same time each run their fn in every leadership. The first fn that returns during a leadership
+// resigns for all of them. The node hands over when the others have returned, or after Config.DrainTimeout.
 func (n *Node) Lead(ctx context.Context, fn func(ctx context.Context, l Leadership) error, options ...LeadOption) error {
 	for s := range n.Watch(ctx) {
 		if !s.IsLeader {
@@ -69,7 +66,7 @@ func (n *Node) Lead(ctx context.Context, fn func(ctx context.Context, l Leadersh
 	return iterationError(ctx)
 }
 
-// ended is why the states have: ctx, or the node.
+// iterationError returns the reason why Watch has ended: the cause of ctx, or ErrStopped.
 func iterationError(ctx context.Context) error {
 	if ctx.Err() != nil {
 		return context.Cause(ctx)
@@ -77,8 +74,7 @@ func iterationError(ctx context.Context) error {
 	return ErrStopped
 }
 
-// serve runs fn for one leadership, and reports whether that was over when fn
-// returned.
+// runTask runs fn for one leadership, and reports whether the leadership had ended when fn returned.
 func (n *Node) runTask(ctx context.Context, l Leadership, fn func(context.Context, Leadership) error, keep bool) (over bool, err error) {
 	working, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
@@ -99,21 +95,21 @@ func (n *Node) runTask(ctx context.Context, l Leadership, fn func(context.Contex
 	return false, fn(working, l)
 }
 
-// warnOverdue warns when work goes on for Config.Drain after it was told to end.
-func (n *Node) warnOverdue(told, returned <-chan struct{}, epoch algo.Epoch) {
+// warnOverdue warns if a callback is still running after Config.DrainTimeout.
+func (n *Node) warnOverdue(cancelled, returned <-chan struct{}, epoch algo.Epoch) {
 	select {
-	case <-told:
+	case <-cancelled:
 	case <-returned:
 		return
 	}
 	select {
 	case <-time.After(n.config.DrainTimeout):
-		n.warn("", "work goes on after its leadership", "epoch", uint64(epoch), "for", n.config.DrainTimeout)
+		n.warn("", "Lead callback still running after the drain timeout", "epoch", uint64(epoch), "for", n.config.DrainTimeout)
 	case <-returned:
 	}
 }
 
-// giveUp resigns from the leadership of that epoch, if it lasts.
+// resignEpoch resigns from the leadership of the epoch, unless it has ended.
 func (n *Node) resignEpoch(ctx context.Context, epoch algo.Epoch) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), n.config.DrainTimeout+n.config.Timing.RecoveryBound())
 	defer cancel()
@@ -124,6 +120,6 @@ func (n *Node) resignEpoch(ctx context.Context, epoch algo.Epoch) {
 		return n.startResign(0)
 	})
 	if err != nil {
-		n.limitedInfo.Warn("not handed over after the work", "error", err)
+		n.limitedInfo.Warn("handover failed after the Lead callback returned", "error", err)
 	}
 }

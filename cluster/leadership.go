@@ -9,20 +9,20 @@ import (
 	"github.com/elect-go/elect/algo"
 )
 
-// board shows the latest State to any number of readers, and ends the work of a
-// leader together with its leadership. Writing never waits for them.
+// leadershipState holds the latest State for any number of readers. It ends the Lead callbacks together with the
+// leadership of this node. Writers never wait for readers.
 type leadershipState struct {
 	mu      sync.Mutex
 	state   State
 	changed chan struct{} // closed at the next change
 	ended   bool
-	tasks   map[*leadTask]struct{} // that have not returned
+	tasks   map[*leadTask]struct{} // Lead callbacks that have not returned
 
 	clock    func() time.Duration // of the node
 	leaseEnd atomic.Int64         // when by that the leadership ends, whatever the loop does; 0 for never
 }
 
-// work is a function that Lead runs for one leadership.
+// leadTask is a Lead callback of one leadership.
 type leadTask struct {
 	*leadershipState
 	cancel context.CancelCauseFunc
@@ -33,8 +33,8 @@ func newLeadershipState() *leadershipState {
 	return &leadershipState{changed: make(chan struct{}), tasks: make(map[*leadTask]struct{})}
 }
 
-// post shows a new state, and reports whether it is one. A leadership that it ends
-// must have been ended by lose before. One of this node in a newer epoch goes on with its work.
+// publish replaces the state, and reports whether it is new. The caller has called endLeadership first if the state
+// ends the leadership of this node. If this node leads in a newer epoch, its callbacks continue.
 func (b *leadershipState) publish(s State) bool {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -48,7 +48,7 @@ func (b *leadershipState) publish(s State) bool {
 	return true
 }
 
-// retell shows what the leader says of itself now.
+// publishMeta updates the metadata of the leader in the state.
 func (b *leadershipState) publishMeta(leader algo.NodeID, meta string) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -58,8 +58,8 @@ func (b *leadershipState) publishMeta(leader algo.NodeID, meta string) {
 	}
 }
 
-// lose ends the leadership of this node, if there is one. The last state is shown in any case: nobody
-// leads as far as this node knows, because it does not look any more.
+// endLeadership ends the leadership of this node, if it leads. If last is set, no state follows: the node no longer
+// knows a leader, because it has stopped.
 func (b *leadershipState) endLeadership(cause error, last bool) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -73,9 +73,8 @@ func (b *leadershipState) endLeadership(cause error, last bool) {
 	b.replace(State{Cause: cause, At: time.Now()})
 }
 
-// show replaces the state. Whoever works for a leadership that is over is told
-// before show returns, thus before anything that follows from it is done. To cancel
-// a context runs no code of the application on this goroutine.
+// replace replaces the state. It first cancels the contexts of callbacks whose leadership has ended, before the caller
+// does anything that follows from the end. To cancel a context runs no code of the application on this goroutine.
 func (b *leadershipState) replace(s State) {
 	for w := range b.tasks {
 		if !s.IsLeader && !w.ended.Swap(true) {
@@ -87,8 +86,8 @@ func (b *leadershipState) replace(s State) {
 	b.changed = make(chan struct{})
 }
 
-// serve has end called with the cause when the leadership l of this node ends. It
-// returns nil when it is over already. When the work is done it is given back.
+// register returns a callback for the leadership l, or nil if l has ended. cancel is called with the cause when l ends.
+// The caller unregisters the callback when it has returned.
 func (b *leadershipState) register(l Leadership, end context.CancelCauseFunc) *leadTask {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -100,8 +99,8 @@ func (b *leadershipState) register(l Leadership, end context.CancelCauseFunc) *l
 	return w
 }
 
-// done takes work back that has returned, and reports whether its leadership was over by then; else
-// in which epoch that is now.
+// unregister removes a callback that has returned. It reports whether its leadership has ended, and otherwise the
+// current epoch of that leadership.
 func (b *leadershipState) unregister(w *leadTask) (now algo.Epoch, over bool) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -109,7 +108,7 @@ func (b *leadershipState) unregister(w *leadTask) (now algo.Epoch, over bool) {
 	return b.state.Leader.Epoch, w.ended.Swap(true)
 }
 
-// left is how much of the leadership is left if nothing more is heard; false if it has no end.
+// remaining returns the time until the lease expires if it is not renewed; false without a lease.
 func (b *leadershipState) remaining() (time.Duration, bool) {
 	until := time.Duration(b.leaseEnd.Load())
 	if until == 0 {
@@ -118,15 +117,14 @@ func (b *leadershipState) remaining() (time.Duration, bool) {
 	return until - b.clock(), true
 }
 
-// idle reports whether all work has returned.
+// isIdle reports whether all callbacks have returned.
 func (b *leadershipState) isIdle() bool {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	return len(b.tasks) == 0
 }
 
-// read returns the state, a channel that is closed when it changes, and whether it
-// is the last.
+// snapshot returns the state, a channel that is closed when the state changes, and whether the state is the last one.
 func (b *leadershipState) snapshot() (State, <-chan struct{}, bool) {
 	b.mu.Lock()
 	defer b.mu.Unlock()

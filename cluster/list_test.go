@@ -25,9 +25,9 @@ func TestWithoutQuorumNoMemberIsRemoved(t *testing.T) {
 		const way = "its algorithm has no quorum to agree on that: change the list members on each node, or drop lease: off"
 		var refused *operator.RefusedError
 		require.ErrorAs(t, f.operator().Remove(t.Context(), addrOf(1), "n3"), &refused)
-		require.Equal(t, "refused: cluster: remove n3: "+way, refused.Reason)
+		require.Equal(t, "rejected: cluster: remove n3: "+way, refused.Reason)
 		require.ErrorAs(t, f.operator().Leave(t.Context(), addrOf(2)), &refused)
-		require.Equal(t, "refused: cluster: remove n2: "+way, refused.Reason)
+		require.Equal(t, "rejected: cluster: remove n2: "+way, refused.Reason)
 		testkit.Pass(2 * bound)
 		f.members(0, "n1", "n2", "n3")
 		require.Equal(t, leader, f.leader(0), "it has not resigned either")
@@ -99,7 +99,7 @@ func TestBadListIsRejectedAndChangesNothing(t *testing.T) {
 		f.quiet(time.Minute)
 		f.members(0, "n1", "n2", "n3")
 		for _, m := range f.live {
-			require.Empty(t, m.log.Lines("another list of members"), m.name)
+			require.Empty(t, m.log.Lines("static members differ"), m.name)
 		}
 		f.halt(n)
 		require.ErrorIs(t, n.SetMembers(t.Context(), listOf(3)), cluster.ErrStopped)
@@ -135,7 +135,7 @@ func TestNodeThatNoOtherListNamesWaits(t *testing.T) {
 		require.NoError(t, err)
 		const answer = "a node answers, and its list of members does not name this node"
 		require.Equal(t, []cluster.PendingContact{{Addr: addrOf(1), Answer: answer}, {Addr: addrOf(2), Answer: answer}}, status.PendingContacts)
-		require.NotEmpty(t, unlisted.log.Lines("level=WARN", "msg=waiting", answer))
+		require.NotEmpty(t, unlisted.log.Lines("level=WARN", `msg="waiting for members"`, answer))
 		f.members(0, "n1", "n2")
 
 		f.setMembers(listOf(3))

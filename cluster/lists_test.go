@@ -23,7 +23,7 @@ func TestTheListOfTheFirstNodeCounts(t *testing.T) {
 		f.leader(3 * bound)
 		require.Len(t, one.Members(), 2)
 		for _, m := range []*member{one, two} {
-			require.NotEmpty(t, m.log.Lines("level=WARN", "peer has another list of members"), m.name)
+			require.NotEmpty(t, m.log.Lines("level=WARN", "static members differ from the peer's"), m.name)
 		}
 		f.start(3)
 		f.leader(3 * bound)
@@ -44,7 +44,7 @@ func TestListsThatDiffer(t *testing.T) {
 		f.leader(3 * bound)
 		f.quiet(time.Minute)
 		for _, m := range []*member{one, two} {
-			require.NotEmpty(t, m.log.Lines("level=WARN", "peer has another list of members"), m.name)
+			require.NotEmpty(t, m.log.Lines("level=WARN", "static members differ from the peer's"), m.name)
 			require.Len(t, m.Members(), 2, m.name)
 		}
 	})
@@ -63,7 +63,7 @@ func TestListsThatAreChanged(t *testing.T) {
 		two = f.start(2)
 		f.agree("n2", bound)
 		for _, m := range []*member{one, two} {
-			require.NotEmpty(t, m.log.Lines("level=WARN", "peer has another list of members"), m.name)
+			require.NotEmpty(t, m.log.Lines("level=WARN", "static members differ from the peer's"), m.name)
 			require.Empty(t, m.log.Lines("level=ERROR"), m.name)
 		}
 	})

@@ -19,20 +19,21 @@ import (
 	"github.com/elect-go/elect/transport"
 )
 
-// batch is how many inputs the loop takes before it looks at the clock: as many as a node that did not
-// run may find.
+// batch is the number of inputs that the loop handles before it looks at the clock. It is as large as the backlog that
+// a stalled node may find.
 const batch = 1024
 
-// settleTime is what a node that did not run gives its sockets to be read.
+// catchUpTime is the time that a stalled node gives its connections to be read.
 const catchUpTime = time.Millisecond
 
-// loop runs the engine until ctx ends and the work has returned, which is no error, or the node must stop.
+// loop runs the engine. It returns nil when ctx has ended and all Lead callbacks have returned, or the reason why the
+// node must stop.
 func (n *Node) loop(ctx context.Context) error {
 	timer := time.NewTimer(0)
 	defer timer.Stop()
 	n.trace(trace.Ready, n.local.String())
 	n.perform(n.engine.Start(n.now()))
-	over, stops := ctx.Done(), false
+	ctxDone, stops := ctx.Done(), false
 	for n.failed == nil && !stops {
 		wait := time.Hour
 		deadline, due := n.engine.Deadline()
@@ -47,8 +48,8 @@ func (n *Node) loop(ctx context.Context) error {
 			n.drainInbox()
 		case <-timer.C:
 			n.turn()
-		case <-over:
-			over = nil
+		case <-ctxDone:
+			ctxDone = nil
 			n.leadership.endLeadership(ErrStopped, true)
 			n.operations = append(n.operations, n.drainThen(ErrStopped, &operation{isDone: func() bool { return true }, result: func(error) { stops = true }}, func() {}))
 		}
@@ -64,10 +65,9 @@ func (n *Node) loop(ctx context.Context) error {
 	return n.failed
 }
 
-// restful rounds a wait up to what the runtime can sleep in one go. It waits for
-// sockets and timers in whole milliseconds, rounded down, and what is left costs a
-// second sleep: at rest, half of all that a leader does. What is added lets the timer be
-// due when the sleep ends.
+// roundUpWait rounds a wait up to a time that the runtime can sleep in one go. The runtime waits for sockets and timers
+// in whole milliseconds, rounded down, and the rest costs a second sleep: at rest, half of all work of a leader. The
+// small addition makes the timer due when the sleep ends.
 func roundUpWait(wait time.Duration) time.Duration {
 	if wait <= 0 {
 		return 0
@@ -75,9 +75,8 @@ func roundUpWait(wait time.Duration) time.Duration {
 	return (wait + time.Millisecond - 1).Truncate(time.Millisecond) + 30*time.Microsecond
 }
 
-// wake does what is due. What waits on the sockets comes first: when this process did
-// not run for a while, its timers ended long ago, but so did the messages arrive that
-// make them moot.
+// fireDeadline handles the deadline of the engine, after all waiting inputs. After a stall, timers have expired long
+// ago, but messages that stop them have arrived as well.
 func (n *Node) fireDeadline() {
 	deadline, due := n.engine.Deadline()
 	now := n.now()
@@ -93,7 +92,7 @@ func (n *Node) fireDeadline() {
 	}
 }
 
-// drain takes what waits, without waiting for more.
+// drainInbox handles waiting inputs, without waiting for more.
 func (n *Node) drainInbox() {
 	for range batch {
 		select {
@@ -108,9 +107,9 @@ func (n *Node) drainInbox() {
 	}
 }
 
-// perform does what the engine asks for, in its order. But a leadership ends first: a
-// save may be slow, and nobody may hear that this node gave up before its own work was
-// told. Only where a newer one of this node follows does it last until that is saved.
+// perform performs the outputs of the engine, in their order. The end of a leadership comes first: a save may be slow,
+// and no other node may learn that this node gave up before its Lead callbacks are cancelled. If this node leads in a
+// newer epoch, its leadership ends only when that epoch is saved.
 func (n *Node) perform(out *engine.Output) {
 	if n.failed != nil {
 		return
@@ -138,11 +137,11 @@ func (n *Node) perform(out *engine.Output) {
 	n.endLeadershipIfLost(out.Leaders)
 	for _, c := range out.Elections {
 		n.lastElection, n.lastElectionAt = c, time.Now().Round(0)
-		why := strings.TrimSuffix(fmt.Sprintf("%s for %v", c.Reason, c.SilentFor), " for 0s")
-		n.limitedInfo.Info("election", "by", n.displayName(c.Caller), "why", why, "left", n.displayName(c.Previous), "epoch", c.Epoch)
+		reason := strings.TrimSuffix(fmt.Sprintf("%s for %v", c.Reason, c.SilentFor), " for 0s")
+		n.limitedInfo.Info("election", "caller", n.displayName(c.Caller), "reason", reason, "previous", n.displayName(c.Previous), "epoch", c.Epoch)
 	}
 	for _, e := range out.BrokenLinks {
-		n.warn("", "link to the leader", "what", e.Describe(n.displayName))
+		n.warn("", "leader reachable only through other members", "what", e.Describe(n.displayName))
 	}
 	if out.ViewChanged {
 		n.viewChanged()
@@ -161,14 +160,14 @@ func (n *Node) perform(out *engine.Output) {
 		n.net.Disconnect(r.Peer, r.Reason)
 	}
 	if last >= 0 {
-		n.publishLeader(out.Leaders[last]) // what was over before it could show never was
+		n.publishLeader(out.Leaders[last]) // leaders between the first and the last were never visible
 	}
 	if out.End != nil {
 		n.failed = runError(out.End)
 	}
 }
 
-// bound has the leadership end when the engine says.
+// updateLeaseEnd sets the alarm for the end of the leadership that the engine has computed.
 func (n *Node) updateLeaseEnd() {
 	if until := n.engine.LeadershipEnd(); until != n.leaseEnd {
 		n.leaseEnd = until
@@ -177,7 +176,7 @@ func (n *Node) updateLeaseEnd() {
 	}
 }
 
-// save saves records. While that lasts for more than a heartbeat interval, this node tells its watchers that it lives.
+// save saves records. If the save takes longer than a heartbeat interval, this node sends heartbeats meanwhile.
 func (n *Node) save(records []algo.Message) error {
 	before := n.slowest.Swap(&saveRun{startedAt: time.Now()})
 	saved := make(chan error, 1)
@@ -198,7 +197,8 @@ func (n *Node) save(records []algo.Message) error {
 	return err
 }
 
-// beatUntil sends heartbeats until a save has ended, but not for longer than Timing.MaxTimeout: then the disk hangs.
+// sendHeartbeatsUntil sends heartbeats until the save has ended, for at most Timing.MaxTimeout. After that the disk
+// counts as hung.
 func (n *Node) sendHeartbeatsUntil(saved <-chan error) error {
 	beat := time.NewTicker(n.config.Timing.Heartbeat)
 	defer beat.Stop()
@@ -222,19 +222,19 @@ func (n *Node) trace(kind trace.Kind, text string) {
 	}
 }
 
-// saveTime is when a save began, and how long it took; 0 if it has not ended.
+// saveRun is one save: its start, and its duration, which is 0 until it has ended.
 type saveRun struct {
 	startedAt time.Time
 	duration  time.Duration
 }
 
-// isSlow reports whether a save took a quarter of the lease or more. A few in a row use up the lease: this node may
-// lose it, or never lead.
+// isSlow reports whether a save took at least a quarter of the lease. A few such saves in a row use up the lease: this
+// node may lose it, or never lead.
 func (n *Node) isSlow(took time.Duration) bool {
 	return !n.config.Lease.IsOff() && took >= n.config.Lease.Duration/4
 }
 
-// slowSave returns how long a slow save took that has not ended, or has within the time of a lease.
+// slowSave returns the duration of a slow save that is running, or has ended within the time of a lease.
 func (n *Node) slowSave() (took time.Duration, slow bool) {
 	s := n.slowest.Load()
 	if s == nil {
@@ -247,7 +247,7 @@ func (n *Node) slowSave() (took time.Duration, slow bool) {
 	return took, n.isSlow(took) && since-took <= n.config.Lease.Duration
 }
 
-// endOf returns the error of Run for the reason why the membership of this node has ended.
+// runError returns the error of Run for the reason why this node is no longer a member.
 func runError(reason error) error {
 	rejected, isRejected := errors.AsType[*membership.RejectedError](reason)
 	switch {
@@ -266,7 +266,7 @@ func runError(reason error) error {
 func (n *Node) send(e driver.Envelope) {
 	frame, err := n.frames.Append(n.frame[:0], e.Message)
 	if err != nil {
-		n.limitedLog.Warn("message not sent", "kind", e.Message.Kind(), "error", err)
+		n.limitedLog.Warn("message encoding failed", "kind", e.Message.Kind(), "error", err)
 		return
 	}
 	n.frame = frame
@@ -274,8 +274,7 @@ func (n *Node) send(e driver.Envelope) {
 	n.net.Send(e.To, frame)
 }
 
-// viewChanged tells the transport where the members are, and new peers what this
-// node knows.
+// viewChanged passes the addresses of the members to the transport, and the new config to the hello.
 func (n *Node) viewChanged() {
 	view := n.engine.View()
 	n.view.Store(&view)
@@ -291,9 +290,9 @@ func (n *Node) viewChanged() {
 	hello := *n.hello.Load()
 	hello.ClusterID, hello.Digest = n.engine.Cluster(), n.engine.Digest()
 	n.hello.Store(&hello)
-	stamp := n.engine.View().ConfigID()
+	id := n.engine.View().ConfigID()
 	members := n.engine.View().Len()
-	n.limitedInfo.Info("view changed", "view", fmt.Sprintf("%d.%d", stamp.Term, stamp.Version), "members", members)
+	n.limitedInfo.Info("config changed", "config", fmt.Sprintf("%d.%d", id.Term, id.Version), "members", members)
 	isPair := members == 2 && n.engine.View().Contains(n.self.ID) && n.spec.Claims.NeedsQuorum
 	if isPair && !n.isPair {
 		n.log.Warn("of two members neither can lead without the other: add a third, which may be a witness")
@@ -301,7 +300,7 @@ func (n *Node) viewChanged() {
 	n.isPair = isPair
 }
 
-// loseBy ends the leadership of this node if one of the announcements does.
+// endLeadershipIfLost ends the leadership of this node if one of the announcements does.
 func (n *Node) endLeadershipIfLost(announced []algo.Leader) {
 	s, _, _ := n.leadership.snapshot()
 	same := algo.Leader{Epoch: s.Leader.Epoch, ID: n.self.ID}
@@ -311,7 +310,7 @@ func (n *Node) endLeadershipIfLost(announced []algo.Leader) {
 	cause := ErrNoLeader
 	switch last := announced[len(announced)-1]; {
 	case last.ID == n.self.ID && !n.config.Lease.IsOff() && !slices.ContainsFunc(announced, func(l algo.Leader) bool { return l.ID != n.self.ID }):
-		return // its lease goes on
+		return // its lease continues
 	case last.ID == n.self.ID && n.spec.Claims.OneLeaderPerEpoch && last.Epoch == same.Epoch+1:
 		return // both epochs are its own, and there is none between
 	case last.ID == n.self.ID:
@@ -324,17 +323,17 @@ func (n *Node) endLeadershipIfLost(announced []algo.Leader) {
 	n.endLeadership(cause)
 }
 
-// those are the names of the members that are alive, or suspected, as far as this node knows.
-func (n *Node) namesInState(are fd.State) (names []string) {
+// namesInState returns the names of the members in a state.
+func (n *Node) namesInState(state fd.State) (names []string) {
 	for _, m := range n.engine.Members() {
-		if m.State == are {
+		if m.State == state {
 			names = append(names, m.Name)
 		}
 	}
 	return names
 }
 
-// lose ends the leadership of this node, if there is one.
+// endLeadership ends the leadership of this node, if it leads.
 func (n *Node) endLeadership(cause error) {
 	if s, _, _ := n.leadership.snapshot(); s.IsLeader {
 		n.leadership.endLeadership(cause, false)
@@ -342,11 +341,11 @@ func (n *Node) endLeadership(cause error) {
 		if took, slow := n.slowSave(); slow {
 			about = append(about, "save", took.Round(time.Millisecond), "lease", n.config.Lease.Duration)
 		}
-		n.log.Warn("leads no more", about...)
+		n.log.Warn("lost leadership", about...)
 	}
 }
 
-// expire ends the leadership of this node if its lease has ended, whatever the loop waits for.
+// expireLease ends the leadership of this node if its lease has expired, even while the loop waits.
 func (n *Node) expireLease() {
 	switch left, bounded := n.leadership.remaining(); {
 	case !bounded:
@@ -358,8 +357,8 @@ func (n *Node) expireLease() {
 	}
 }
 
-// lapse ends the leadership of the engine if the application has been told that it is over. A loop that
-// stalls after it has read the clock renews a lease as of that time, which may be before its end.
+// expireInEngine ends the leadership in the engine if the callbacks are cancelled already. A loop that stalls after it
+// has read the clock may renew a lease as of that time, before the end of the lease.
 func (n *Node) expireInEngine() {
 	s, _, _ := n.leadership.snapshot()
 	if l, _ := n.engine.Leader(); l.ID == n.self.ID && !s.IsLeader {
@@ -367,7 +366,7 @@ func (n *Node) expireInEngine() {
 	}
 }
 
-// returned tells the algorithm once that the work of a leadership that is over has returned.
+// reportWorkReturned reports to the algorithm, once, that the callbacks of an ended leadership have returned.
 func (n *Node) reportWorkReturned() {
 	if l, _ := n.engine.Leader(); n.workPending && l.ID != n.self.ID && n.leadership.isIdle() {
 		n.workPending = false
@@ -375,29 +374,29 @@ func (n *Node) reportWorkReturned() {
 	}
 }
 
-// announce shows a leader to the application.
+// publishLeader publishes a leader to the application.
 func (n *Node) publishLeader(l algo.Leader) {
 	s := State{Leader: n.leadershipOf(l), IsLeader: l.ID == n.self.ID, Election: n.lastElection, ElectionAt: n.lastElectionAt, At: time.Now()}
-	n.workPending = n.workPending || s.IsLeader // its algorithm waits for that, also where no work begins
+	n.workPending = n.workPending || s.IsLeader // the algorithm waits for the return, even if no callback starts
 	left, bounded := n.leadership.remaining()
 	if s.IsLeader && (n.isDraining() || bounded && left <= 0) {
-		return // it is about to resign, or to learn that a save took longer than its lease
+		return // it is about to resign, or a save took longer than its lease
 	}
 	switch shown := n.leadership.publish(s); {
 	case !shown:
 	case s.IsLeader:
-		n.log.Info("leading", "epoch", l.Epoch)
+		n.log.Info("became leader", "epoch", l.Epoch)
 	case s.HasLeader():
-		n.log.Info("following", "leader", s.Leader.Name, "epoch", l.Epoch)
+		n.log.Info("following leader", "leader", s.Leader.Name, "epoch", l.Epoch)
 		if _, connected := n.peers[l.ID]; !connected {
-			n.net.Dial(transport.Target{ID: l.ID}) // for what it says of itself
+			n.net.Dial(transport.Target{ID: l.ID}) // for its metadata
 		}
 	default:
 		n.log.Info("no leader", "epoch", l.Epoch)
 	}
 }
 
-// leadership is l as the application sees it; zero for a vacancy.
+// leadershipOf returns l for the application; zero for a vacancy.
 func (n *Node) leadershipOf(l algo.Leader) Leadership {
 	if l.IsVacant() {
 		return Leadership{}
@@ -406,10 +405,10 @@ func (n *Node) leadershipOf(l algo.Leader) Leadership {
 	return Leadership{Epoch: l.Epoch, ID: l.ID, Name: m.Name, Addr: m.Addr, Token: uint64(l.Epoch), Cluster: n.engine.Cluster(), meta: n.peerMeta[l.ID]}
 }
 
-// title is a peer by name, as far as it is known.
+// displayName returns the name of a peer, or its ID if the name is unknown.
 func (n *Node) displayName(id algo.NodeID) string {
 	if id.IsZero() {
-		return "nobody"
+		return "none"
 	}
 	m, _ := n.engine.View().Member(id)
 	name := ""
@@ -419,18 +418,18 @@ func (n *Node) displayName(id algo.NodeID) string {
 	return cmp.Or(m.Name, name, id.String())
 }
 
-// stop ends the leadership, says goodbye and closes every connection. After a failure
-// it says nothing: what could not be saved must not show.
+// stop ends the leadership, says goodbye and closes all connections. After a failure it sends nothing, because unsaved
+// state must not be visible.
 func (n *Node) stop() {
 	n.leadership.endLeadership(cmp.Or(n.failed, ErrStopped), true)
 	if !n.config.Lease.IsOff() {
 		n.perform(n.engine.Resign(n.now(), n.config.Timing.RecoveryBound()))
-		n.reportWorkReturned() // so that others need not wait for the end of its lease
+		n.reportWorkReturned() // other members need not wait for the end of its lease
 	}
 	n.perform(n.engine.Stop(n.now()))
-	n.stopLoop() // no handler waits for the loop from now on
+	n.stopLoop() // handlers no longer wait for the loop
 	// It takes half a second at most, when a peer does not answer.
 	if err := n.net.Close(context.Background()); err != nil {
-		n.log.Warn("not closed cleanly", "error", err)
+		n.log.Warn("connections not closed cleanly", "error", err)
 	}
 }

@@ -284,12 +284,12 @@ func TestOperator(t *testing.T) {
 		leader := f.leader(bound)
 		require.NoError(t, o.Resign(ctx, leader.name+":7400", 2*time.Second))
 		require.NotEqual(t, leader, f.leader(bound))
-		require.NotEmpty(t, leader.log.Lines(`msg="order taken" from=`, ` order=resign period=2s`))
+		require.NotEmpty(t, leader.log.Lines(`msg="admin request accepted" from=`, ` order=resign period=2s`))
 		testkit.Pass(3 * time.Second)
 
 		require.NoError(t, o.Remove(ctx, "n1:7400", "n3"))
-		require.NotEmpty(t, all[0].log.Lines(`msg="order taken" from=`, ` order=remove member=n3`))
-		require.NotEmpty(t, all[1].log.Lines(`msg="order taken" from=`, ` order=priority priority=50`))
+		require.NotEmpty(t, all[0].log.Lines(`msg="admin request accepted" from=`, ` order=remove member=n3`))
+		require.NotEmpty(t, all[1].log.Lines(`msg="admin request accepted" from=`, ` order=priority priority=50`))
 		<-all[2].done
 		delete(f.live, "n3")
 		require.ErrorIs(t, all[2].err, cluster.ErrRemoved)
@@ -301,7 +301,7 @@ func TestOperator(t *testing.T) {
 
 		var refused *operator.RefusedError
 		require.ErrorAs(t, o.Remove(ctx, "n1:7400", "nobody"), &refused)
-		require.Contains(t, refused.Error(), `n1:7400: refused: cluster: remove "nobody": there is no such member`)
+		require.Contains(t, refused.Error(), `n1:7400: rejected: cluster: remove "nobody": there is no such member`)
 		if strconv.IntSize > 32 {
 			require.ErrorAs(t, o.SetPriority(ctx, "n1:7400", math.MaxInt), &refused)
 		}
@@ -331,7 +331,7 @@ func TestAnOrderThatNotAllHear(t *testing.T) {
 		defer cancel()
 		var unheard *operator.UnheardError
 		require.ErrorAs(t, f.operator().SetPriority(ctx, "n1:7400", 50), &unheard)
-		require.Equal(t, "done here; suspected members hear of it when they connect again: n3", unheard.Reason)
+		require.Equal(t, "done here; suspected members learn of it when they connect again: n3", unheard.Reason)
 		f.agree("n1", bound)
 	})
 }
@@ -349,7 +349,7 @@ func TestAnOrderWithoutAMajority(t *testing.T) {
 		defer cancel()
 		var refused *operator.RefusedError
 		require.ErrorAs(t, f.operator().Remove(ctx, "n1:7400", "n2"), &refused)
-		require.Equal(t, "cluster: not done in time: no leader is known to do it (1 of 2 members are heard of, and 2 are needed: if the others are lost for good see elect recover); it is given up, and may still happen", refused.Reason)
+		require.Equal(t, "cluster: not done in time: no leader is known to do it (this node hears from 1 of 2 members, and 2 are needed: if the others are lost for good see elect recover); it is given up, and may still happen", refused.Reason)
 		asked, leave := context.WithCancel(t.Context())
 		time.AfterFunc(time.Second, func() {
 			defer leave()
@@ -376,7 +376,7 @@ func TestAnOrderBeforeTheFounding(t *testing.T) {
 		defer cancel()
 		var refused *operator.RefusedError
 		require.ErrorAs(t, f.operator().SetPriority(ctx, "n1:7400", 7), &refused)
-		require.Equal(t, "refused: cluster: this node is in no cluster yet", refused.Reason)
+		require.Equal(t, "rejected: cluster: this node is in no cluster yet", refused.Reason)
 		f.start(3)
 		testkit.Pass(2 * bound)
 		ctx, cancel = context.WithTimeout(t.Context(), 3*time.Second)
@@ -400,7 +400,7 @@ func TestNoAdmin(t *testing.T) {
 			require.Contains(t, refused.Reason, "no_admin")
 		}
 		f.members(bound, "n1", "n2")
-		require.NotEmpty(t, all[0].log.Lines(`msg="order refused" from=`, "order=remove member=n2 error=", "no_admin is set"))
+		require.NotEmpty(t, all[0].log.Lines(`msg="admin request rejected" from=`, "order=remove member=n2 error=", "no_admin is set"))
 		require.NoError(t, o.SetPriority(ctx, "n2:7400", 1), "each decides for itself")
 		_, err := o.Status(ctx, "n1:7400")
 		require.NoError(t, err, "who only asks is answered")
@@ -424,7 +424,7 @@ func TestAFloodOfOrders(t *testing.T) {
 				defer cancel()
 				err := f.operator().Remove(ctx, "n1:7400", "n2")
 				require.Error(t, err)
-				if strings.Contains(err.Error(), "too many orders") {
+				if strings.Contains(err.Error(), "too many admin requests") {
 					busy.Add(1)
 				}
 			})
@@ -444,7 +444,7 @@ func TestOrdersWithoutEndAreLoggedWithinALimit(t *testing.T) {
 		for priority := range 200 {
 			require.NoError(t, f.operator().SetPriority(t.Context(), "n1:7400", priority))
 		}
-		for _, line := range []string{"order taken", "view changed"} {
+		for _, line := range []string{"admin request accepted", "config changed"} {
 			got := len(one.log.Lines("level=INFO", line))
 			require.NotZero(t, got, line)
 			require.Less(t, got, 50, line)
@@ -541,7 +541,7 @@ func TestJoinThroughAName(t *testing.T) {
 		mu.Unlock()
 		three := start("10.0.0.3", "seeds:7400")
 		testkit.Pass(6 * time.Second)
-		require.Len(t, three.log.Lines("msg=waiting", `answers="seeds:7400: this node itself"`), 1)
+		require.Len(t, three.log.Lines(`msg="waiting for members"`, `answers="seeds:7400: this node itself"`), 1)
 		_, known = three.Leader()
 		require.False(t, known)
 	})

@@ -16,15 +16,15 @@ import (
 	"github.com/elect-go/elect/internal/wire"
 )
 
-// Metadata is what a member says of itself to others. It is in its hello, which it says again to all members when
-// that changes: no config has it, and no node saves it.
+// Metadata is sent in the hello of a member. When it changes, the member sends its hello again to all members. It is
+// neither part of a config nor saved.
 
 const (
 	maxMeta      = 1024 // bytes of all of it, as in the tag of wire.Hello
 	maxMetaValue = 255
 )
 
-// metaText is metadata as it travels, "key=value" in a line each, by key; or says every mistake in it.
+// encodeMeta returns metadata as it is sent, a line "key=value" for each key in order, and an error with each problem.
 func encodeMeta(meta map[string]string) (string, error) {
 	var lines []string
 	var found problems
@@ -41,7 +41,7 @@ func encodeMeta(meta map[string]string) (string, error) {
 	return text, errors.Join(found.all...)
 }
 
-// metadata is what can be shown of what a member has said, which may be anything.
+// decodeMeta returns the printable part of received metadata, which may be any text.
 func decodeMeta(text string) map[string]string {
 	shown := make(map[string]string)
 	for line := range strings.SplitSeq(text, "\n") {
@@ -52,9 +52,9 @@ func decodeMeta(text string) map[string]string {
 	return shown
 }
 
-// SetMeta changes what this member says of itself, in place of Config.Meta, until it is started again. It
-// returns when the change is made; the members that can be reached are told, and the others hear of it when
-// they are connected next. Its error is an *algo.SettingError for each mistake, context.Cause(ctx), or ErrStopped.
+// SetMeta replaces the metadata of this member until its next start. It returns when this node uses the new metadata.
+// Connected members receive it at once, other members when they connect. Its error is an *algo.SettingError for each
+// problem, context.Cause(ctx), or ErrStopped.
 func (n *Node) SetMeta(ctx context.Context, meta map[string]string) error {
 	text, err := encodeMeta(meta)
 	if err != nil {
@@ -72,13 +72,13 @@ func (n *Node) SetMeta(ctx context.Context, meta map[string]string) error {
 	})
 }
 
-// learn takes what a member says of itself.
+// handleMeta records the metadata of a member.
 func (n *Node) handleMeta(id algo.NodeID, text string) {
 	n.peerMeta[id] = text
 	n.leadership.publishMeta(id, text)
 }
 
-// forget drops what was said by who is no member and not connected.
+// dropMeta drops the metadata of non-members that are not connected.
 func (n *Node) dropMeta() {
 	maps.DeleteFunc(n.peerMeta, func(id algo.NodeID, _ string) bool {
 		_, connected := n.peers[id]

@@ -1,26 +1,31 @@
-// Package cluster is the live node: an election algorithm and a failure detector
-// on TCP, the real clock and a store; and the application's interface to them.
+// Package cluster runs one member of a cluster: an election algorithm and a failure detector over TCP, with the real
+// clock and a store. A program uses it to do work on one member at a time.
 //
-//	config := cluster.Config{Name: "n1", Listen: "10.0.0.1:7400", Bootstrap: true, Data: "/var/lib/elect", SecretFile: "/etc/elect.secret"}
+//	config := cluster.Config{Name: "n1", Listen: "10.0.0.1:7400", Bootstrap: true, DataDir: "/var/lib/elect", SecretFile: "/etc/elect.secret"}
 //	err := cluster.Run(ctx, config, func(ctx context.Context, l cluster.Leadership) error {
 //		return work(ctx) // while this node leads
 //	})
 //
-// A leader that stops or resigns hands over when its work has returned. Work that returns hands over too.
+// A leader that stops or resigns hands over when its Lead callback has returned. A callback that returns hands over,
+// too.
 //
-// A program that does more than its work uses a [Node]: [Node.Run] takes part in elections, [Node.Lead] calls the
-// work, [Node.Leader] and [Node.Watch] show the leader, and [Node.Resign] hands over.
+// A program that needs more uses a [Node]: [Node.Run] takes part in elections, [Node.Lead] calls the callback,
+// [Node.Leader] and [Node.Watch] show the leader, and [Node.Resign] hands over.
 //
-// One goroutine, the loop, owns all that decides. It never waits for the network nor
-// for the application: only for its store, because a message must not promise what a
-// restart forgets.
+// # Guarantees
 //
-// By default at most one node leads at any moment: a leader holds a lease, which a quorum of the members has
-// granted. After a crash no node leads until the lease of the crashed leader has expired, about a second with
-// the default timing. With lease.Off in Config.Lease a failover takes milliseconds, and one node alone can lead.
-// Then bully and ring elect a leader on each side of a partition, and no algorithm keeps a leader from acting
-// after another was elected and before it knows: that needs a token that the resource checks, as package fence
-// does.
+// By default at most one node leads at any moment: a leader holds a lease, which a quorum of the members has granted.
+// After a crash no node leads until the lease of the crashed leader has expired, about a second with the default
+// timing.
+//
+// With lease.Off in Config.Lease a failover takes milliseconds, and one node alone can lead. Then bully and ring elect
+// a leader on each side of a partition. With any algorithm, a deposed leader may act until it learns of the next one.
+// Package fence has tokens that a resource checks.
+//
+// # The loop
+//
+// One goroutine, the loop, owns all state that decides. It never waits for the network or the application. It waits for
+// its store, because a message must not promise what a restart forgets.
 package cluster
 
 import (
@@ -49,24 +54,21 @@ import (
 	"github.com/elect-go/elect/transport"
 )
 
-// Store is what a node keeps across a crash: one state of some bytes, which is more than
-// 64 KiB only where there are hundreds of members. Its duties:
+// Store keeps the state of a node across crashes. The state is more than 64 KiB only with hundreds of members. Duties:
 //
-//   - Load returns what was saved last, and no bytes if nothing was.
-//   - Save is durable when it returns, and a crash on the way leaves the state or the one
-//     before. It does not keep the bytes. One that failed may have happened or not: the
-//     node stops, and a later Save must fail too.
-//   - Close ends the use of the store, by this run of the node.
+//   - Load returns the state that was saved last, or no bytes if there is none.
+//   - Save is durable when it returns. A crash during Save leaves the previous or the new state. Save does not keep the
+//     slice. After an error the state may be either of the two: the node stops, and a later Save must fail, too.
+//   - Close ends the use of the store by this incarnation of the node.
 type Store interface {
 	Load() (state []byte, err error)
 	Save(state []byte) error
 	Close() error
 }
 
-// Node is one member of a cluster. Its methods may be called at any time, from any
-// goroutine, but not from a trace function or a log handler: these run on the loop,
-// and all methods but Leader, Watch and Config may wait for it. Before Run has begun
-// they wait for that too.
+// Node is one member of a cluster. Its methods may be called at any time and from any goroutine, except from a trace
+// function or a log handler: these run on the loop, and all methods but Leader, Watch and Config may wait for the loop.
+// Before Run has started the loop, they wait for that.
 type Node struct {
 	config   Config
 	spec     algo.Spec
@@ -92,7 +94,7 @@ type Node struct {
 	limitedLog  untrusted.LimitedLogger         // of what went wrong
 	warnings    warnings
 	budgets     budgets                 // of the peers
-	limitedInfo untrusted.LimitedLogger // of what somebody asked for: it must not drown among the former
+	limitedInfo untrusted.LimitedLogger // requests of clients; a separate limit, so that errors do not displace them
 
 	// The rest belongs to Run and its loop.
 	ctx            context.Context // of Run
@@ -107,14 +109,14 @@ type Node struct {
 	records        *records
 	frame          []byte                 // for encoding
 	peers          map[algo.NodeID]*peer  // that are connected
-	peerMeta       map[algo.NodeID]string // what members say of themselves
+	peerMeta       map[algo.NodeID]string // metadata of members
 	met            bool                   // a member was connected in this life
 	isPair         bool                   // the cluster has two members, which need each other
 	duplicateSince time.Time              // when a member said last that another process has this node's id
 	lastElection   algo.ElectionCause     // how the last election began
 	lastElectionAt time.Time
 	saves          uint64
-	sender         algo.NodeID             // whose message the loop handles; zero for another input
+	sender         algo.NodeID             // of the message that the loop handles; zero for another input
 	cost           int                     // of that message
 	saveTime       time.Duration           // all of them
 	slowest        atomic.Pointer[saveRun] // the save that is on, or the last slow one; nil if there is none
@@ -125,8 +127,8 @@ type Node struct {
 	lastWaitLog    time.Duration     // when it last has
 }
 
-// New makes a node and starts nothing. It reports every mistake of the configuration at once, each as an
-// [*algo.SettingError]. An error of Config.Options is among them as it is.
+// New returns a node that is not started. The error contains all problems of the configuration, each as an
+// [*algo.SettingError], and the error of Config.Options as it is.
 func New(c Config) (*Node, error) {
 	spec, err := c.applyDefaults()
 	door, wrong := c.newEndpoint()
@@ -159,19 +161,21 @@ func New(c Config) (*Node, error) {
 	return n, nil
 }
 
-// Config returns the configuration in effect, defaults filled in. Advertise stays empty
-// when it follows from a port that the system chooses: see Members.
+// Config returns the configuration in effect, with defaults. Advertise stays empty if the system chooses the port: see
+// Members.
 func (n *Node) Config() Config { return n.config }
 
-// Run is the node's life: it blocks until ctx ends, which is a clean stop and returns
-// nil, until the node has left (see Leave), which returns nil too, or until the node cannot go on: a failed save (ErrSave), ErrRemoved,
-// ErrNotLetIn, ErrDuplicate, ErrDeaf, or what kept it from starting. At a clean stop the context of
-// Lead's work ends at once with ctx, also while a save hangs; the node leads on for the others
-// until the work has returned, for Config.Drain at most, and then says goodbye to them: so does the
-// work of the next leader not begin beside it. Run waits for that, for the save, and then for at most
-// half a second. Nothing of the node survives the
-// return: no goroutine, socket or open file. Only a file system that does not answer when Run opens
-// the data folder keeps one goroutine until it answers. Run can be called once.
+// Run runs the node until ctx ends, or the node has left the cluster (see Leave), or it must stop. It returns nil in
+// the first two cases. Otherwise the error is ErrSaveFailed, ErrRemoved, ErrJoinRejected, ErrDuplicateID,
+// ErrListenerClosed, or the reason why the node could not start.
+//
+// When ctx ends, the contexts of Lead callbacks end at once, even while a save hangs. The node stays leader for the
+// other members until the callbacks have returned, at most for Config.DrainTimeout, and then says goodbye. So the
+// callbacks of the next leader do not overlap with them. Run waits for the callbacks, for a save, and then for at most
+// half a second.
+//
+// When Run returns, no goroutine, socket or open file of the node is left. One exception: a file system that does not
+// answer when Run opens the data directory keeps one goroutine. Run can be called once.
 func (n *Node) Run(ctx context.Context) (err error) {
 	if n.started.Swap(true) {
 		return ErrAlreadyStarted
@@ -179,12 +183,12 @@ func (n *Node) Run(ctx context.Context) (err error) {
 	defer n.stopLoop()
 	n.ctx = ctx
 	ctx, cancel := context.WithCancel(ctx)
-	var told sync.WaitGroup
-	told.Go(func() {
+	var background sync.WaitGroup
+	background.Go(func() {
 		<-ctx.Done() // whatever the loop is waiting for
 		n.leadership.endLeadership(ErrStopped, true)
 	})
-	defer told.Wait()
+	defer background.Wait()
 	defer cancel()
 	kept, err := n.openStore(ctx)
 	switch {
@@ -224,7 +228,7 @@ func (n *Node) Run(ctx context.Context) (err error) {
 	defer silence()
 	n.setAlarm = alarm
 	if n.config.TLS.Cert != "" {
-		told.Go(func() { n.watchCertificate(ctx) })
+		background.Go(func() { n.watchCertificate(ctx) })
 	}
 	if n.net, err = n.startTransport(watchedListener{listener, n}); err != nil {
 		return err
@@ -263,12 +267,12 @@ func (n *Node) openStore(ctx context.Context) (Store, error) {
 		open := func() (Store, error) { return n.open(n.config.DataDir) }
 		return disk.Await(ctx, open, func(late Store) { _ = late.Close() })
 	}
-	n.log.Warn("no data folder: a restart makes this a new member")
+	n.log.Warn("no data directory: a restart makes this a new member")
 	return store.NewMemory(), nil
 }
 
-// keepsPromise has a node that had a lease, and has none now, wait until what it may have promised is over: it
-// does not vote for another leader before. It is false if ctx ends first.
+// waitOutGrant delays the start of a node that had a lease in its previous run and has none now, until its grant of
+// that run has expired. Otherwise it could vote for another leader too early. It reports false if ctx ends first.
 func (n *Node) waitOutGrant(ctx context.Context, saved []algo.Message) bool {
 	var promised time.Duration
 	for _, record := range saved {
@@ -277,7 +281,7 @@ func (n *Node) waitOutGrant(ctx context.Context, saved []algo.Message) bool {
 		}
 	}
 	if promised > 0 {
-		n.log.Info("waits before it starts: it had a lease, and may have promised", "for", promised)
+		n.log.Info("delaying start until a lease grant of the previous run has expired", "for", promised)
 	}
 	select {
 	case <-time.After(promised):
@@ -287,7 +291,7 @@ func (n *Node) waitOutGrant(ctx context.Context, saved []algo.Message) bool {
 	}
 }
 
-// ear is a listener that stops the node when it is closed.
+// watchedListener stops the node when the listener is closed.
 type watchedListener struct {
 	net.Listener
 	*Node
@@ -301,8 +305,8 @@ func (e watchedListener) Accept() (net.Conn, error) {
 	return c, err
 }
 
-// prepare makes the engine.
-func (n *Node) newEngine(who identity, addr string, saved []algo.Message) {
+// newEngine creates the engine.
+func (n *Node) newEngine(own identity, addr string, saved []algo.Message) {
 	c := &n.config
 	n.startTime, n.lastWaitLog = time.Now(), -waitLogInterval
 	if n.clock == nil {
@@ -312,7 +316,7 @@ func (n *Node) newEngine(who identity, addr string, saved []algo.Message) {
 		}
 	}
 	n.clockBase, n.leadership.clock = n.clock.Now(), n.now
-	n.self = algo.Member{ID: who.ID, Name: c.Name, Addr: addr, Priority: c.Priority, Eligible: !c.Witness}
+	n.self = algo.Member{ID: own.ID, Name: c.Name, Addr: addr, Priority: c.Priority, Eligible: !c.Witness}
 	n.engine = engine.New(engine.Config{
 		MemberConfig: engine.MemberConfig{
 			Self: n.self, Cluster: newClusterID(c, n.spec.Claims.NeedsQuorum, saved),
@@ -323,13 +327,13 @@ func (n *Node) newEngine(who identity, addr string, saved []algo.Message) {
 	}, saved...)
 	view := n.engine.View()
 	n.view.Store(&view)
-	hello := n.newHello(who.ID, addr)
-	hello.Incarnation = uint64(who.Starts)<<32 | uint64(rand.Uint32())
+	hello := n.newHello(own.ID, addr)
+	hello.Incarnation = uint64(own.Starts)<<32 | uint64(rand.Uint32())
 	n.hello.Store(&hello)
-	n.handleMeta(who.ID, hello.Meta)
+	n.handleMeta(own.ID, hello.Meta)
 }
 
-// listed returns a list of members with the address of this node where an entry is Config.Listen.
+// resolveListen returns members with the address of this node instead of an entry that equals Config.Listen.
 func (n *Node) resolveListen(members []string) []string {
 	members = slices.Clone(members)
 	if i := slices.Index(members, canonical(n.config.Listen)); i >= 0 && n.config.Advertise == "" {
@@ -363,11 +367,11 @@ func (n *Node) startTransport(listener net.Listener) (*transport.Transport, erro
 	return transport.New(o)
 }
 
-// now is the engine's clock.
+// now returns the time of the engine.
 func (n *Node) now() time.Duration { return n.clock.Now() - n.clockBase }
 
-// tell has f run on the loop, later, if the loop still runs. Until there is room in the inbox it waits,
-// which holds up one peer where a handler calls it.
+// enqueue has the loop run f, unless the loop has ended. It waits for room in the inbox. If a handler calls it, only
+// one peer is delayed.
 func (n *Node) enqueue(f func()) {
 	select {
 	case n.inbox <- f:
@@ -375,9 +379,8 @@ func (n *Node) enqueue(f func()) {
 	}
 }
 
-// Campaign calls for an election. Any member can. It returns when the call was made,
-// not when it has an outcome: see Watch. Its error is context.Cause(ctx), ErrStopped, or
-// an ErrSave that stops the node.
+// Campaign starts an election. Each member may start one. Campaign does not wait for the outcome: see Watch. Its error
+// is context.Cause(ctx), ErrStopped, or an ErrSaveFailed that stops the node.
 func (n *Node) Campaign(ctx context.Context) error {
 	return n.runOperation(ctx, func() (*operation, error) {
 		n.perform(n.engine.Campaign(n.now()))
@@ -385,11 +388,10 @@ func (n *Node) Campaign(ctx context.Context) error {
 	})
 }
 
-// SetPriority changes the priority of this member, with the effect that the algorithm
-// gives to it: bully and ring elect anew if another is the highest then. It returns when
-// the change is made; the others hear of it. It lasts until the node is started again,
-// with the priority of its configuration. Its error is an *algo.SettingError for a number of more
-// than 32 bits, context.Cause(ctx), ErrStopped, or an ErrSave that stops the node.
+// SetPriority changes the priority of this member until its next start. Bully and ring then elect the highest member.
+// SetPriority returns when this node uses the new priority; the other members learn of it. Its error is an
+// *algo.SettingError for a number of more than 32 bits, context.Cause(ctx), ErrStopped, or an ErrSaveFailed that stops
+// the node.
 func (n *Node) SetPriority(ctx context.Context, priority int) error {
 	return n.runOperation(ctx, func() (*operation, error) {
 		_, err := n.startSetPriority(priority)
@@ -397,13 +399,14 @@ func (n *Node) SetPriority(ctx context.Context, priority int) error {
 	})
 }
 
-// Resign gives the leadership up: the context of Lead's work ends, and when that has returned, or
-// after Config.Drain, this node is not eligible for the period, or for that
-// of Timing.RecoveryBound if it is zero, and another is elected. It returns nil when another leads, or at
-// once if this node did not lead. Else the error is ErrNoHeir, and nothing is changed; one that says
-// that the period is over and nobody else leads; or context.Cause(ctx), ErrStopped, or an ErrSave that
-// stops the node. The end of ctx takes nothing back. So the work itself may call it, with its own context:
-// that ends at once, and the node hands over when the work returns.
+// Resign gives up the leadership. The contexts of Lead callbacks end. When the callbacks have returned, or after
+// Config.DrainTimeout, this node is ineligible for the period, and another member is elected. A period of zero stands
+// for Timing.RecoveryBound. Resign returns nil when another member leads, or at once if this node does not lead.
+//
+// The error is ErrNoEligibleMember, if nothing has changed, or an error that no other member leads at the end of the
+// period, context.Cause(ctx), ErrStopped, or an ErrSaveFailed that stops the node. The end of ctx does not cancel the
+// resignation. So a Lead callback may call Resign with its own context: the context ends at once, and the node hands
+// over when the callback returns.
 func (n *Node) Resign(ctx context.Context, period time.Duration) error {
 	return n.runOperation(ctx, func() (*operation, error) { return n.startResign(period) })
 }

@@ -13,26 +13,26 @@ import (
 	"github.com/elect-go/elect/internal/wire"
 )
 
-// errand is what somebody waits for: a change of the membership that others have a part
-// in. The loop looks at it after each of its turns.
+// operation is a request that other members must help to complete, such as a change of the members. The loop checks it
+// after each of its turns.
 type operation struct {
-	start         func()    // set while it waits for work to return: see yield
-	drainDeadline time.Time // when it waits for that no longer
+	start         func()    // set while the operation waits for Lead callbacks: see drainThen
+	drainDeadline time.Time // end of that wait
 	isDone        func() bool
-	onTimeout     func() error // ends it when it waits no longer, and says how things stand then
-	deadline      time.Time    // when that is; zero: when who waits says so
-	result        func(error)  // called once, must not block
+	onTimeout     func() error // cancels the operation at its deadline, and returns its error
+	deadline      time.Time    // zero: the caller decides
+	result        func(error)  // called once; it must not block
 }
 
-// by has it end at that time, if not before.
+// limitDeadline moves the deadline to until, if that is earlier.
 func (e *operation) limitDeadline(until time.Time) {
 	if e.deadline.IsZero() || until.Before(e.deadline) {
 		e.deadline = until
 	}
 }
 
-// yield ends the work for this node's leadership, and has the errand begin when all of it has
-// returned, or after Config.Drain. Until then the node leads for the others, and for no work.
+// drainThen ends the leadership of this node for its own Lead callbacks. It starts e when they have returned, or after
+// Config.DrainTimeout. Until then this node is still the leader for the other members.
 func (n *Node) drainThen(cause error, e *operation, begin func()) *operation {
 	n.endLeadership(cause)
 	e.start, e.drainDeadline = begin, time.Now().Add(n.config.DrainTimeout)
@@ -43,8 +43,8 @@ func (n *Node) isDraining() bool {
 	return slices.ContainsFunc(n.operations, func(e *operation) bool { return e.start != nil })
 }
 
-// settleErrands ends those that are over, and reports how they went. Where this node leads after all its
-// work begins anew.
+// completeOperations starts, completes and times out operations. If this node leads although it has drained its
+// callbacks, its callbacks start again.
 func (n *Node) completeOperations() {
 	yielded := n.isDraining()
 	n.operations = slices.DeleteFunc(n.operations, func(e *operation) bool {
@@ -72,8 +72,8 @@ func (n *Node) completeOperations() {
 	}
 }
 
-// rest is how long the loop may wait, at most the longest: until an errand has to begin or be given
-// up, or this node says again for whom it waits.
+// waitTime returns how long the loop may wait, at most longest: until an operation is due, or the next log of what this
+// node waits for.
 func (n *Node) waitTime(longest time.Duration) time.Duration {
 	for _, e := range n.operations {
 		next := e.deadline
@@ -90,11 +90,11 @@ func (n *Node) waitTime(longest time.Duration) time.Duration {
 	return longest
 }
 
-// run has the loop call start, and waits for the errand that it returns, if it returns one.
-// When ctx ends that is given up, also where the loop was still starting it: that takes a
-// save. The error is that of start or of the errand, context.Cause(ctx), or ErrStopped.
+// runOperation has the loop call start, and waits for the operation that start returns, if any. When ctx ends, the
+// operation is given up, even if start is still running, which takes a save. The error is that of start or of the
+// operation, context.Cause(ctx), or ErrStopped.
 func (n *Node) runOperation(ctx context.Context, start func() (*operation, error)) error {
-	outcome := make(chan error, 1) // the loop never waits for who asked
+	outcome := make(chan error, 1) // the loop never waits for the caller
 	var e *operation               // belongs to the loop
 	begin := func() {
 		if ctx.Err() != nil {
@@ -121,7 +121,7 @@ func (n *Node) runOperation(ctx context.Context, start func() (*operation, error
 		return err
 	case <-n.loopCtx.Done():
 		select {
-		case err := <-outcome: // it may be what ended the loop
+		case err := <-outcome: // the operation may have ended the loop
 			return err
 		default:
 			return ErrStopped
@@ -136,31 +136,30 @@ func (n *Node) runOperation(ctx context.Context, start func() (*operation, error
 	}
 }
 
-// Remove ends the membership of another member, dead or alive, for good: it stops with
-// ErrRemoved when it is told, or at its next start, and counts for no majority any more.
-// Its ID never comes back; with an emptied data folder the node joins as a new member.
+// Remove ends the membership of another member for good, dead or alive. The removed node stops with ErrRemoved when it
+// learns of the removal, at the latest at its next start. Its ID never returns: with an empty data directory the node
+// joins as a new member.
 //
-// The leader does it and tells the others, and is asked again and again until then. It makes one
-// change at a time, and Remove returns when a majority of the remaining members holds it. A leader
-// that is removed hands over first, and the next one removes it. When ctx ends it is
-// given up, and may or may not have been done. To remove the node itself is to Leave.
+// The leader removes the member. This node repeats the request until it is done. The leader makes one change at a time,
+// and Remove returns when a majority of the remaining members holds the change. A leader that is to be removed hands
+// over first, and the next leader removes it. When ctx ends, the request is given up, and the removal may still happen.
+// To remove the node itself, call Leave.
 //
-// The error is ErrNoQuorum if the algorithm has none, ErrNoMember, ErrLastMember, ErrNoHeir,
-// context.Cause(ctx), ErrStopped, or an ErrSave that stops the node.
+// The error is ErrNoQuorum without a quorum, ErrUnknownMember, ErrLastMember, ErrNoEligibleMember, context.Cause(ctx),
+// ErrStopped, or an ErrSaveFailed that stops the node.
 func (n *Node) Remove(ctx context.Context, id algo.NodeID) error {
 	return n.runOperation(ctx, func() (*operation, error) { return n.startRemove(id) })
 }
 
-// Leave ends the membership of this node for good. To stop it alone, end the context of
-// Run: it says goodbye then, and stays a member. Leave resigns, waits until another member has removed
-// this one, and returns nil; Run then returns nil. When ctx ends before, as that of
-// the work does at once, the node stays, unless that other member is just doing it. The errors are those
-// of Remove.
+// Leave ends the membership of this node for good. To stop it only, end the context of Run: then it says goodbye and
+// stays a member. Leave resigns, waits until another member has removed this node, and returns nil. Run returns nil
+// then. If ctx ends first, the node stays a member, unless the other member is just removing it. The context of a Lead
+// callback ends at once. The errors are those of Remove.
 func (n *Node) Leave(ctx context.Context) error {
 	return n.runOperation(ctx, func() (*operation, error) { return n.startRemove(n.self.ID) })
 }
 
-// removal starts a removal, or a leave.
+// startRemove starts the removal of a member, or of this node.
 func (n *Node) startRemove(id algo.NodeID) (*operation, error) {
 	refused := func(err error) error {
 		return fmt.Errorf("cluster: remove %s: %w", n.displayName(id), removeErrors[err])
@@ -175,7 +174,7 @@ func (n *Node) startRemove(id algo.NodeID) (*operation, error) {
 	}}
 	remove := func() {
 		out, err := n.engine.Remove(n.now(), id)
-		if err != nil { // the others have left since
+		if err != nil { // the other members have left in the meantime
 			e.onTimeout, e.deadline = func() error { return refused(err) }, time.Now()
 			return
 		}
@@ -190,7 +189,7 @@ func (n *Node) startRemove(id algo.NodeID) (*operation, error) {
 	return e, n.failed
 }
 
-// resignation starts one.
+// startResign starts a resignation.
 func (n *Node) startResign(period time.Duration) (*operation, error) {
 	view := n.engine.View()
 	if !slices.ContainsFunc(slices.Collect(view.Others(n.self.ID)), view.IsEligible) {
@@ -207,7 +206,7 @@ func (n *Node) startResign(period time.Duration) (*operation, error) {
 			if n.engine.View().IsEligible(n.self.ID) {
 				return errors.New("cluster: it resigned, no other member was elected, and it may be elected again")
 			}
-			return appliedLocally("done here, and nobody else leads yet" + n.noLeaderReason())
+			return appliedLocally("done here, and no other member leads yet" + n.noLeaderReason())
 		},
 	}
 	return n.drainThen(ErrResigned, e, func() {
@@ -216,8 +215,8 @@ func (n *Node) startResign(period time.Duration) (*operation, error) {
 	}), nil
 }
 
-// ErrQuorum says that the algorithm has a quorum: nodes join, leave and are removed, and the list of members is not
-// used any more.
+// ErrQuorum is the error of SetMembers with a quorum: nodes join, leave and are removed, and the list of members is not
+// used.
 var ErrQuorum = errors.New("cluster: with a quorum members are not listed: nodes join, and elect remove and elect leave remove them")
 
 // SetMembers replaces Config.Members, of an algorithm without a quorum. It returns when this node uses the new list.
@@ -246,8 +245,8 @@ func (n *Node) SetMembers(ctx context.Context, members []string) error {
 	})
 }
 
-// restate gives this node another priority, which holds at once. The errand is over when a majority
-// knows, where one is needed.
+// startSetPriority sets the priority of this node, which takes effect at once. The operation is done when a quorum
+// knows the priority, where a quorum is needed.
 func (n *Node) startSetPriority(priority int) (*operation, error) {
 	if err := checkPriority(priority); err != nil {
 		return nil, err
@@ -268,7 +267,7 @@ func (n *Node) startSetPriority(priority int) (*operation, error) {
 	}, n.failed
 }
 
-// obstacle says what a change of the membership is waiting for: the reason, if that is known.
+// blockedReason describes what a change of the members waits for; reason is the cause, if it is known.
 func (n *Node) blockedReason(reason error) string {
 	leader, known := n.Leader()
 	switch {
@@ -279,20 +278,20 @@ func (n *Node) blockedReason(reason error) string {
 	case reason != nil && n.IsLeader():
 		return reason.Error()
 	}
-	return leader.Name + " leads and has not done it; it changes to no members of whom it reaches no majority"
+	return leader.Name + " leads and has not done it: a leader makes only changes after which it reaches a majority"
 }
 
 // Why a member cannot be removed, or resign.
 var (
-	// ErrNoMember says that there is no such member.
+	// ErrUnknownMember: no member has this ID or name.
 	ErrUnknownMember = errors.New("there is no such member")
-	// ErrLastMember says that it is the only one.
+	// ErrLastMember: this is the only member.
 	ErrLastMember = errors.New("it is the last member: stop it, and delete its data")
-	// ErrNoHeir says that no other member may lead.
+	// ErrNoEligibleMember: no other member is eligible.
 	ErrNoEligibleMember = errors.New("no other member may lead")
-	// ErrNoQuorum says that the algorithm has no quorum, which must agree that a member leaves or is removed.
+	// ErrNoQuorum: the algorithm has no quorum, which must agree that a member leaves or is removed.
 	ErrNoQuorum = errors.New("its algorithm has no quorum to agree on that: change the list members on each node, or drop lease: off")
 )
 
-// unstruck is what the engine says of that.
+// removeErrors maps errors of the membership to those of this package.
 var removeErrors = map[error]error{membership.ErrNoMember: ErrUnknownMember, membership.ErrLastMember: ErrLastMember, membership.ErrNoEligibleMember: ErrNoEligibleMember, membership.ErrNoQuorum: ErrNoQuorum}

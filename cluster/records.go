@@ -17,7 +17,7 @@ import (
 	"github.com/elect-go/elect/internal/wire"
 )
 
-// identity is the record of who this member is.
+// identity is the record of the identity of this node.
 type identity struct {
 	ID      algo.NodeID
 	Cluster string `wire:"max=64"` // the name of the cluster
@@ -39,8 +39,8 @@ func newRecords(s Store, folder string) *records {
 	return &records{store: s, folder: cmp.Or(folder, "the store"), values: make(map[string][]byte)}
 }
 
-// load returns who this node is and what else was saved. A node that never started
-// draws its ID. That, and that it starts once more, is durable when load returns.
+// load returns the identity of this node and the other saved records. A node that never started draws its ID. The
+// identity and the number of this start are durable when load returns.
 func (r *records) load(cluster string) (identity, []algo.Message, error) {
 	self, saved, err := r.read()
 	switch {

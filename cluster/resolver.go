@@ -9,17 +9,16 @@ import (
 	"time"
 )
 
-// names dials addresses whose host may be a name. It is looked up anew at every attempt,
-// and all its addresses are tried, one after another, until one is connected: behind a
-// name may be a machine that has moved.
+// resolver dials addresses whose host may be a name. It looks the name up for each attempt, because a machine may have
+// moved. It tries all addresses of the name in turn, until one is connected.
 type resolver struct {
 	lookup     func(ctx context.Context, host string) ([]string, error)
 	connect    func(ctx context.Context, addr string) (net.Conn, error)
-	onResolved func(addr string, found []string) // is told what is behind a name, and has each dialled
+	onResolved func(addr string, found []string) // called with the addresses of a name, each of which is then dialed
 }
 
-// newNames takes TCP and DNS for what is nil. Another network than TCP knows names itself,
-// where there is no lookup.
+// newResolver uses DNS and TCP for nil functions. If connect is not nil but lookup is, names are passed to connect as
+// they are.
 func newResolver(lookup func(ctx context.Context, host string) ([]string, error), connect func(ctx context.Context, addr string) (net.Conn, error),
 	seen func(addr string, found []string)) *resolver {
 	if lookup == nil && connect != nil {
@@ -35,8 +34,8 @@ func newResolver(lookup func(ctx context.Context, host string) ([]string, error)
 	return &resolver{lookup: lookup, connect: connect, onResolved: seen}
 }
 
-// dial connects to an address, or to one of those behind a name. That nobody listens there
-// is its error only when that holds for all of them.
+// dial connects to an address, or to one of the addresses of a name. The error is ECONNREFUSED only if all of them
+// refuse.
 func (n *resolver) dial(ctx context.Context, addr string) (net.Conn, error) {
 	host, port, err := net.SplitHostPort(addr)
 	if err != nil {
@@ -70,7 +69,7 @@ func (n *resolver) dial(ctx context.Context, addr string) (net.Conn, error) {
 	return nil, why
 }
 
-// try dials one of the addresses that are left, for its share of the time.
+// dialOne dials one of the remaining addresses, for its share of the time.
 func (n *resolver) dialOne(ctx context.Context, addr string, left int) (net.Conn, error) {
 	if deadline, ok := ctx.Deadline(); ok && left > 1 {
 		var cancel context.CancelFunc

@@ -71,7 +71,7 @@ func TestLeadershipLostToASlowSave(t *testing.T) {
 		})
 		f.start(4)
 		f.agree("n4", 10*time.Second) // of the highest priority
-		require.NotEmpty(t, leader.log.Lines("leads no more", cluster.ErrLeaseExpired.Error(), "save=", "lease=960ms"))
+		require.NotEmpty(t, leader.log.Lines("lost leadership", cluster.ErrLeaseExpired.Error(), "save=", "lease=960ms"))
 		require.NotEmpty(t, leader.log.Lines("slow save", "took=2s", "lease=960ms"))
 	})
 }

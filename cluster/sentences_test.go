@@ -106,7 +106,7 @@ func firstOf(f *fleet, n int) map[string]*member {
 const (
 	givenUp  = "; it is given up, and may still happen"
 	holds    = "done here until the node is started again, and not known to all yet: "
-	lost     = " (1 of 2 members are heard of, and 2 are needed: if the others are lost for good see elect recover)"
+	lost     = " (this node hears from 1 of 2 members, and 2 are needed: if the others are lost for good see elect recover)"
 	leadsYet = "no quorum of the changed config is reachable"
 	noQuorum = "its algorithm has no quorum to agree on that: change the list members on each node, or drop lease: off"
 )
@@ -127,18 +127,18 @@ func TestHowAnOrderEnds(t *testing.T) {
 	}{
 		{quorums, "three live", "remove", remove("n3"), patient, isDone, "", members("n1", "n2")},
 		{quorums, "three live", "leave", leave, patient, isDone, "", nil},
-		{lists, "three live", "remove", remove("n3"), patient, isRefused, "refused: cluster: remove n3: " + noQuorum, members("n1", "n2", "n3")},
-		{lists, "three live", "leave", leave, patient, isRefused, "refused: cluster: remove n1: " + noQuorum, members("n1", "n2", "n3")},
+		{lists, "three live", "remove", remove("n3"), patient, isRefused, "rejected: cluster: remove n3: " + noQuorum, members("n1", "n2", "n3")},
+		{lists, "three live", "leave", leave, patient, isRefused, "rejected: cluster: remove n1: " + noQuorum, members("n1", "n2", "n3")},
 		{anyAlgorithm, "three live", "priority", priority7, patient, isDone, "", hasPriority7},
 		{anyAlgorithm, "three live", "resign", resignFor(time.Minute), patient, isDone, "", leads(false)},
-		{quorums, "one of one", "remove", remove("n1"), patient, isRefused, "refused: cluster: remove n1: it is the last member: stop it, and delete its data", leads(true)},
-		{quorums, "one of one", "leave", leave, patient, isRefused, "refused: cluster: remove n1: it is the last member: stop it, and delete its data", leads(true)},
+		{quorums, "one of one", "remove", remove("n1"), patient, isRefused, "rejected: cluster: remove n1: it is the last member: stop it, and delete its data", leads(true)},
+		{quorums, "one of one", "leave", leave, patient, isRefused, "rejected: cluster: remove n1: it is the last member: stop it, and delete its data", leads(true)},
 		{anyAlgorithm, "one of one", "priority", priority7, patient, isDone, "", hasPriority7},
-		{anyAlgorithm, "one of one", "resign", resignFor(0), patient, isRefused, "refused: cluster: resign: no other member may lead", leads(true)},
-		{quorums, "in no cluster", "remove", remove("n2"), patient, isRefused, "refused: cluster: this node is in no cluster yet", nil},
-		{quorums, "in no cluster", "leave", leave, patient, isRefused, "refused: cluster: this node is in no cluster yet", nil},
-		{quorums, "in no cluster", "priority", priority7, patient, isRefused, "refused: cluster: this node is in no cluster yet", nil},
-		{quorums, "in no cluster", "resign", resignFor(0), patient, isRefused, "refused: cluster: this node is in no cluster yet", nil},
+		{anyAlgorithm, "one of one", "resign", resignFor(0), patient, isRefused, "rejected: cluster: resign: no other member may lead", leads(true)},
+		{quorums, "in no cluster", "remove", remove("n2"), patient, isRefused, "rejected: cluster: this node is in no cluster yet", nil},
+		{quorums, "in no cluster", "leave", leave, patient, isRefused, "rejected: cluster: this node is in no cluster yet", nil},
+		{quorums, "in no cluster", "priority", priority7, patient, isRefused, "rejected: cluster: this node is in no cluster yet", nil},
+		{quorums, "in no cluster", "resign", resignFor(0), patient, isRefused, "rejected: cluster: this node is in no cluster yet", nil},
 		{quorums, "one of two", "remove", remove("n2"), patient, isRefused, "cluster: not done in time: no leader is known to do it" + lost + givenUp, back("n1", "n2")},
 		{quorums, "one of two", "leave", leave, patient, isRefused, "cluster: not done in time: no leader is known to do it" + lost + givenUp, back("n1", "n2")},
 		{quorums, "one of two", "priority", priority7, patient, isDoneHere, holds + "no leader is known to do it" + lost, func(t *testing.T, f *fleet) {
@@ -148,18 +148,18 @@ func TestHowAnOrderEnds(t *testing.T) {
 			hasPriority7(t, f)
 		}},
 		{quorums, "one of two", "resign", resignFor(time.Minute), patient, isDone, "", leads(false)},
-		{lists, "one of two", "priority", priority7, patient, isDoneHere, "done here; suspected members hear of it when they connect again: n2", hasPriority7},
-		{lists, "one of two", "resign", resignFor(time.Minute), patient, isDoneHere, "done here, and nobody else leads yet", leads(false)},
+		{lists, "one of two", "priority", priority7, patient, isDoneHere, "done here; suspected members learn of it when they connect again: n2", hasPriority7},
+		{lists, "one of two", "resign", resignFor(time.Minute), patient, isDoneHere, "done here, and no other member leads yet", leads(false)},
 		{lists, "one of two", "resign for less", resignFor(time.Second), patient, isRefused, "cluster: it resigned, no other member was elected, and it may be elected again", leads(true)},
 		{quorums, "all resigned", "remove", remove("n3"), 2 * time.Second, isRefused,
-			"cluster: not done in time: no leader is known to do it (all who may lead have resigned)" + givenUp, members("n1", "n2", "n3")},
-		{quorums, "all resigned", "leave", leave, patient, isRefused, "cluster: not done in time: no leader is known to do it (all who may lead have resigned)" + givenUp, members("n1", "n2", "n3")},
+			"cluster: not done in time: no leader is known to do it (all eligible members have resigned)" + givenUp, members("n1", "n2", "n3")},
+		{quorums, "all resigned", "leave", leave, patient, isRefused, "cluster: not done in time: no leader is known to do it (all eligible members have resigned)" + givenUp, members("n1", "n2", "n3")},
 		{lists, "all resigned", "priority", priority7, patient, isDone, "", hasPriority7},
-		{quorums, "all resigned", "priority", priority7, patient, isDoneHere, holds + "no leader is known to do it (all who may lead have resigned)", nil},
-		{anyAlgorithm, "all resigned", "resign", resignFor(0), patient, isRefused, "refused: cluster: resign: no other member may lead", nil},
+		{quorums, "all resigned", "priority", priority7, patient, isDoneHere, holds + "no leader is known to do it (all eligible members have resigned)", nil},
+		{anyAlgorithm, "all resigned", "resign", resignFor(0), patient, isRefused, "rejected: cluster: resign: no other member may lead", nil},
 		{quorums, "others stopped just now", "remove", remove("n3"), instant, isRefused, "cluster: not done in time: a majority of the members has yet to confirm the view" + givenUp, nil},
 		{quorums, "others stopped just now", "priority", priority7, instant, isDoneHere, holds + "a majority of the members has yet to confirm the view", nil},
-		{quorums, "others stopped just now", "resign", resignFor(time.Minute), instant, isDoneHere, "done here, and nobody else leads yet", leads(false)},
+		{quorums, "others stopped just now", "resign", resignFor(time.Minute), instant, isDoneHere, "done here, and no other member leads yet", leads(false)},
 		{quorums, "two of three", "remove", remove("n2"), patient, isRefused, "cluster: not done in time: " + leadsYet + givenUp, members("n1", "n2", "n3")},
 	} {
 		for _, algorithm := range test.algorithms {
@@ -217,11 +217,11 @@ func TestAnOrderThatALaterOneReplaces(t *testing.T) {
 
 // A node that waits says why nobody leads, if it knows, and what helps with its algorithm.
 func TestWhatANodeSaysOfAVacancy(t *testing.T) {
-	const lostFor = "(1 of 2 members are heard of, and 2 are needed: if the others are lost for good see elect recover)"
+	const lostFor = "(this node hears from 1 of 2 members, and 2 are needed: if the others are lost for good see elect recover)"
 	for _, test := range []struct{ algorithm, state, who, want string }{
-		{"bully", "all resigned", "n1", `^no leader for \d+s \(all who may lead have resigned\)$`},
-		{"ring", "all resigned", "n1", `^no leader for \d+s \(all who may lead have resigned\)$`},
-		{"vote", "all resigned", "n1", `^no leader for \d+s \(all who may lead have resigned\)$`},
+		{"bully", "all resigned", "n1", `^no leader for \d+s \(all eligible members have resigned\)$`},
+		{"ring", "all resigned", "n1", `^no leader for \d+s \(all eligible members have resigned\)$`},
+		{"vote", "all resigned", "n1", `^no leader for \d+s \(all eligible members have resigned\)$`},
 		{"vote", "one of two", "n1", `^it is connected to no other member ` + regexp.QuoteMeta(lostFor) + `$`},
 		{"vote", "without the first", "n2", `^it is connected to no other member ` + regexp.QuoteMeta(lostFor) + `$`},
 	} {
@@ -231,7 +231,7 @@ func TestWhatANodeSaysOfAVacancy(t *testing.T) {
 				f.config = runs(test.algorithm)
 				situations[test.state](f)
 				testkit.Pass(2 * bound)
-				said := f.live[test.who].log.Lines("level=WARN", "msg=waiting")
+				said := f.live[test.who].log.Lines("level=WARN", `msg="waiting for members"`)
 				require.NotEmpty(t, said)
 				_, why, _ := strings.Cut(said[len(said)-1], `why="`)
 				why, _, _ = strings.Cut(why, `"`)

@@ -10,36 +10,36 @@ import (
 	"github.com/elect-go/elect/algo"
 )
 
-// Leadership is who leads, where, and in which epoch.
+// Leadership names a leader and its epoch.
 type Leadership struct {
 	Epoch algo.Epoch
 	ID    algo.NodeID
 	Name  string
 	Addr  string
-	// Token is Epoch, for a resource that checks who writes: see package fence. With vote no two
-	// leaders have the same, and a later one has a higher. With bully and ring neither holds under
-	// a partition. Cluster is where it counts: another ID after each founding. Without a quorum
-	// it follows from the name of the cluster.
+	// Token is the fencing token of the leadership, equal to Epoch: see package fence. With the lease and with vote,
+	// tokens of later leaderships are higher, and no two leaders have the same. With bully and ring without the lease,
+	// neither holds under a partition. Tokens count within Cluster, the ID of the cluster, which each bootstrap draws.
+	// Without a quorum the ID follows from the name of the cluster.
 	Token   uint64
 	Cluster algo.NodeID
 
 	meta string
-	task *leadTask // what Lead has given it to
+	task *leadTask // callback that it was passed to
 }
 
-// Meta is what the leader says of itself: its Config.Meta, or what SetMeta has made of it. A change is a new
-// State, of the same leadership. It is empty until this node has been connected to the leader.
+// Meta returns the metadata of the leader: its Config.Meta, or the argument of its last SetMeta. A change is a new
+// State of the same leadership. It is empty until this node has been connected to the leader.
 func (l Leadership) Meta() map[string]string { return decodeMeta(l.meta) }
 
-// Valid reports, to the work that Lead has given it to, whether the leadership lasts as far as this
-// node knows, as its context does. Of any other it is false; so it does not equal that of Leader and Watch.
+// Valid reports whether the leadership continues as far as this node knows. It is meaningful only on the Leadership
+// passed to a Lead callback; on any other it returns false.
 func (l Leadership) Valid() bool {
 	end, bounded := l.Deadline()
 	return l.task != nil && !l.task.ended.Load() && (!bounded || time.Now().Before(end))
 }
 
-// Deadline is, for that work, when its lease ends if nobody renews it; false without a lease. While this node
-// is heard by a majority it moves on, Config.Lease.RenewInterval at a time.
+// Deadline returns the time at which the lease of the leadership passed to a Lead callback expires if it is not
+// renewed; false without a lease. While a majority replies to this node, the time moves by Config.Lease.RenewInterval.
 func (l Leadership) Deadline() (end time.Time, bounded bool) {
 	if l.task == nil {
 		return end, false
@@ -50,69 +50,63 @@ func (l Leadership) Deadline() (end time.Time, bounded bool) {
 
 // State is what a node knows of the leadership.
 type State struct {
-	// Leader is who leads. Its ID is zero when nobody is known to, and so in all
-	// states before the node has taken part in an election.
+	// Leader is the leader. Its ID is zero if no leader is known, as before the first election of this node.
 	Leader Leadership
-	// Leads says that it is this node.
+	// IsLeader is set if this node is the leader.
 	IsLeader bool
-	// Cause is why the last leadership of this node ended: a *DeposedError, ErrReelected, ErrExpired,
-	// ErrVacant, ErrNoMajority, ErrResigned, ErrStopped, or what errors.Is takes for ErrSave, ErrRemoved,
-	// ErrDuplicate or ErrDeaf. It is nil while this node leads, and when it never did.
+	// Cause is the reason for the end of this node's last leadership: a *DeposedError, ErrReelected, ErrLeaseExpired,
+	// ErrNoLeader, ErrNoMajority, ErrResigned, ErrStopped, or an error for which errors.Is reports ErrSaveFailed,
+	// ErrRemoved, ErrDuplicateID or ErrListenerClosed. It is nil while this node leads, and if it never did.
 	Cause error
-	// Called is how the last election began that this node knows of: who called it, and why.
+	// Election is the cause of the last election that this node knows of.
 	Election algo.ElectionCause
-	// CalledAt is when this node knew of that election, zero before one, and At when of the leadership.
+	// ElectionAt is the time at which this node learned of that election, zero before the first one. At is the time at
+	// which it learned of the leadership.
 	ElectionAt, At time.Time
 }
 
-// Known reports whether a leader is known.
+// HasLeader reports whether a leader is known.
 func (s State) HasLeader() bool { return !s.Leader.ID.IsZero() }
 
-// Why a leadership of this node ended, or an operation could not be done.
+// Reasons for the end of a leadership, or for the failure of an operation.
 var (
-	// ErrStopped says that the node's Run has returned, or is about to.
+	// ErrStopped: the node has stopped, or is stopping.
 	ErrStopped = errors.New("cluster: the node stopped")
-	// ErrResigned says that the node gave its leadership up.
+	// ErrResigned: the node has resigned.
 	ErrResigned = errors.New("cluster: the node resigned")
-	// ErrDeposed says that another node leads: it is in every *DeposedError.
+	// ErrDeposed: another node leads. Every *DeposedError wraps it.
 	ErrDeposed = errors.New("cluster: the node was deposed")
-	// ErrReelected says that this node leads on, in a newer epoch, and another may have led in between.
-	ErrReelected = errors.New("cluster: the node was elected anew, another may have led in between")
-	// ErrExpired says that the lease of this node ended, which no majority has renewed in time.
-	ErrLeaseExpired = errors.New("cluster: the lease has ended, and no majority has renewed it")
-	// ErrVacant says that the node knows of no leader any more, itself included.
-	ErrNoLeader = errors.New("cluster: the leadership is vacant")
-	// ErrNoMajority is an ErrVacant of an algorithm that needs a majority: this node, which
-	// led, does not hear of one any more.
-	ErrNoMajority = fmt.Errorf("%w: no majority of the members is heard of", ErrNoLeader)
-	// ErrRunning says that Run was called before.
-	ErrAlreadyStarted = errors.New("cluster: the node was started before: make a new one")
-	// ErrRemoved says that this node is no member any more: an order has removed it, another node has
-	// replaced it, or it was suspected for too long. That is final for its ID. Without a quorum, no list of the
-	// other members names it.
+	// ErrReelected: this node leads in a newer epoch, and another node may have led in between.
+	ErrReelected = errors.New("cluster: the node was elected again, and another may have led in between")
+	// ErrLeaseExpired: the lease of this node has expired, because no majority renewed it in time.
+	ErrLeaseExpired = errors.New("cluster: the lease has expired: no majority has renewed it")
+	// ErrNoLeader: the node knows of no leader, itself included.
+	ErrNoLeader = errors.New("cluster: no leader is known")
+	// ErrNoMajority is an ErrNoLeader of an algorithm that needs a majority: this node led, and no longer hears from
+	// one.
+	ErrNoMajority = fmt.Errorf("%w: the node does not hear from a majority of the members", ErrNoLeader)
+	// ErrAlreadyStarted: Run was called before.
+	ErrAlreadyStarted = errors.New("cluster: the node was started before: create a new one")
+	// ErrRemoved: this node is no longer a member. An operator has removed it, another node has replaced it, or it was
+	// suspected for too long. Its ID cannot return. Without a quorum, the lists of the other members do not name it.
 	ErrRemoved = errors.New("cluster: this node was removed from the cluster")
-	// ErrLeft says that this node has left the cluster, as it was asked to. It is an
-	// ErrStopped.
+	// ErrLeft is an ErrStopped: this node has left the cluster on request.
 	ErrLeft = fmt.Errorf("%w: it has left the cluster", ErrStopped)
-	// ErrNotLetIn says that this node cannot be a member with its configuration: another member has its
-	// name, the members would not fit in one frame with it, it runs another algorithm, it is a witness and
-	// would found a cluster without a member that may lead, or the configuration says neither that it
-	// founds a cluster nor which node could let it in, or lists no members.
-	ErrJoinRejected = errors.New("cluster: not let in")
-	// ErrDuplicate says that another process has the id of this node, from whose data folder
-	// this one's was copied; or had it with a later state: this one's comes from a backup, and
-	// may have forgotten a vote.
+	// ErrJoinRejected: this node cannot be a member with its configuration. Another member has its name, the config
+	// would not fit in one frame with it, it runs another algorithm, it is a witness and would bootstrap a cluster
+	// without an eligible member, or its settings name neither a seed nor members and do not bootstrap.
+	ErrJoinRejected = errors.New("cluster: join rejected")
+	// ErrDuplicateID: another process has the ID of this node, because the data directory was copied; or has had it
+	// with a newer state, because the data directory comes from a backup. This node may have forgotten a vote.
 	ErrDuplicateID = errors.New("cluster: this node is the copy of another, or of an older state of itself: " +
 		"empty its data folder to have it join as a new member, after 'elect remove' of the other if that is no more")
-	// ErrSave says that something could not be made durable, so that the node had to
-	// stop.
+	// ErrSaveFailed: a state could not be made durable, so the node has stopped.
 	ErrSaveFailed = errors.New("cluster: a save failed, the node stops before anything is sent")
-	// ErrDeaf says that the node's listener was closed by somebody else, so that nobody
-	// can dial the node any more.
-	ErrListenerClosed = errors.New("cluster: the listener was closed, nobody can dial this node")
+	// ErrListenerClosed: other code has closed the listener, so no node can dial this one.
+	ErrListenerClosed = errors.New("cluster: the listener was closed: no node can dial this one")
 )
 
-// DeposedError is the ErrDeposed that says who leads.
+// DeposedError is an ErrDeposed that names the new leader.
 type DeposedError struct{ By Leadership }
 
 func (e *DeposedError) Error() string {
@@ -122,20 +116,19 @@ func (e *DeposedError) Error() string {
 // Unwrap returns ErrDeposed.
 func (e *DeposedError) Unwrap() error { return ErrDeposed }
 
-// Leader returns who leads as far as this node knows; false when it knows of nobody,
-// and after Run has returned.
+// Leader returns the leader that this node knows; false if it knows none, and after Run has returned.
 func (n *Node) Leader() (Leadership, bool) {
 	s, _, _ := n.leadership.snapshot()
 	return s.Leader, s.HasLeader()
 }
 
-// Leads reports whether this node leads, as far as it knows.
+// IsLeader reports whether this node leads, as far as it knows.
 func (n *Node) IsLeader() bool {
 	s, _, _ := n.leadership.snapshot()
 	return s.IsLeader
 }
 
-// ID is that of this node; zero until Run has read or drawn it.
+// ID returns the ID of this node; zero until Run has read or drawn it.
 func (n *Node) ID() algo.NodeID {
 	if hello := n.hello.Load(); hello != nil {
 		return hello.ID
@@ -143,7 +136,7 @@ func (n *Node) ID() algo.NodeID {
 	return algo.NodeID{}
 }
 
-// Ready waits until a leader is known. Its error is context.Cause(ctx), or ErrStopped.
+// WaitLeader waits until a leader is known. Its error is context.Cause(ctx) or ErrStopped.
 func (n *Node) WaitLeader(ctx context.Context) error {
 	for s := range n.Watch(ctx) {
 		if s.HasLeader() {
@@ -153,10 +146,9 @@ func (n *Node) WaitLeader(ctx context.Context) error {
 	return iterationError(ctx)
 }
 
-// Watch iterates over the states of the leadership: the current one first, then
-// each later one, of which a slow reader skips all but the latest. It ends with ctx,
-// or when the node has stopped, after a last State without a leader. A reader never
-// holds up the node.
+// Watch iterates over the states of the leadership: first the current state, then each later one. A slow reader skips
+// all but the latest. The iteration ends with ctx, or after the last state of a node that has stopped, which has no
+// leader. A reader never delays the node.
 func (n *Node) Watch(ctx context.Context) iter.Seq[State] {
 	return func(yield func(State) bool) {
 		for {

@@ -22,7 +22,7 @@ type Member struct {
 	// State is "self"; "alive" or "suspected" when the node watches the member or has
 	// evidence; "indirect" when it is the leader, which the node does not hear but others do: the
 	// link between the two is broken; "connected" when it does not watch it but a connection stands; else
-	// "unknown". Who watches whom is the algorithm's affair.
+	// "unknown". The algorithm decides which members a node monitors.
 	State string `json:"state"`
 	// Since is when the state began, in the node's clock.
 	Since time.Time `json:"since"`
@@ -54,7 +54,7 @@ type Change struct {
 type Status struct {
 	Cluster       string       `json:"cluster"`
 	Algorithm     string       `json:"algorithm"`
-	Node          algo.NodeID  `json:"node"`           // who answered
+	Node          algo.NodeID  `json:"node"`           // that answered
 	Leader        *algo.NodeID `json:"leader"`         // null when none is known
 	Epoch         algo.Epoch   `json:"epoch"`          // of the leadership, or of the vacancy
 	ConfigVersion uint64       `json:"config_version"` // its number: with a quorum it never restarts, otherwise it counts the changes that this process has seen
@@ -64,8 +64,8 @@ type Status struct {
 	// Committed says that a majority is known to hold the config, or that none is needed.
 	Committed bool     `json:"committed"`
 	Members   []Member `json:"members"`
-	// Awaited are the addresses of the configuration at which no member is known, while somebody is
-	// looked for there; and those of members whom elections miss, while no leader is known: 512 at most.
+	// PendingContacts are the addresses of the configuration at which no member is known and which the node still dials;
+	// and, while no leader is known, those of members that do not respond in elections: at most 512.
 	PendingContacts []PendingContact `json:"pending_contacts"`
 	// Counters count since the node started: "sent.KIND" and "received.KIND" for each
 	// kind of message ("heartbeat" holds all heartbeats and repeats) and their "bytes.sent.KIND" and "bytes.received.KIND",
@@ -87,7 +87,7 @@ type Status struct {
 	MetaOmitted            int `json:"meta_omitted,omitzero"`
 	MembersOmitted         int `json:"members_omitted,omitzero"`
 	PendingContactsOmitted int `json:"pending_contacts_omitted,omitzero"`
-	// OtherLists are the names of connected members whose list of members is another one, without a quorum.
+	// OtherLists are the names of connected members that have another list of members, without a quorum.
 	OtherLists []string `json:"other_lists,omitempty"`
 	// Learners are the connected nodes that want to join, and Pending the changes of the members that this node knows
 	// to be under way: a leader knows those that it has written, each node the removals that it was asked for. At most 16 each.
@@ -105,11 +105,11 @@ const maxPending = 16
 
 // Lease is the lease of a cluster, as one node knows it.
 type Lease struct {
-	// Token is that of the leader, who holds it; 0 where none is known.
+	// Token is the fencing token of the lease holder; 0 if none is known.
 	Token uint64 `json:"token"`
-	// Left is for how long it still backs the leadership of this node if nobody renews it; 0 elsewhere.
+	// Remaining is the time until the lease of this node expires if it is not renewed; 0 on other nodes.
 	Remaining time.Duration `json:"remaining_ns,omitzero"`
-	// Nominated says that this node is to hold it next, and Missing are the names of those who have not granted it.
+	// Nominated is set if this node requests the lease. PendingGrants are the names of members that have not granted it.
 	Nominated     bool     `json:"nominated,omitzero"`
 	PendingGrants []string `json:"pending_grants,omitempty"`
 }
@@ -129,7 +129,7 @@ func (n *Node) Status(ctx context.Context) (Status, error) {
 	return s, nil
 }
 
-// recentStatus is a status that is shared: nobody changes it.
+// recentStatus is a status that callers share. It must not be changed.
 type recentStatus struct {
 	status Status
 	frame  func() []byte // for clients; encoded when the first one needs it
@@ -155,8 +155,8 @@ func (n *Node) RecentStatus(ctx context.Context) (*Status, error) {
 	return &s.status, nil
 }
 
-// LeaseLeft returns for how long the lease still backs the leadership of this node if nobody renews it; 0 if this node
-// does not lead, or has no lease. It does not wait for the loop.
+// LeaseRemaining returns the time until the lease of this node expires if it is not renewed; 0 if this node does not
+// lead, or has no lease. It does not wait for the loop.
 func (n *Node) LeaseRemaining() time.Duration {
 	if s, _, _ := n.leadership.snapshot(); !s.IsLeader {
 		return 0

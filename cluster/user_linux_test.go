@@ -40,7 +40,7 @@ func TestOtherUserIsRejected(t *testing.T) {
 	cmd.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: 65533, Gid: 65533}}
 	output, err := cmd.CombinedOutput()
 	require.NoError(t, err, "%s", output)
-	require.NotEmpty(t, m.log.Lines("order refused", `by="user 65533"`))
+	require.NotEmpty(t, m.log.Lines("admin request rejected", `by="user 65533"`))
 	require.Empty(t, m.log.Lines("connected"))
 }
 
@@ -57,5 +57,5 @@ func asAnotherUser(t *testing.T, addr string) {
 	_, err = operator.Client{}.Status(ctx, addr)
 	require.NoError(t, err)
 	err = operator.Client{}.SetPriority(ctx, addr, 3)
-	require.ErrorContains(t, err, "orders are taken from the same user alone: secure: it is user 65533")
+	require.ErrorContains(t, err, "only processes of the same user may administer this node: secure: it is user 65533")
 }

@@ -17,26 +17,26 @@ import (
 	"github.com/elect-go/elect/transport"
 )
 
-// For whom this node waits, and what they answered.
+// This file describes which contacts a node waits for.
 
 const (
-	waitLogInterval   = 5 * time.Second // a node that waits says so
-	maxContactsLogged = 20              // addresses that it names then
-	unresponsiveLimit = 3               // elections have missed somebody, who is named at once
-	maxAnswer         = 128             // bytes of Awaited.Answer, as in the tag of wire.StatusContact
+	waitLogInterval   = 5 * time.Second // between two logs of a node that waits
+	maxContactsLogged = 20              // in one log line
+	unresponsiveLimit = 3               // elections without a reply of a member, after which it is logged at once
+	maxAnswer         = 128             // bytes of PendingContact.Answer, as in the tag of wire.StatusContact
 )
 
-// Awaited is an address that Config.Join or Config.Members names, and at which no member is known, or
-// that of a member for whom elections wait. Of a name with several addresses there is one for each.
+// PendingContact is an address of Config.Join or Config.Members at which no member is known, or the address of a member
+// that did not respond in elections. A name with several addresses has one for each.
 type PendingContact struct {
 	Addr string `json:"addr"`
-	// Answer is what came of the last attempt to reach it, as "connection refused", "no such host",
-	// or "n2 answers, and is in no cluster either"; behind a name it begins with the address. Of a
-	// member it is what is missed of it, as "misses n5, which answered but did not become leader (elections: 3)".
+	// Answer is the result of the last attempt to reach it, such as "connection refused", "no such host" or "n2
+	// answers, and is in no cluster either". For a name it starts with the address. For a member it is what an election
+	// missed, such as "misses n5, which answered but did not become leader (elections: 3)".
 	Answer string `json:"answer"`
 }
 
-// awaited runs on the loop.
+// pendingContacts returns the contacts of the settings that lead to no member. It runs on the loop.
 func (n *Node) pendingContacts() []PendingContact {
 	all := []PendingContact{}
 	for _, s := range n.engine.Undiscovered() {
@@ -58,7 +58,7 @@ func (n *Node) pendingContacts() []PendingContact {
 	return all
 }
 
-// answerOf is why a dial failed, in few words.
+// dialResult returns the reason of a failed dial, in few words.
 func dialResult(why error) string {
 	text := why.Error()
 	if dns, ok := errors.AsType[*net.DNSError](why); ok {
@@ -78,8 +78,8 @@ func dialResult(why error) string {
 	return untrusted.Printable(strings.TrimPrefix(text, "transport: "))
 }
 
-// missed are the members for whom elections have waited in vain since there is no leader, and how often
-// they have for one of them at most. It runs on the loop.
+// unresponsiveMembers returns the members that did not respond in elections since there was a leader, and the highest
+// number of these elections for one member. It runs on the loop.
 func (n *Node) unresponsiveMembers() (all []PendingContact, most uint64) {
 	for m := range n.engine.View().All() {
 		if last := n.engine.Unresponsive(m.ID); last.Number > 0 {
@@ -91,21 +91,21 @@ func (n *Node) unresponsiveMembers() (all []PendingContact, most uint64) {
 	return all, most
 }
 
-// complain says for whom this node waits, if it has done so for long enough.
+// logWaiting logs what this node waits for, if it has waited for long enough.
 func (n *Node) logWaiting() {
 	since, vacant, alone := n.engine.Vacancy()
 	if !vacant {
 		n.nextWaitLog = 0
 		return
 	}
-	now, patience := n.now(), n.config.Timing.RecoveryBound()
+	now, delay := n.now(), n.config.Timing.RecoveryBound()
 	all, most := n.unresponsiveMembers()
 	if alone {
-		patience = waitLogInterval
+		delay = waitLogInterval
 	} else if most >= unresponsiveLimit {
-		patience = 0
+		delay = 0
 	}
-	n.nextWaitLog = max(n.lastWaitLog+waitLogInterval, since+patience)
+	n.nextWaitLog = max(n.lastWaitLog+waitLogInterval, since+delay)
 	if now < n.nextWaitLog {
 		return
 	}
@@ -136,7 +136,7 @@ func (n *Node) logWaiting() {
 	if len(answers) > 0 {
 		about = append(about, "answers", strings.Join(answers, "; "))
 	}
-	n.log.Warn("waiting", about...)
+	n.log.Warn("waiting for members", about...)
 }
 
 // answered returns how many nodes of the list this node is connected to, itself included.
@@ -150,14 +150,14 @@ func (n *Node) answered() int {
 	return max(1, len(n.config.Members)-missing)
 }
 
-// vacancy says in parentheses why nobody leads; empty where this node does not know.
+// noLeaderReason returns in parentheses why there is no leader; empty if this node does not know.
 func (n *Node) noLeaderReason() string {
 	view := n.engine.View()
 	switch heard := len(n.namesInState(fd.Alive)); {
 	case !slices.ContainsFunc(slices.Collect(view.All()), func(m algo.Member) bool { return m.Eligible }):
-		return " (all who may lead have resigned)" // bully with a lease monitors no member then
+		return " (all eligible members have resigned)" // bully with a lease monitors no member then
 	case n.spec.Claims.NeedsQuorum && heard < view.Quorum():
-		return fmt.Sprintf(" (%d of %d members are heard of, and %d are needed: if the others are lost for good see elect recover)",
+		return fmt.Sprintf(" (this node hears from %d of %d members, and %d are needed: if the others are lost for good see elect recover)",
 			heard, view.Len(), view.Quorum())
 	}
 	return ""

@@ -41,8 +41,8 @@ func TestAWaitingNodeSaysForWhom(t *testing.T) {
 		two := start("n2", cluster.Config{Join: []string{"n1:7400"}, Lease: lease.Off})
 		testkit.Pass(21 * time.Second)
 		const answers = "n2:7400: n2 answers, and is in no cluster either; n3:7400: connection refused; nowhere:7400: no such host"
-		require.Len(t, one.log.Lines("level=WARN", "msg=waiting", `why="no member has added it"`, `answers="`+answers+`"`), 4)
-		require.Len(t, two.log.Lines("msg=waiting"), 4)
+		require.Len(t, one.log.Lines("level=WARN", `msg="waiting for members"`, `why="no member has added it"`, `answers="`+answers+`"`), 4)
+		require.Len(t, two.log.Lines(`msg="waiting for members"`), 4)
 		status, err := one.Status(t.Context())
 		require.NoError(t, err)
 		require.Equal(t, []cluster.PendingContact{
@@ -52,8 +52,8 @@ func TestAWaitingNodeSaysForWhom(t *testing.T) {
 
 		start("n3", cluster.Config{Bootstrap: true, Lease: lease.Off}).follows(t, "n3", bound)
 		testkit.Pass(20 * time.Second)
-		require.Len(t, one.log.Lines("msg=waiting"), 4, "it was let in")
-		require.Len(t, two.log.Lines("msg=waiting"), 4)
+		require.Len(t, one.log.Lines(`msg="waiting for members"`), 4, "it was let in")
+		require.Len(t, two.log.Lines(`msg="waiting for members"`), 4)
 		status, err = one.Status(t.Context())
 		require.NoError(t, err)
 		require.Empty(t, status.PendingContacts)
@@ -69,7 +69,7 @@ func TestStatusShowsWhoWasNotMet(t *testing.T) {
 		}
 		one := f.start(1)
 		testkit.Pass(6 * time.Second)
-		require.Len(t, one.log.Lines("msg=waiting", `why="the cluster is founded when all members of the list have answered, and 1 of 3 have: start the others, or replace them in all lists"`), 1)
+		require.Len(t, one.log.Lines(`msg="waiting for members"`, `why="the cluster is founded when all members of the list have answered, and 1 of 3 have: start the others, or replace them in all lists"`), 1)
 		refused := func(addr string) cluster.PendingContact {
 			return cluster.PendingContact{Addr: addr, Answer: "connection refused"}
 		}
@@ -142,15 +142,15 @@ func TestWhoNeverLeadsIsNamed(t *testing.T) {
 				require.NoError(t, err)
 				delete(f.live, "n5") // it takes itself for the leader
 				for _, m := range sound {
-					named := len(m.log.Lines("level=WARN", "msg=waiting", `why="no leader for`, "n5:7400: "+misses+" (elections: "))
+					named := len(m.log.Lines("level=WARN", `msg="waiting for members"`, `why="no leader for`, "n5:7400: "+misses+" (elections: "))
 					if algorithm != "vote" { // there it is passed over in the next round
 						require.GreaterOrEqual(t, named, 1, "%s: %s", m.name, strings.Join(m.log.Lines(""), "\n"))
 					}
 					require.LessOrEqual(t, named, 13, m.name)
 					if algorithm == "bully" { // three elections in vain take less than Bound
-						require.Len(t, m.log.Lines("msg=waiting", `why="no leader for 1s`, "(elections: 3)"), 1, m.name)
+						require.Len(t, m.log.Lines(`msg="waiting for members"`, `why="no leader for 1s`, "(elections: 3)"), 1, m.name)
 					}
-					require.Empty(t, m.log.Lines("msg=waiting", "no leader for 0s", "(elections: 1)"), "one election proves nothing")
+					require.Empty(t, m.log.Lines(`msg="waiting for members"`, "no leader for 0s", "(elections: 1)"), "one election proves nothing")
 				}
 				status, err := f.operator().Status(t.Context(), "n1:7400")
 				require.NoError(t, err)
@@ -167,9 +167,9 @@ func TestWhoNeverLeadsIsNamed(t *testing.T) {
 					require.NoError(t, m.SetMembers(t.Context(), listOf(4)))
 				}
 				f.agree("n4", bound)
-				before := sound[0].log.Lines("msg=waiting")
+				before := sound[0].log.Lines(`msg="waiting for members"`)
 				testkit.Pass(20 * time.Second)
-				require.Equal(t, before, sound[0].log.Lines("msg=waiting"), "it has one again")
+				require.Equal(t, before, sound[0].log.Lines(`msg="waiting for members"`), "it has one again")
 			})
 		})
 	}

@@ -51,7 +51,7 @@ func TestACommandFindsTheSecret(t *testing.T) {
 	status, _, stderr = elect("status", addr, "--secret-file", filepath.Join(dir, "none"))
 	require.Equal(t, statusUsage, status)
 	require.Contains(t, stderr, "no such file")
-	require.Contains(t, p.stderr.text(), `msg="order taken"`)
+	require.Contains(t, p.stderr.text(), `msg="admin request accepted"`)
 }
 
 // TestANodeForStrangersNeedsAWayIn, and says what to write.

@@ -36,7 +36,7 @@ func TestANodeIsLookedAt(t *testing.T) {
 	}
 	line := says("msg=http")
 	addr := regexp.MustCompile(`addr=(\S+)`).FindStringSubmatch(line)[1]
-	says("msg=leading")
+	says(`msg="became leader"`)
 	for path, want := range map[string]string{"/leader": `"name":"n1"`, "/metrics": "elect_is_leader 1", "/readyz": "ok", "/livez": "ok"} {
 		answer, err := http.Get("http://" + addr + path)
 		require.NoError(t, err)

@@ -124,7 +124,7 @@ func TestNodeAsPID1ReapsOrphans(t *testing.T) {
 	v.tell(t, "go")
 	v.waitFor(t, "visited")
 	v.requireChildren(t, 2)
-	for !strings.Contains(v.stderr.line(t), "msg=leading") {
+	for !strings.Contains(v.stderr.line(t), `msg="became leader"`) {
 	}
 	require.NoError(t, v.Process.Signal(syscall.SIGTERM))
 	require.Zero(t, v.status(t), v.stderr.text())

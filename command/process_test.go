@@ -252,7 +252,7 @@ func startNode(t *testing.T, args ...string) *process {
 	for {
 		var entry struct{ Msg string }
 		require.NoError(t, json.Unmarshal([]byte(p.stderr.line(t)), &entry), "a log of JSON")
-		if entry.Msg == "leading" {
+		if entry.Msg == "became leader" {
 			return p
 		}
 	}
@@ -272,7 +272,7 @@ func TestANodeSaysThatARestartMakesItANewMember(t *testing.T) {
 	testkit.Processes(t)
 	t.Parallel()
 	p := startNode(t)
-	require.Contains(t, p.stderr.text(), "no data folder")
+	require.Contains(t, p.stderr.text(), "no data directory")
 }
 
 func TestASecondProcessOnTheSameFolderIsRefused(t *testing.T) {

@@ -46,7 +46,7 @@ func TestSIGHUPReloadsTheFile(t *testing.T) {
 	require.Equal(t, "ELECT_LISTNE (did you mean ELECT_LISTEN?)",
 		p.logged(t, "variables of the environment that mean nothing to elect")["variables"])
 	addr := p.logged(t, "started")["addr"].(string)
-	p.logged(t, "leading")
+	p.logged(t, "became leader")
 	priority := func() int {
 		var s statusObject
 		decodeStrictly(t, statusOf(t, addr, "--json"), &s)
@@ -184,7 +184,7 @@ func TestSIGHUPUnderNohupIsIgnored(t *testing.T) {
 	p.Path, p.Args = "/bin/sh", []string{"sh", "-c", `trap "" HUP; exec "$0" node --listen 127.0.0.1:0 --members 127.0.0.1:0 --name a --log json --lease=off`, os.Args[0]}
 	require.NoError(t, p.Start())
 	t.Cleanup(func() { _ = p.Process.Kill(); _ = p.Wait() })
-	p.logged(t, "leading")
+	p.logged(t, "became leader")
 	require.NoError(t, p.Process.Signal(syscall.SIGHUP))
 	require.NoError(t, p.Process.Signal(syscall.SIGTERM))
 	require.Equal(t, "terminated", p.logged(t, "stopping")["signal"])

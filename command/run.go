@@ -50,7 +50,7 @@ COMMAND finds in its environment ELECT_RUN_NODE, the name of this member; ELECT_
 fencing token, which rises from one leadership to the next; ELECT_RUN_EPOCH, the same number;
 and ELECT_RUN_CLUSTER, the id of the cluster in which they count. No setting has such a name.
 
-When this member leads no more COMMAND gets SIGTERM, with all its process group, and after
+When this member loses the leadership COMMAND gets SIGTERM, with all its process group, and after
 --grace all that has come of it SIGKILL, also what has left the group. Only then another
 leads. Where the lease runs out, because no majority is reached or elect itself is stopped
 or killed, there is less time: SIGKILL comes an eighth of the lease, but at most 1 s, before
@@ -320,7 +320,7 @@ func (r *runner) once(ctx context.Context) error {
 			rest(ctx, time.Until(seen))
 			end(&ended{status: o.Status})
 		default:
-			end(&ended{statusFailed, "the command was stopped: this member leads no more"})
+			end(&ended{statusFailed, "the command was stopped: this member has lost the leadership"})
 		}
 		return nil
 	})

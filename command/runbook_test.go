@@ -101,7 +101,7 @@ func (m *machines) start(at string, args []string, then string) {
 	require.Equal(m.t, "stops as removed", then)
 	require.Equal(m.t, statusFailed, p.status(m.t), p.stderr.text())
 	require.Contains(m.t, p.stderr.text(), "this node was removed from the cluster")
-	require.NotContains(m.t, p.stderr.text(), "msg=leading")
+	require.NotContains(m.t, p.stderr.text(), `msg="became leader"`)
 }
 
 func (m *machines) end(at string, how syscall.Signal) {

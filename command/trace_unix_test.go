@@ -51,7 +51,7 @@ func TestNodeAddsItsTraceToAFileAndStopsWithItsInput(t *testing.T) {
 		require.NoError(t, err)
 		require.NoError(t, p.Start())
 		t.Cleanup(func() { _ = p.Process.Kill() })
-		for !strings.Contains(p.stderr.line(t), "msg=leading") {
+		for !strings.Contains(p.stderr.line(t), `msg="became leader"`) {
 		}
 		require.NoError(t, in.Close())
 		require.Zero(t, p.status(t))

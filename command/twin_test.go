@@ -29,7 +29,7 @@ func startCopy(t *testing.T, name, data string, members []fleet.State) string {
 	}
 	p := launch(t, args...)
 	require.Equal(t, statusFailed, p.status(t), p.stderr.text())
-	require.NotContains(t, p.stderr.text(), "msg=leading")
+	require.NotContains(t, p.stderr.text(), `msg="became leader"`)
 	return p.stderr.text()
 }
 

@@ -68,9 +68,9 @@ func (l line) leader(member string) (event, bool) {
 	switch {
 	case l.Event == "leader":
 		return event{l.Name, l.Epoch}, true
-	case l.Msg == "leading":
+	case l.Msg == "became leader":
 		return event{member, l.Epoch}, true
-	case l.Msg == "following":
+	case l.Msg == "following leader":
 		return event{l.Leader, l.Epoch}, true
 	}
 	return event{}, false
