@@ -152,7 +152,7 @@ func TestNodesThatGetALeaseKeepTheirCluster(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			f := newFleet(t)
 			f.config = listed(algorithm)
-			gate, held := fence.New(), uint64(0)
+			gate, held := fence.NewMemory(), uint64(0)
 			write := func() cluster.Leadership {
 				l, _ := f.leader(3 * bound).Leader()
 				require.Greater(t, l.Token, held)

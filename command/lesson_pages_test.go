@@ -204,13 +204,13 @@ func (m *lessonPage) holds(name string) string {
 
 // gate has leaders write with tokens to a resource that checks them, and says what comes of it.
 func (m *lessonPage) gate(tokens ...int) string {
-	gate := fence.New()
+	gate := fence.NewMemory()
 	var lines []string
 	for _, number := range tokens {
 		err := gate.Write(m.t.Context(), fence.Token{Cluster: algo.NodeID{15: 1}, Number: uint64(number)}, func() error { return nil })
 		said := "written"
 		if err != nil {
-			said = "refused: " + err.(*fence.RefusedError).Why.Error()
+			said = "refused: " + err.(*fence.RejectedError).Reason.Error()
 		}
 		lines = append(lines, fmt.Sprintf("| a write with token %d | %s |", number, said))
 	}

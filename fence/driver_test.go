@@ -38,7 +38,7 @@ func tableOf(t testing.TB, d *database, dollar bool) *Table {
 	db := sql.OpenDB(d)
 	t.Cleanup(func() { db.Close() })
 	d.rows = map[string]row{"r": {cluster: algo.NodeID{}.String()}}
-	return &Table{DB: db, Resource: "r", Dollar: dollar}
+	return &Table{DB: db, Resource: "r", NumberedArgs: dollar}
 }
 
 // alone is a write that does without its transaction.

@@ -28,14 +28,14 @@ func ExampleGate_Write() {
 	stopped := make(chan error)
 	go func() { stopped <- node.Run(ctx) }()
 
-	gate := fence.New()
+	gate := fence.NewMemory()
 	_ = node.Lead(ctx, func(ctx context.Context, l cluster.Leadership) error {
 		token := fence.Token{Cluster: l.Cluster, Number: l.Token}
 		write := func(t fence.Token, line string) {
 			err := gate.Write(ctx, t, func() error { fmt.Println(line); return nil })
-			var refused *fence.RefusedError
+			var refused *fence.RejectedError
 			if errors.As(err, &refused) {
-				fmt.Println("refused:", refused.Why, "with", refused.Held.Number)
+				fmt.Println("refused:", refused.Reason, "with", refused.Highest.Number)
 			}
 		}
 		write(token, "one line")
@@ -48,7 +48,7 @@ func ExampleGate_Write() {
 	// Output:
 	// one line
 	// a line of the next leader
-	// refused: another has led since with 2
+	// refused: a newer leader has written with 2
 	// <nil>
 }
 
@@ -61,7 +61,7 @@ func ExampleTable_Write() {
 			return "go on"
 		case errors.Is(err, fence.ErrStale):
 			return "stop the work: another leads, or has"
-		case errors.Is(err, fence.ErrForeign):
+		case errors.Is(err, fence.ErrOtherCluster):
 			return "ask an operator: was the cluster founded anew?"
 		case errors.Is(err, fence.ErrNoToken), errors.Is(err, fence.ErrDamaged), errors.Is(err, sql.ErrNoRows):
 			return "ask an operator: the service is set up wrongly"
@@ -69,14 +69,14 @@ func ExampleTable_Write() {
 		return "try again"
 	}
 	adopt := func(ctx context.Context, table *fence.Table, anew fence.Token) error { // an operator's command
-		held, err := table.Held(ctx)
+		held, err := table.Highest(ctx)
 		if err != nil {
 			return err
 		}
 		return table.Adopt(ctx, held, anew)
 	}
 	work := func(db *sql.DB) func(context.Context, cluster.Leadership) error { // for Lead
-		table := fence.Table{DB: db, Resource: "invoices", Dollar: true}
+		table := fence.Table{DB: db, Resource: "invoices", NumberedArgs: true}
 		return func(ctx context.Context, l cluster.Leadership) error {
 			return table.Write(ctx, fence.Token{Cluster: l.Cluster, Number: l.Token}, func(tx *sql.Tx) error {
 				_, err := tx.ExecContext(ctx, "UPDATE invoices SET sent = true WHERE NOT sent")
@@ -85,7 +85,7 @@ func ExampleTable_Write() {
 		}
 	}
 	_, _ = adopt, work
-	fmt.Println(next(&fence.RefusedError{Why: fence.ErrStale}))
+	fmt.Println(next(&fence.RejectedError{Reason: fence.ErrStale}))
 	// Output:
 	// stop the work: another leads, or has
 }
@@ -94,16 +94,16 @@ func ExampleTable_Write() {
 func ExampleGate_Adopt() {
 	ctx := context.Background()
 	lost, anew := fence.Token{Cluster: [16]byte{1}, Number: 4711}, fence.Token{Cluster: [16]byte{2}, Number: 1}
-	gate := fence.New()
+	gate := fence.NewMemory()
 	_ = gate.Write(ctx, lost, func() error { return nil })
 
 	err := gate.Write(ctx, anew, func() error { return nil })
-	fmt.Println(errors.Is(err, fence.ErrForeign))
-	from, err := gate.Held(ctx)
+	fmt.Println(errors.Is(err, fence.ErrOtherCluster))
+	from, err := gate.Highest(ctx)
 	fmt.Println(from.Number, err)
 	fmt.Println(gate.Adopt(ctx, from, fence.Token{Cluster: anew.Cluster}))
 	fmt.Println(gate.Write(ctx, anew, func() error { return nil }))
-	fmt.Println(errors.Is(gate.Adopt(ctx, from, fence.Token{Cluster: anew.Cluster}), fence.ErrMoved)) // a second time
+	fmt.Println(errors.Is(gate.Adopt(ctx, from, fence.Token{Cluster: anew.Cluster}), fence.ErrAdoptMismatch)) // a second time
 	// Output:
 	// true
 	// 4711 <nil>
@@ -120,5 +120,5 @@ func ExampleOpen() {
 		fmt.Println(err)
 		return
 	}
-	fmt.Println(gate.Held(ctx))
+	fmt.Println(gate.Highest(ctx))
 }

@@ -35,16 +35,16 @@ func kinds(t testing.TB) map[string]kind {
 	of := func(g *Gate) kind {
 		return kind{
 			func(t Token, write func() error) error { return g.Write(ctx, t, write) },
-			func() (Token, error) { return g.Held(ctx) },
+			func() (Token, error) { return g.Highest(ctx) },
 			func(from, to Token) error { return g.Adopt(ctx, from, to) },
 		}
 	}
-	all := map[string]kind{"memory": of(New()), "file": of(open(t, filepath.Join(t.TempDir(), "gate")))}
+	all := map[string]kind{"memory": of(NewMemory()), "file": of(open(t, filepath.Join(t.TempDir(), "gate")))}
 	for name, dollar := range map[string]bool{"table": false, "table with dollars": true} {
 		table := tableOf(t, &database{}, dollar)
 		all[name] = kind{
 			func(t Token, write func() error) error { return table.Write(ctx, t, alone(write)) },
-			func() (Token, error) { return table.Held(ctx) },
+			func() (Token, error) { return table.Highest(ctx) },
 			func(from, to Token) error { return table.Adopt(ctx, from, to) },
 		}
 	}
@@ -83,16 +83,16 @@ func TestATokenNotBelowTheHighestIsLetIn(t *testing.T) {
 	})
 }
 
-func TestALowerTokenIsRefused(t *testing.T) {
+func TestLowerTokenIsRejected(t *testing.T) {
 	each(t, func(t *testing.T, g kind) {
 		require.NoError(t, g.write(nr(10), nothing))
 		err := g.write(nr(9), never(t))
 		require.ErrorIs(t, err, ErrStale)
-		var refused *RefusedError
+		var refused *RejectedError
 		require.ErrorAs(t, err, &refused)
-		require.Equal(t, RefusedError{nr(9), nr(10), ErrStale}, *refused)
-		require.EqualError(t, err, "fence: token 9 of cluster 00000000-0000-0000-0000-000000000001 is refused, "+
-			"for the gate holds 10 of cluster 00000000-0000-0000-0000-000000000001: another has led since")
+		require.Equal(t, RejectedError{nr(9), nr(10), ErrStale}, *refused)
+		require.EqualError(t, err, "fence: token 9 of cluster 00000000-0000-0000-0000-000000000001 is rejected, "+
+			"because the gate holds 10 of cluster 00000000-0000-0000-0000-000000000001: a newer leader has written")
 		require.NoError(t, g.write(nr(10), nothing), "that somebody was refused changes nothing")
 	})
 }
@@ -102,7 +102,7 @@ func TestATokenOfAnotherClusterIsRefused(t *testing.T) {
 		require.NoError(t, g.write(nr(10), nothing))
 		for _, number := range []uint64{1, 10, 11} {
 			err := g.write(Token{theirs, number}, never(t))
-			require.ErrorIs(t, err, ErrForeign)
+			require.ErrorIs(t, err, ErrOtherCluster)
 			require.ErrorContains(t, err, theirs.String())
 			require.ErrorContains(t, err, ours.String())
 		}
@@ -124,7 +124,7 @@ func TestAnOperatorHasAGateAdoptACluster(t *testing.T) {
 	each(t, func(t *testing.T, g kind) {
 		require.NoError(t, g.write(nr(10), nothing))
 		require.NoError(t, g.adopt(nr(10), Token{Cluster: theirs}))
-		require.ErrorIs(t, g.write(nr(11), never(t)), ErrForeign)
+		require.ErrorIs(t, g.write(nr(11), never(t)), ErrOtherCluster)
 		require.NoError(t, g.write(Token{theirs, 1}, nothing))
 
 		// Founded anew by the same list, it has the same id.
@@ -139,10 +139,10 @@ func TestAdoptUndoesNothingOfLater(t *testing.T) {
 		require.NoError(t, g.write(nr(10), nothing))
 		for _, from := range []Token{nr(9), nr(11), {theirs, 10}, {}} {
 			err := g.adopt(from, Token{ours, 1})
-			require.ErrorIs(t, err, ErrMoved)
-			var refused *RefusedError
+			require.ErrorIs(t, err, ErrAdoptMismatch)
+			var refused *RejectedError
 			require.ErrorAs(t, err, &refused)
-			require.Equal(t, nr(10), refused.Held)
+			require.Equal(t, nr(10), refused.Highest)
 		}
 		for _, to := range []Token{{}, {Number: 1}, nr(math.MaxInt64 + 1)} {
 			require.ErrorIs(t, g.adopt(nr(10), to), ErrNoToken)
@@ -173,8 +173,8 @@ func TestWhatIsWrittenHasTokensThatRise(t *testing.T) {
 				all.Go(func() {
 					for _, number := range tokens {
 						err := g.write(nr(number), func() error { written = append(written, number); return nil })
-						var refused *RefusedError
-						if err != nil && (!errors.As(err, &refused) || refused.Why != ErrStale || refused.Held.Number <= number) {
+						var refused *RejectedError
+						if err != nil && (!errors.As(err, &refused) || refused.Reason != ErrStale || refused.Highest.Number <= number) {
 							wrong <- fmt.Errorf("token %d: %w", number, err)
 						}
 					}

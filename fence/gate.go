@@ -12,64 +12,62 @@ import (
 	"github.com/elect-go/elect/internal/disk"
 )
 
-// Gate is a gate in memory, or over a file. Its methods may be called at the same time, but
-// not by what writes through it: who comes waits until nobody writes, or its context ends.
+// Gate is a gate in memory or in a file. Its methods may be called at the same time, but not by a write function: a
+// caller waits until the current write has ended, or its context ends.
 type Gate struct {
 	path  string        // of the file; empty: in memory
-	turn  chan struct{} // holds one while somebody is in
+	turn  chan struct{} // holds one value during a write
 	last  record        // that was read or saved
 	flush func(*os.File) error
 }
 
-// New returns a gate that lasts as long as the process, as what it guards must.
-func New() *Gate { return &Gate{turn: make(chan struct{}, 1), flush: disk.Flush} }
+// NewMemory returns a gate that lasts as long as the process, like the resource that it guards.
+func NewMemory() *Gate { return &Gate{turn: make(chan struct{}, 1), flush: disk.Flush} }
 
-// Open returns the gate over a file, and makes that, with mode 0600, if it does not exist. Any
-// number of processes of one machine may have it open. While it is, nobody makes a file that has
-// vanished again. Its errors are as those of Write.
+// Open returns the gate in a file, and creates the file with mode 0600 if it does not exist. Any number of processes of
+// one machine may open it. While it is open, a file that has been deleted is not created again. Its errors are those of
+// Write.
 func Open(ctx context.Context, path string) (*Gate, error) {
 	path, err := filepath.Abs(path) // the process may change its folder
 	if err != nil {
 		return nil, err
 	}
-	g := New()
+	g := NewMemory()
 	g.path = path
 	empty := record{save: 1}.encode()
 	if err := disk.Create(path, append(empty, empty...)); err != nil {
 		return nil, explain(g.path, err)
 	}
-	if _, err := g.Held(ctx); err != nil {
+	if _, err := g.Highest(ctx); err != nil {
 		return nil, err
 	}
 	return g, nil
 }
 
-// Write lets the leader with token t in: it calls write, and returns what that does. Before, the
-// token is remembered, over a crash too where there is a file; it is so whatever becomes of
-// write. Nobody else is let in until write has returned.
+// Write accepts the leader with token t: it calls write, and returns its result. Before the call the token is
+// remembered, in a file durably, whatever the result of write. No other write is accepted until write has returned.
 //
-// If write was not called the error is a *RefusedError, ErrNoToken, context.Cause(ctx), or what
-// is wrong with the file: ErrDamaged, or an error of package os.
+// If write was not called, the error is a *RejectedError, ErrNoToken, context.Cause(ctx), or an error of the file:
+// ErrDamaged, or one of package os.
 func (g *Gate) Write(ctx context.Context, t Token, write func() error) error {
-	return g.enter(ctx, func(held Token) (Token, error) { return t, held.admit(t) }, write)
+	return g.withLock(ctx, func(held Token) (Token, error) { return t, held.admit(t) }, write)
 }
 
-// Held returns the highest token that was let in: zero if none was.
-func (g *Gate) Held(ctx context.Context) (held Token, err error) {
-	err = g.enter(ctx, func(now Token) (Token, error) { held = now; return now, nil }, func() error { return nil })
+// Highest returns the highest accepted token; zero if there is none.
+func (g *Gate) Highest(ctx context.Context) (held Token, err error) {
+	err = g.withLock(ctx, func(now Token) (Token, error) { held = now; return now, nil }, func() error { return nil })
 	return held, err
 }
 
-// Adopt is an operator's step after the cluster was founded anew. A gate that holds from, to the
-// number, holds to from then on, and lets that cluster's tokens in from there; a number of 0 is
-// all. If it holds another token, as somebody was let in meanwhile, nothing changes, and the
-// error is ErrMoved.
+// Adopt is an operation of an operator, after the cluster was created again. If the gate holds the token from, it holds
+// to afterwards, and accepts tokens of that cluster from to on; a number of 0 stands for all. If it holds another
+// token, because a write was accepted meanwhile, nothing changes and the error is ErrAdoptMismatch.
 func (g *Gate) Adopt(ctx context.Context, from, to Token) error {
-	return g.enter(ctx, func(held Token) (Token, error) { return to, held.adopt(from, to) }, func() error { return nil })
+	return g.withLock(ctx, func(held Token) (Token, error) { return to, held.adopt(from, to) }, func() error { return nil })
 }
 
-// enter waits for its turn, has next say what the gate is to hold, and when it does calls then.
-func (g *Gate) enter(ctx context.Context, next func(held Token) (Token, error), then func() error) error {
+// withLock waits for its turn, asks next for the token that the gate is to hold, saves it, and calls then.
+func (g *Gate) withLock(ctx context.Context, next func(held Token) (Token, error), then func() error) error {
 	select {
 	case g.turn <- struct{}{}:
 		defer func() { <-g.turn }()
@@ -79,7 +77,7 @@ func (g *Gate) enter(ctx context.Context, next func(held Token) (Token, error), 
 	if err != nil {
 		return err
 	}
-	defer file.Close() // of nil, too; it lets the next process in
+	defer file.Close() // also of nil; the next process can open the file
 	newest, both, err := g.read(file)
 	if err != nil {
 		return explain(g.path, err)
@@ -94,7 +92,7 @@ func (g *Gate) enter(ctx context.Context, next func(held Token) (Token, error), 
 	return then()
 }
 
-// lock opens the file, if there is one, for nobody else.
+// lock opens the file, if there is one, exclusively.
 func (g *Gate) lock(ctx context.Context) (file *os.File, err error) {
 	for ctx.Err() == nil {
 		if g.path != "" {
@@ -155,9 +153,9 @@ func (g *Gate) read(file *os.File) (newest int, both bool, err error) {
 	return newest, halves[0] == halves[1], nil
 }
 
-// save makes r the last record. The bytes of a half change only while the disk has the other one whole,
-// and that is not older than what was let in. So first what was found is written, for it may be in one half
-// alone, and not on the disk: after a crash, or a sync that failed.
+// save makes r the last record. The bytes of a half change only while the disk has the other half complete, which is not
+// older than the last accepted token. So the record that was found is written first: after a crash, or a failed sync, it
+// may be in one half only, and not on the disk.
 func (g *Gate) save(file *os.File, r record, newest int) error {
 	for i, r := range []record{g.last, g.last, r, r} {
 		if file == nil {

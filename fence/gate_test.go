@@ -46,7 +46,7 @@ func fresh(t testing.TB) (*Gate, string) {
 
 func held(t testing.TB, g *Gate) Token {
 	t.Helper()
-	held, err := g.Held(context.Background())
+	held, err := g.Highest(context.Background())
 	require.NoError(t, err)
 	return held
 }
@@ -88,7 +88,7 @@ func TestCrashAtAnyByteKeepsOneSave(t *testing.T) {
 				require.NoError(t, err)
 				_, err = scratch.Seek(0, 0)
 				require.NoError(t, err)
-				after := New()
+				after := NewMemory()
 				_, _, err = after.read(scratch)
 				require.NoError(t, err)
 				require.Contains(t, []uint64{accepted, next}, after.last.Number)
@@ -154,7 +154,7 @@ func crashes(t testing.TB, path string, all []crash) error {
 			}
 			require.NoError(t, os.WriteFile(path, image, 0o600))
 			durable = image
-			g = New()
+			g = NewMemory()
 			g.path = path
 		}
 	}
@@ -287,7 +287,7 @@ func writeUntilKilled(path string) {
 		return
 	}
 	for i := 0; ; i++ {
-		now, err := g.Held(context.Background())
+		now, err := g.Highest(context.Background())
 		if err == nil && i%3 == 0 {
 			now.Number++
 		}

@@ -10,17 +10,17 @@ import (
 	"github.com/elect-go/elect/algo"
 )
 
-// Table is a gate in a database: a row for the resource, which is made when that is, and never
-// again, for it would let any token in.
+// Table is a gate in a database: a row for the resource. The row is created together with the
+// resource and never again, because a new row accepts any token.
 //
 //	CREATE TABLE fence (resource VARCHAR(255) PRIMARY KEY, cluster VARCHAR(36) NOT NULL, token BIGINT NOT NULL, writes BIGINT NOT NULL);
 //	INSERT INTO fence VALUES ('invoices', '00000000-0000-0000-0000-000000000000', 0, 0);
 //
 // Its methods may be called at the same time, by any number of processes.
 type Table struct {
-	DB       *sql.DB
-	Resource string // whose row it is
-	Dollar   bool   // the database calls arguments $1 and $2, as PostgreSQL does: ?, as SQLite and MySQL do
+	DB           *sql.DB
+	Resource     string // name of the row
+	NumberedArgs bool   // arguments are $1 and $2, as in PostgreSQL, and not ?, as in SQLite and MySQL
 }
 
 // To admit is one statement, which no other transaction passes before the end of this one. It
@@ -33,12 +33,12 @@ const (
 	look = `SELECT cluster, token FROM fence WHERE resource = ?`
 )
 
-// Write lets the leader with token t in: it calls write with a transaction in which the token is
-// remembered, and commits that. So the token counts when the write is there, and not if write
-// returns an error, which Write returns then.
+// Write accepts the leader with token t: it calls write with a transaction in which the token is remembered, and
+// commits the transaction. So the token counts if the write is there. If write returns an error, Write returns it, and
+// the token does not count.
 //
-// Other errors are a *RefusedError, ErrNoToken, ErrDamaged, sql.ErrNoRows where the resource
-// has no row, and those of the database. After one of the commit the write may be there.
+// Other errors are a *RejectedError, ErrNoToken, ErrDamaged, sql.ErrNoRows if the resource has no row, and errors of
+// the database. After an error of the commit the write may be there.
 func (g *Table) Write(ctx context.Context, t Token, write func(tx *sql.Tx) error) error {
 	if err := (Token{}).admit(t); err != nil {
 		return err
@@ -59,8 +59,8 @@ func (g *Table) Write(ctx context.Context, t Token, write func(tx *sql.Tx) error
 	return explain(g.Resource, tx.Commit())
 }
 
-// Held returns the highest token that was let in: zero if none was.
-func (g *Table) Held(ctx context.Context) (Token, error) { return g.held(ctx, g.DB) }
+// Highest returns the highest accepted token; zero if there is none.
+func (g *Table) Highest(ctx context.Context) (Token, error) { return g.held(ctx, g.DB) }
 
 // Adopt is as [Gate.Adopt].
 func (g *Table) Adopt(ctx context.Context, from, to Token) error {
@@ -110,7 +110,7 @@ func (g *Table) held(ctx context.Context, in querier) (t Token, err error) {
 
 // dialect is a statement with its arguments as the database calls them.
 func (g *Table) dialect(statement string) string {
-	for i := 1; g.Dollar && strings.Contains(statement, "?"); i++ {
+	for i := 1; g.NumberedArgs && strings.Contains(statement, "?"); i++ {
 		statement = strings.Replace(statement, "?", "$"+strconv.Itoa(i), 1)
 	}
 	return statement

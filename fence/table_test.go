@@ -24,7 +24,7 @@ func TestTheTokenAndTheWriteAreOneTransaction(t *testing.T) {
 	failed := errors.New("it failed")
 	want := func(what string) {
 		t.Helper()
-		held, err := table.Held(ctx) // which waits for the end of the transaction
+		held, err := table.Highest(ctx) // which waits for the end of the transaction
 		require.NoError(t, err)
 		require.Equal(t, nr(1), held, what)
 		d.alone.Lock()
@@ -42,7 +42,7 @@ func TestTheTokenAndTheWriteAreOneTransaction(t *testing.T) {
 	require.ErrorIs(t, table.Write(ctx, nr(2), put("b")), failed)
 	want("the commit failed")
 	d.unsaved = nil
-	require.ErrorIs(t, table.Write(ctx, Token{theirs, 2}, put("b")), ErrForeign)
+	require.ErrorIs(t, table.Write(ctx, Token{theirs, 2}, put("b")), ErrOtherCluster)
 	want("another cluster's was refused")
 	ended, end := context.WithCancelCause(ctx)
 	require.Error(t, table.Write(ended, nr(2), func(tx *sql.Tx) error { end(failed); return put("b")(tx) }))
@@ -77,7 +77,7 @@ func TestATableThatIsNotAGateIsRefused(t *testing.T) {
 		"a token below 0":      {func(d *database) { d.rows["r"] = row{ours.String(), -1, 0} }, ErrDamaged, "token -1"},
 		"no cluster":           {func(d *database) { d.rows["r"] = row{nil, 1, 0} }, nil, "fence: r: "},
 		"no id":                {func(d *database) { d.rows["r"] = row{"prod", 1, 0} }, ErrDamaged, `cluster "prod"`},
-		"an id in capitals":    {func(d *database) { d.rows["r"] = row{"0000000A-0000-0000-0000-000000000001", 1, 0} }, ErrForeign, ""},
+		"an id in capitals":    {func(d *database) { d.rows["r"] = row{"0000000A-0000-0000-0000-000000000001", 1, 0} }, ErrOtherCluster, ""},
 		"rows are not counted": {func(d *database) { d.counting = errors.ErrUnsupported }, errors.ErrUnsupported, "fence: r: "},
 	} {
 		t.Run(name, func(t *testing.T) {

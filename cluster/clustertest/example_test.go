@@ -117,7 +117,7 @@ func Test_serviceThatWritesThroughAGate(t *testing.T) {
 			c.Meta = map[string]string{"http": c.Name + ":8080"}
 			c.Lease = lease.Off // a lease would end the work of n3 before n2 leads
 		}})
-		gate := fence.New()
+		gate := fence.NewMemory()
 		var mu sync.Mutex
 		var lines, refused []string
 		work := func(ctx context.Context, l cluster.Leadership) error {

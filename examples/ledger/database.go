@@ -28,7 +28,7 @@ func openLedger(s settings) (*ledger, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &ledger{db: db, gate: &fence.Table{DB: db, Resource: "ledger", Dollar: dollar}, gated: s.gate}, nil
+	return &ledger{db: db, gate: &fence.Table{DB: db, Resource: "ledger", NumberedArgs: dollar}, gated: s.gate}, nil
 }
 
 // create makes the tables anew, as an operator would once.

@@ -88,13 +88,13 @@ func TestATableInARealDatabase(t *testing.T) {
 		err := l.write(ctx, by(ours, 1))
 		require.ErrorContains(t, err, "fence: ledger: ", "there is no table")
 		require.NoError(t, l.create(ctx))
-		held, err := l.gate.Held(ctx)
+		held, err := l.gate.Highest(ctx)
 		require.NoError(t, err)
 		require.Zero(t, held)
 		for _, test := range []struct {
 			by   cluster.Leadership
 			want error
-		}{{by(ours, 9), nil}, {by(ours, 9), nil}, {by(ours, 8), fence.ErrStale}, {by(ours, 10), nil}, {by(ours, 9), fence.ErrStale}, {by(theirs, 11), fence.ErrForeign}} {
+		}{{by(ours, 9), nil}, {by(ours, 9), nil}, {by(ours, 8), fence.ErrStale}, {by(ours, 10), nil}, {by(ours, 9), fence.ErrStale}, {by(theirs, 11), fence.ErrOtherCluster}} {
 			require.ErrorIs(t, l.write(ctx, test.by), test.want)
 		}
 		failed := errors.New("it failed")
@@ -102,10 +102,10 @@ func TestATableInARealDatabase(t *testing.T) {
 		require.NoError(t, l.write(ctx, by(ours, 10)), "a write that failed leaves no token")
 
 		from := fence.Token{Cluster: ours, Number: 10}
-		require.ErrorIs(t, l.gate.Adopt(ctx, fence.Token{Cluster: ours, Number: 9}, fence.Token{Cluster: theirs}), fence.ErrMoved)
+		require.ErrorIs(t, l.gate.Adopt(ctx, fence.Token{Cluster: ours, Number: 9}, fence.Token{Cluster: theirs}), fence.ErrAdoptMismatch)
 		require.NoError(t, l.gate.Adopt(ctx, from, fence.Token{Cluster: theirs}))
-		require.ErrorIs(t, l.gate.Adopt(ctx, from, fence.Token{Cluster: theirs}), fence.ErrMoved)
-		require.ErrorIs(t, l.write(ctx, by(ours, 11)), fence.ErrForeign)
+		require.ErrorIs(t, l.gate.Adopt(ctx, from, fence.Token{Cluster: theirs}), fence.ErrAdoptMismatch)
+		require.ErrorIs(t, l.write(ctx, by(ours, 11)), fence.ErrOtherCluster)
 		require.NoError(t, l.write(ctx, by(theirs, 1)))
 
 		// Any tokens, all at once.
