@@ -48,7 +48,7 @@ func ExampleRun_twoLeaders() {
 	// > note: suspects its leader n3
 	// > saves epoch 2
 	// > sends election epoch=1 to n2
-	// > follows nobody in epoch 1
+	// > follows no leader in epoch 1
 	// expire n1 answer
 	// > note: no answer in time
 	// > leads in epoch 2

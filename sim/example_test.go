@@ -70,10 +70,10 @@ func ExampleScenario() {
 	// run 1s
 	// >     1.001s  n1 suspects n3: it crashed
 	// >     1.001s  n1 suspects its leader n3
-	// >     1.001s  n1 follows nobody
+	// >     1.001s  n1 follows no leader
 	// >     1.001s  n2 suspects n3: it crashed
 	// >     1.001s  n2 suspects its leader n3
-	// >     1.001s  n2 follows nobody
+	// >     1.001s  n2 follows no leader
 	// >     1.001s  n2 leads in epoch 2
 	// >     1.002s  n1 follows n2 in epoch 2
 	// leader n2

@@ -28,7 +28,7 @@ const (
 	Trust    Kind = "trust"    // the detector takes that back
 	Save     Kind = "save"     // Stable state of Epoch was handed to the store
 	Saved    Kind = "saved"    // the store has what it was handed last; live nodes only
-	Announce Kind = "announce" // Leader is whom this node follows
+	Announce Kind = "announce" // this node follows Leader
 	View     Kind = "view"     // the membership changed; Number is the view's
 	Note     Kind = "note"     // the algorithm says why, in Text
 	Crash    Kind = "crash"    // the node died
@@ -64,16 +64,15 @@ func (e Event) Text() string {
 	return fmt.Sprintf(e.Format, e.Args...)
 }
 
-// Describe says in words what happened at a node, with nodes as name calls them: who follows
-// whom, who is suspected, who crashed or was paused, and why. It is empty for the rest: messages, timers,
-// saves.
+// Describe returns text for an event of a node: which leader it follows, which peer it suspects, whether it crashed or
+// was paused, and why. name returns the name of a node. The text is empty for messages, timers and saves.
 func (e Event) Describe(name func(algo.NodeID) string) string {
 	e = e.named(name)
 	switch e.Kind {
 	case Announce:
 		switch {
 		case e.Leader.IsVacant():
-			return "follows nobody"
+			return "follows no leader"
 		case e.Leader.ID == e.Node:
 			return fmt.Sprintf("leads in epoch %d", e.Leader.Epoch)
 		}
@@ -96,8 +95,8 @@ func (e Event) Describe(name func(algo.NodeID) string) string {
 	return ""
 }
 
-// Words says in words what happened at a node, as Describe does, and messages, timers, saves and views too. Message
-// writes a message.
+// Words returns text for any event: that of Describe, and text for messages, timers, saves and views. message returns
+// the text of a message.
 func (e Event) Words(name func(algo.NodeID) string, message func(algo.Message) string) string {
 	switch e.Kind {
 	case Start:
@@ -116,7 +115,7 @@ func (e Event) Words(name func(algo.NodeID) string, message func(algo.Message) s
 		return fmt.Sprintf("has view %d", e.Number)
 	case Announce:
 		if e.Leader.IsVacant() && e.Leader.Epoch > 0 {
-			return fmt.Sprintf("follows nobody in epoch %d", e.Leader.Epoch)
+			return fmt.Sprintf("follows no leader in epoch %d", e.Leader.Epoch)
 		}
 	}
 	return e.Describe(name)
@@ -143,10 +142,10 @@ func (e Event) named(name func(algo.NodeID) string) Event {
 	return e
 }
 
-// nameOf is what a node is called: a name if there is one, else its ID.
-func nameOf(id algo.NodeID, names func(algo.NodeID) string, nobody string) string {
+// nameOf returns the name of a node if it has one, and otherwise its ID.
+func nameOf(id algo.NodeID, names func(algo.NodeID) string, none string) string {
 	if id.IsZero() {
-		return nobody
+		return none
 	}
 	if names != nil {
 		if name := names(id); name != "" {

@@ -87,8 +87,8 @@ func TestWords(t *testing.T) {
 		{trace.Event{Kind: trace.Expire, Timer: "answer"}, "timer answer ends"},
 		{trace.Event{Kind: trace.Save, Epoch: 4}, "saves epoch 4"},
 		{trace.Event{Kind: trace.View, Number: 9}, "has view 9"},
-		{trace.Event{Kind: trace.Announce}, "follows nobody"},
-		{trace.Event{Kind: trace.Announce, Leader: algo.Leader{Epoch: 4}}, "follows nobody in epoch 4"},
+		{trace.Event{Kind: trace.Announce}, "follows no leader"},
+		{trace.Event{Kind: trace.Announce, Leader: algo.Leader{Epoch: 4}}, "follows no leader in epoch 4"},
 		{trace.Event{Node: n1, Kind: trace.Announce, Leader: algo.Leader{Epoch: 4, ID: n1}}, "leads in epoch 4"},
 		{trace.Event{Kind: trace.Note, Format: "contests %s", Args: []any{n2}}, "contests n2"},
 	} {

@@ -301,7 +301,7 @@ func (c *Cluster) opinions(names []string) string {
 		if l, known := c.Node(name).Leader(); known {
 			all = append(all, fmt.Sprintf("%s follows %s in epoch %d", name, l.Name, l.Epoch))
 		} else {
-			all = append(all, name+" follows nobody")
+			all = append(all, name+" follows no leader")
 		}
 	}
 	return strings.Join(all, "; ")

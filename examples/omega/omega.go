@@ -1,32 +1,29 @@
-// Package omega is an election algorithm as a user of this module might add it: a
-// fourth one, in a package of its own.
+// Package omega is an election algorithm as a user of this module might add it: a fourth one, in a
+// package of its own.
 //
-// It is that of Larrea, Fernández and Arévalo ("Optimal Implementation of the Weakest
-// Failure Detector for Solving Consensus", 2000), which implements Ω, the eventual
-// leader: everybody trusts the highest process that it does not suspect, and watches
-// nobody else. There is nothing to elect. Whoever finds nobody above itself leads and
-// says so, again and again. Whoever is suspected wrongly is heard again, and trusted.
-// (There the first process is trusted, not the highest.)
+// It is the algorithm of Larrea, Fernández and Arévalo ("Optimal Implementation of the Weakest
+// Failure Detector for Solving Consensus", 2000), which implements Ω, the eventual leader. Each
+// process trusts the highest process that it does not suspect, and monitors only that one. There is
+// no election. A process that trusts itself leads, and sends Lead periodically. A process that is
+// suspected falsely is heard again, and trusted. (In the paper the lowest process is trusted.)
 //
-// # What it promises
+// # Guarantees
 //
-// Once messages arrive in time and the failure detector is right, there is one leader,
-// the highest live eligible process, and all live processes know it. An epoch never goes
-// back, over crashes too. Whoever is followed in an epoch has itself announced that it
-// leads in that epoch.
+// Once messages arrive in time and the failure detector is right, there is one leader, the highest
+// live eligible process, and all live processes know it. Epochs never decrease, even over crashes.
+// A process that is followed in an epoch has announced itself in that epoch.
 //
-// # What it does not promise
+// # Non-guarantees
 //
-// There is no majority: under a partition each side has a leader, and for a while there
-// may be two, even in one epoch. Who suspects the leader wrongly, and alone, is without
-// one until it says again that it leads. And two leaders that know the membership
-// differently outdo each other until they know the same; leaders watch nobody, so that no
-// heartbeat tells them.
+// There is no majority. Under a partition each side has a leader, and for a while there may be two,
+// even in one epoch. A process that alone suspects the leader falsely has no leader until the next
+// Lead. Two leaders with different views replace each other until their views are equal: leaders
+// monitor no process, so no heartbeat informs them.
 //
-// # What it costs
+// # Cost
 //
-// A failover is N−2 messages and takes T, the one-way message time, once all have found
-// the crash. At rest everybody watches the leader: N−1 pairs.
+// A failover takes N−2 messages and T, the one-way message time, once all processes have detected
+// the crash. At rest all processes monitor the leader: N−1 pairs.
 package omega
 
 import (
@@ -35,10 +32,10 @@ import (
 	"github.com/elect-go/elect/algo"
 )
 
-// Lead says that its sender leads in Epoch.
+// Lead announces that its sender leads in Epoch.
 type Lead struct{ Epoch algo.Epoch }
 
-// Ask asks its receiver to say so if it leads, in an epoch that is not older than this.
+// Ask requests a Lead from a receiver that leads, in an epoch that is at least Epoch.
 type Ask struct{ Epoch algo.Epoch }
 
 // Kind is "lead".
@@ -56,33 +53,32 @@ type process struct {
 	options Options
 	view    algo.View
 
-	epoch  algo.Epoch  // the highest heard of; saved
-	leader algo.Leader // announced: whom this process follows, itself, or nobody
-	// trusted is the highest who may lead and is not suspected: maybe this process itself,
-	// or nobody.
+	epoch  algo.Epoch  // highest known epoch; saved
+	leader algo.Leader // last announcement: the followed process, this process, or none
+	// trusted is the highest process that is eligible and not suspected: perhaps this process, or none.
 	trusted   algo.NodeID
-	suspected algo.Set // those above who are taken for dead
-	// heard is the leadership that was heard of last: of somebody, maybe, who is not trusted
-	// yet because nobody has noticed yet that all above are dead.
-	heard algo.Leader
+	suspected algo.Set // higher processes
+	// lastLead is the leadership of the last Lead. Its process may not be trusted yet, because this process does not
+	// suspect all higher ones yet.
+	lastLead algo.Leader
 }
 
 func (p *process) Start(env algo.Env, view algo.View, saved algo.HardState) {
 	p.view, p.epoch = view, saved.Epoch
-	p.trust(env)
-	p.ask(env)
+	p.updateTrusted(env)
+	p.sendAsk(env)
 }
 
-// Campaign has a leader begin anew, and anybody else ask: it has nobody to put forward.
+// Campaign starts a new epoch of a leader. Any other process sends Ask: it cannot propose another leader.
 func (p *process) Campaign(env algo.Env) {
-	if p.leads() {
-		p.lead(env)
+	if p.isLeader() {
+		p.becomeLeader(env)
 	}
-	p.ask(env)
+	p.sendAsk(env)
 }
 
-// ask asks whom this process trusts to say that it leads.
-func (p *process) ask(env algo.Env) {
+// sendAsk sends Ask to the trusted process.
+func (p *process) sendAsk(env algo.Env) {
 	if p.trusted != p.self && !p.trusted.IsZero() {
 		env.Send(p.trusted, Ask{p.epoch})
 	}
@@ -91,68 +87,68 @@ func (p *process) ask(env algo.Env) {
 func (p *process) Receive(env algo.Env, from algo.NodeID, m algo.Message) {
 	switch m := m.(type) {
 	case Lead:
-		p.told(env, algo.Leader{Epoch: m.Epoch, ID: from})
+		p.handleLead(env, algo.Leader{Epoch: m.Epoch, ID: from})
 	case Ask:
-		p.asked(env, from, m.Epoch)
+		p.handleAsk(env, from, m.Epoch)
 	}
 }
 
-// told takes a Lead.
-func (p *process) told(env algo.Env, l algo.Leader) {
+// handleLead handles a Lead.
+func (p *process) handleLead(env algo.Env, l algo.Leader) {
 	if l.Epoch < p.epoch {
-		env.Send(l.ID, Ask{p.epoch}) // it must not go on in an epoch that is over
+		env.Send(l.ID, Ask{p.epoch}) // its epoch has ended
 		return
 	}
-	p.epoch, p.heard = l.Epoch, l
-	p.suspected.Remove(l.ID) // "I am the leader": it lives
-	p.trust(env)
-	if p.leads() {
-		p.answer(env, l.ID)
+	p.epoch, p.lastLead = l.Epoch, l
+	p.suspected.Remove(l.ID) // "I am the leader": it is alive
+	p.updateTrusted(env)
+	if p.isLeader() {
+		p.replyLead(env, l.ID)
 	}
 }
 
-// asked takes an Ask.
-func (p *process) asked(env algo.Env, from algo.NodeID, epoch algo.Epoch) {
+// handleAsk handles an Ask.
+func (p *process) handleAsk(env algo.Env, from algo.NodeID, epoch algo.Epoch) {
 	p.epoch = max(p.epoch, epoch)
-	if p.leads() {
-		p.answer(env, from)
+	if p.isLeader() {
+		p.replyLead(env, from)
 	}
 }
 
-// answer tells who leads to somebody who does not follow this leader: and to all, in a
-// newer epoch, if one is known that is newer than its own.
-func (p *process) answer(env algo.Env, other algo.NodeID) {
+// replyLead sends Lead to a process that does not follow this leader. If a newer epoch is known, it sends Lead in a new
+// epoch to all.
+func (p *process) replyLead(env algo.Env, other algo.NodeID) {
 	if p.epoch > p.leader.Epoch {
-		p.lead(env)
+		p.becomeLeader(env)
 		return
 	}
 	env.Send(other, Lead{Epoch: p.leader.Epoch})
 }
 
 func (p *process) Expire(env algo.Env, t algo.Timer) {
-	if t == timerRepeat && p.leads() {
-		p.say(env, true)
+	if t == timerRepeat && p.isLeader() {
+		p.sendLead(env, true)
 	}
 }
 
 func (p *process) Suspect(env algo.Env, peer algo.NodeID) {
 	p.suspected.Add(peer)
-	if peer == p.heard.ID {
-		p.heard = algo.Leader{}
+	if peer == p.lastLead.ID {
+		p.lastLead = algo.Leader{}
 	}
-	p.trust(env)
+	p.updateTrusted(env)
 }
 
 func (p *process) Trust(env algo.Env, peer algo.NodeID) {
 	p.suspected.Remove(peer)
-	p.trust(env)
+	p.updateTrusted(env)
 }
 
 func (p *process) Reconfigure(env algo.Env, view algo.View) {
 	p.view = view
-	p.trust(env)
+	p.updateTrusted(env)
 	if p.leader.IsVacant() {
-		p.ask(env)
+		p.sendAsk(env)
 	}
 }
 
@@ -164,49 +160,48 @@ func (p *process) Clone() algo.Algorithm {
 	return &clone
 }
 
-// trust finds the highest who is not suspected, and leads if that is this process, or
-// follows it if it is known to lead. Until then whoever leads now is good enough, as long
-// as it lives.
-func (p *process) trust(env algo.Env) {
+// updateTrusted finds the highest process that is not suspected. This process leads if that is itself, and follows it
+// if it is known to lead. Until then it follows the present leader as long as that one is not suspected.
+func (p *process) updateTrusted(env algo.Env) {
 	p.trusted = p.highest()
 	switch {
-	case p.trusted == p.self && !p.leads():
-		p.lead(env)
-	case p.trusted == p.heard.ID && p.heard.Epoch == p.epoch:
-		p.follow(env, p.heard)
-	case !p.leader.IsVacant() && !p.mayLead(p.leader.ID):
+	case p.trusted == p.self && !p.isLeader():
+		p.becomeLeader(env)
+	case p.trusted == p.lastLead.ID && p.lastLead.Epoch == p.epoch:
+		p.follow(env, p.lastLead)
+	case !p.leader.IsVacant() && !p.isCandidate(p.leader.ID):
 		p.follow(env, algo.Leader{Epoch: p.leader.Epoch})
 	}
-	p.watch(env)
+	p.updateMonitored(env)
 }
 
-// highest is the highest who may lead, as far as this process knows, or nobody.
+// highest returns the highest candidate that this process knows, or the zero ID.
 func (p *process) highest() (highest algo.NodeID) {
 	for m := range p.view.All() {
-		if p.mayLead(m.ID) && (highest.IsZero() || p.view.IsHigher(m.ID, highest)) {
+		if p.isCandidate(m.ID) && (highest.IsZero() || p.view.IsHigher(m.ID, highest)) {
 			highest = m.ID
 		}
 	}
 	return highest
 }
 
-// mayLead reports whether id is a member that is eligible and not suspected.
-func (p *process) mayLead(id algo.NodeID) bool {
+// isCandidate reports whether id is a member that is eligible and not suspected.
+func (p *process) isCandidate(id algo.NodeID) bool {
 	m, ok := p.view.Member(id)
 	return ok && m.Eligible && !p.suspected.Has(id)
 }
 
-// lead makes this process the leader of a new epoch.
-func (p *process) lead(env algo.Env) {
+// becomeLeader makes this process the leader of a new epoch.
+func (p *process) becomeLeader(env algo.Env) {
 	p.epoch++
 	p.leader = algo.Leader{Epoch: p.epoch, ID: p.self}
-	p.say(env, false)
+	p.sendLead(env, false)
 	env.Announce(p.leader)
 }
 
-// say tells all others who leads: those above as well, who may have been cut off. What is
-// said again counts as a heartbeat.
-func (p *process) say(env algo.Env, again bool) {
+// sendLead sends Lead to all others, including higher processes, which may have been cut off. A repeated Lead counts as
+// a heartbeat.
+func (p *process) sendLead(env algo.Env, again bool) {
 	var m algo.Message = Lead{Epoch: p.leader.Epoch}
 	if again {
 		m = algo.Periodic{Message: m}
@@ -217,29 +212,29 @@ func (p *process) say(env algo.Env, again bool) {
 	env.SetTimer(timerRepeat, p.options.RepeatInterval, p.options.RepeatInterval)
 }
 
-// follow takes l for the leader, or for the vacancy after one.
+// follow announces l, a leader or a vacancy.
 func (p *process) follow(env algo.Env, l algo.Leader) {
 	if l == p.leader {
 		return
 	}
-	if p.leads() {
+	if p.isLeader() {
 		env.StopTimer(timerRepeat)
 	}
 	p.leader = l
 	env.Announce(l)
 }
 
-// leads reports whether this process leads, as it sees it.
-func (p *process) leads() bool { return p.leader.ID == p.self }
+// isLeader reports whether this process leads, as far as it knows.
+func (p *process) isLeader() bool { return p.leader.ID == p.self }
 
-// watch has the detector watch whom this process trusts, and whom it follows meanwhile.
-// Who is suspected is watched no more: it is heard when it leads.
-func (p *process) watch(env algo.Env) {
-	var watched algo.Set
+// updateMonitored monitors the trusted process, and the one that this process follows meanwhile. A suspected process is
+// no longer monitored: its next Lead refutes the suspicion.
+func (p *process) updateMonitored(env algo.Env) {
+	var monitored algo.Set
 	for _, id := range []algo.NodeID{p.trusted, p.leader.ID} {
 		if !id.IsZero() && id != p.self {
-			watched.Add(id)
+			monitored.Add(id)
 		}
 	}
-	env.Monitor(watched...)
+	env.Monitor(monitored...)
 }

@@ -9,9 +9,9 @@ import (
 
 // Options configure the algorithm.
 type Options struct {
-	// RepeatInterval is the time between two repeats of a leader's Lead. It bounds how long
-	// somebody who suspected it wrongly is without a leader, and how long two leaders go on
-	// beside each other once they can hear each other. It is at least a round trip.
+	// RepeatInterval is the time between two repetitions of a leader's Lead. It bounds how long a process that
+	// suspected the leader falsely has no leader, and how long two leaders continue once they can hear each other. It
+	// is at least a round trip.
 	RepeatInterval time.Duration `yaml:"repeat_interval"`
 }
 

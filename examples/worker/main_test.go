@@ -178,7 +178,7 @@ func TestTwoProcessesNeverWorkAtOnce(t *testing.T) {
 	require.Eventually(t, func() bool {
 		s, err := operator.Client{}.Status(t.Context(), second)
 		return err == nil && s.Leader != nil && len(s.Members) == 2
-	}, 2*time.Minute, 10*time.Millisecond, "it follows nobody")
+	}, 2*time.Minute, 10*time.Millisecond, "it follows no leader")
 	stop()
 	said(a, "cleans")
 	for range 200 { // round trips, in which b could begin

@@ -228,7 +228,7 @@ func TestAwaitEndsWithItsContextAndSaysWhatItSaw(t *testing.T) {
 	cancel(cause)
 	_, err = f.AwaitLeader(ctx)
 	require.ErrorIs(t, err, cause)
-	require.ErrorContains(t, err, "n1 is up and follows nobody in epoch 0; n2 is down")
+	require.ErrorContains(t, err, "n1 is up and follows no leader in epoch 0; n2 is down")
 	_, err = f.Strike(fleet.Kill)
 	require.ErrorIs(t, err, fleet.ErrNoLeader)
 }

@@ -26,7 +26,7 @@ func TestFollowSaysEachThingOnce(t *testing.T) {
 		{"itself", []step{{"n1", 1}}, "leads in epoch 1"},
 		{"the same again", []step{{"n2", 1}, {"n2", 1}}, "follows n2 in epoch 1"},
 		{"the same, elected again", []step{{"n2", 1}, {"n2", 3}}, "follows n2 in epoch 1, follows n2 in epoch 3"},
-		{"given up for nobody", []step{{"n2", 1}, {"", 2}, {"", 3}}, "follows n2 in epoch 1, suspects n2, follows nobody"},
+		{"given up for nobody", []step{{"n2", 1}, {"", 2}, {"", 3}}, "follows n2 in epoch 1, suspects n2, follows no leader"},
 		{"given up for another", []step{{"n2", 1}, {"n3", 2}}, "follows n2 in epoch 1, follows n3 in epoch 2"},
 	} {
 		t.Run(test.name, func(t *testing.T) {
