@@ -20,8 +20,8 @@ const (
 )
 
 var (
-	errSilent = errors.New("the node does not answer: its loop hangs, in a save for example, or it was not started")
-	errVacant = errors.New("no leader is known")
+	errNoAnswer = errors.New("the node does not answer: its loop hangs, in a save for example, or it was not started")
+	errVacant   = errors.New("no leader is known")
 )
 
 // events sends the changes that are kept, and then each as it happens, until the client goes, or the node has
@@ -91,8 +91,8 @@ func (h *history) number(id string) uint64 {
 	return number
 }
 
-// streams are the clients of /events. Where there are too many the oldest goes: one that listens comes back by
-// itself and misses nothing, and one that does not keeps nobody out.
+// streams are the clients of /events. If there are too many, the oldest is closed. A client that still listens connects
+// again and misses nothing.
 type streams struct {
 	mu   sync.Mutex
 	open []*stream

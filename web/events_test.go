@@ -35,7 +35,7 @@ func TestEventsTellOfAFailover(t *testing.T) {
 			require.NotNil(t, change.Election)
 			assert.Equal(t, old.ID, change.Election.Previous)
 			assert.NotEmpty(t, change.Election.Reason)
-			assert.Less(t, change.Took, 10*time.Second)
+			assert.Less(t, change.Leaderless, 10*time.Second)
 			assert.False(t, change.At.Before(change.ElectionAt))
 			break
 		}

@@ -53,6 +53,6 @@ func ExampleChange() {
 	var change web.Change
 	err := json.Unmarshal([]byte(`{"at":"2026-11-23T12:00:01Z","leader":{"name":"n2","addr":"10.0.0.2:7400","epoch":8},"leads":false,`+
 		`"election":{"caller":"0192d3b8-7c1e-7000-8000-000000000002","reason":"silence","epoch":7,"silent_for_ns":380000000},"election_at":"2026-11-23T12:00:00Z","took_ns":1380000000}`), &change)
-	fmt.Println(change.Leader.Name, "leads after", change.Took, "because of", change.Election.Reason, err)
+	fmt.Println(change.Leader.Name, "leads after", change.Leaderless, "because of", change.Election.Reason, err)
 	// Output: n2 leads after 1.38s because of silence <nil>
 }

@@ -13,33 +13,33 @@ import (
 	"github.com/elect-go/elect/cluster"
 )
 
-// remembered is how many changes are kept, for who comes later or comes back.
-const remembered = 64
+// maxHistory is the number of changes that are kept, for clients that connect later or again.
+const maxHistory = 64
 
-// Change is a change of the leadership, as the node came to know it: an event of /events.
+// Change is a change of the leadership as this node learned of it: an event of /events.
 type Change struct {
-	// At is when the node knew.
+	// At is the time at which the node learned of the change.
 	At time.Time `json:"at"`
-	// Leader is who leads from then on; null when nobody is known to. A second one of the same epoch says that
-	// something else of the leader has changed.
+	// Leader is the new leader; null if none is known. A second change in the same epoch means that other data of the
+	// leader has changed.
 	Leader *Leader `json:"leader"`
-	// Leads says that it is this node.
+	// Leads is set if this node is the leader.
 	Leads bool `json:"leads"`
-	// Election is how the election began that has led to it, and ElectionAt when this node knew; absent where
-	// there was none, as when the node comes back.
+	// Election is the cause of the election that led to the change, and ElectionAt the time at which this node learned
+	// of it. Both are absent without an election, as when the node comes back.
 	Election   *algo.ElectionCause `json:"election,omitempty"`
 	ElectionAt time.Time           `json:"election_at,omitzero"`
-	// Took is how long nobody led, as far as this node can tell, in nanoseconds: from the last sign of life of
-	// who led until then, or from ElectionAt where that is later, to At. Absent without an election.
-	Took time.Duration `json:"took_ns,omitzero"`
+	// Leaderless is the time without a leader, as far as this node knows, in nanoseconds: from the last sign of life of
+	// the previous leader, or from ElectionAt if that is later, to At. Absent without an election.
+	Leaderless time.Duration `json:"took_ns,omitzero"`
 
 	number uint64 // from 1
 }
 
-// history is what has become of the leadership. Any number of readers follow it, each at its own pace: one that
-// is slow finds only what is still kept, and holds up nobody.
+// history holds the last changes of the leadership. Any number of readers follow it, each at its own pace. A slow
+// reader skips changes that are no longer kept, and delays no other reader.
 type history struct {
-	run string // another one in each process
+	run string // differs between processes
 
 	mu      sync.Mutex
 	kept    []Change // the last ones, by number
@@ -47,7 +47,7 @@ type history struct {
 	over    bool
 	called  time.Time // of the last election that was counted
 	leader  *Leader   // the last one known
-	changes uint64    // of who leads, or of the epoch
+	changes uint64    // of the leader, or of the epoch
 
 	failovers prometheus.Histogram
 }
@@ -80,9 +80,9 @@ func (h *history) add(s cluster.State, itself algo.NodeID) {
 	if s.HasLeader() && !s.ElectionAt.IsZero() && !s.ElectionAt.Equal(h.called) {
 		h.called = s.ElectionAt
 		c.Election, c.ElectionAt = &s.Election, s.ElectionAt
-		c.Took = max(s.At.Round(0).Sub(s.ElectionAt), 0) + s.Election.SilentFor
+		c.Leaderless = max(s.At.Round(0).Sub(s.ElectionAt), 0) + s.Election.SilentFor
 		if s.Election.Caller == itself && !s.Election.Previous.IsZero() {
-			h.failovers.Observe(c.Took.Seconds())
+			h.failovers.Observe(c.Leaderless.Seconds())
 		}
 	}
 	if l := c.Leader; l != nil && (h.leader == nil || h.leader.ID != l.ID || h.leader.Epoch != l.Epoch) {
@@ -90,7 +90,7 @@ func (h *history) add(s cluster.State, itself algo.NodeID) {
 		h.changes++
 	}
 	h.kept = append(h.kept, c)
-	h.kept = slices.Delete(h.kept, 0, max(len(h.kept)-remembered, 0))
+	h.kept = slices.Delete(h.kept, 0, max(len(h.kept)-maxHistory, 0))
 	close(h.grown)
 	h.grown = make(chan struct{})
 }

@@ -44,7 +44,7 @@ func TestWhatAnElectionTook(t *testing.T) {
 	h := newHistory()
 	took := func(s cluster.State) time.Duration {
 		h.add(s, n2)
-		return h.kept[len(h.kept)-1].Took
+		return h.kept[len(h.kept)-1].Leaderless
 	}
 	called := func(s cluster.State, at time.Time, silence time.Duration) cluster.State {
 		s.Election, s.ElectionAt = algo.ElectionCause{Caller: n2, Reason: "silence", Previous: n1, SilentFor: silence}, at

@@ -76,13 +76,13 @@ var (
 	members   = desc("members", "Members by what this node knows of them.", "state")
 	committed = desc("config_committed", "Whether a majority is known to hold the config of this node, or none is needed.")
 	saves     = desc("save_duration_seconds", "Time that saves to the store took: how many there were, and all together.")
-	leaseLeft = desc("lease_left_seconds", "For how long the lease still backs the leadership of this node if nobody renews it; 0 elsewhere.")
+	leaseLeft = desc("lease_left_seconds", "Time until the lease of this node expires if it is not renewed; 0 on other nodes.")
 	certified = desc("certificate_expiry_timestamp_seconds", "When the certificate of this node ends, or one that has signed it, in seconds since 1970.")
 	connected = desc("connections", "Connections to other members.")
 	warnings  = desc("warnings", "Warnings of the last ten minutes, as the status shows them.")
 )
 
-// states are all of cluster.Member.State, so that none is missing where nobody is in it.
+// states are all values of cluster.Member.State, so that a state without members has a metric, too.
 var states = []string{"self", "alive", "suspected", "indirect", "connected", "unknown"}
 
 // counters are those of cluster.Status.Counters that Prometheus gets. Where name ends with a dot it stands for all
@@ -121,7 +121,7 @@ var (
 func newFailovers() prometheus.Histogram {
 	return prometheus.NewHistogram(prometheus.HistogramOpts{
 		Name: "elect_failover_seconds",
-		Help: "Failovers that this node has called: from the last sign of life of who led until it knew who leads now.",
+		Help: "Failovers in elections that this node started: from the last sign of life of the previous leader until this node knew the next one.",
 		// From a refused connection on the loopback to a WAN with doubled timeouts.
 		Buckets: []float64{0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1, 2, 5, 10, 20, 60},
 	})

@@ -1,25 +1,27 @@
-// Package web shows a node to load balancers, monitoring and people, over HTTP. A service mounts it in a
-// mux of its own; elect node serves it where http: says.
+// Package web serves the state of a node over HTTP, for load balancers, monitoring and people. A service mounts it in
+// its own mux; elect node serves it at the address http: of its settings.
 //
 //	site := web.New(ctx, node)
 //	mux.Handle("/elect/", http.StripPrefix("/elect", site))
 //
 // Each node answers for itself, as far as it knows:
 //
-//   - /leader: who leads, as JSON; with status 200 on the leader, and 503 elsewhere.
-//   - /status: what the node knows, as JSON: the fields of elect status --json.
-//   - /events: the changes of the leadership while they happen, as server-sent events. See [Change].
-//   - /livez: 200 while the node does its work; /readyz: 200 while it knows of a leader; else 503.
-//   - /metrics: figures for Prometheus. Those of a service, in a registry of its own, can have them too: a [Handler]
-//     is a prometheus.Collector.
-//   - /: a page for people, live. It loads nothing from elsewhere.
+//   - /leader: the leader, as JSON; with status 200 on the leader, and 503 elsewhere.
+//   - /status: the status of the node, as JSON: the fields of elect status --json.
+//   - /events: changes of the leadership as they happen, as server-sent events. See [Change].
+//   - /livez: 200 while the node works; /readyz: 200 while it knows a leader; 503 otherwise.
+//   - /metrics: metrics for Prometheus. A service with its own registry can register them: a [Handler] is a
+//     prometheus.Collector.
+//   - /: a live page for people. It loads nothing from other hosts.
 //
-// The node makes one status for all requests within 100 ms, so many requests do not delay its elections. /metrics is built
-// once in that time as well.
+// The node computes one status for all requests within 100 ms, so many requests do not delay its elections. /metrics is
+// computed once in that time as well. A node whose loop hangs, for example in a save, answers within a second.
 //
-// Nothing can be changed by it, and it asks nobody who they are: serve it where whoever reaches it may know the
-// names and addresses of the members. A server without credentials on the loopback or a private network wraps it
-// in [AllowHosts]: otherwise a website reads from it through the browser of a user there (DNS rebinding). A node whose loop hangs, in a save for example, answers within a second too.
+// # Security
+//
+// Requests are not authenticated, and cannot change anything. Serve it only where each client may know the names and
+// addresses of the members. A server without credentials on the loopback or a private network wraps it in [AllowHosts]:
+// otherwise a website reads from it through the browser of a user there (DNS rebinding).
 package web
 
 import (
@@ -34,11 +36,11 @@ import (
 	"github.com/elect-go/elect/cluster"
 )
 
-// patience is how long the loop of the node may take to answer: a prober that waits for a second, as that of
-// Kubernetes does, still reads what is the matter.
-const patience = 900 * time.Millisecond
+// loopTimeout limits the wait for the loop of the node. A prober with a timeout of a second, such as that of
+// Kubernetes, still reads the reason.
+const loopTimeout = 900 * time.Millisecond
 
-// Handler serves what there is to know of one node. Its methods may be called from any goroutine.
+// Handler serves the state of one node. Its methods may be called from any goroutine.
 type Handler struct {
 	node    *cluster.Node
 	history *history
@@ -73,20 +75,20 @@ func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	h.mux.ServeHTTP(w, r)
 }
 
-// Leader is who leads.
+// Leader is a leader.
 type Leader struct {
 	ID    algo.NodeID `json:"id"`
 	Name  string      `json:"name"`
 	Addr  string      `json:"addr"`
 	Epoch algo.Epoch  `json:"epoch"`
-	// Token and Cluster are for a resource that checks who writes: see package fence.
+	// Token and Cluster are for a resource that checks fencing tokens: see package fence.
 	Token   uint64      `json:"token"`
 	Cluster algo.NodeID `json:"cluster"`
-	// Meta is what it says of itself: see cluster.Config.Meta.
+	// Meta is the metadata of the leader: see cluster.Config.Meta.
 	Meta map[string]string `json:"meta,omitempty"`
 }
 
-// leaderOf is nil where nobody is known to lead.
+// leaderOf returns the leader of a state, or nil.
 func leaderOf(s cluster.State) *Leader {
 	if !s.HasLeader() {
 		return nil
@@ -147,7 +149,7 @@ func (e *encoded) text(s *cluster.Status) []byte {
 
 // ask has the loop of the node say what it knows, or has said less than 100 ms ago.
 func (h *Handler) ask(ctx context.Context) (*cluster.Status, error) {
-	ctx, cancel := context.WithTimeoutCause(ctx, patience, errSilent)
+	ctx, cancel := context.WithTimeoutCause(ctx, loopTimeout, errNoAnswer)
 	defer cancel()
 	return h.node.RecentStatus(ctx)
 }
