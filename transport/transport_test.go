@@ -406,6 +406,7 @@ func TestConnectedClientIsReached(t *testing.T) {
 		a.onFrame = func(p Peer, b []byte) { a.Send(p.ID, body(fmt.Sprint("client ", p.starts()))) }
 		first, second := m.raw(t, "x", a.addr), m.raw(t, "y", a.addr)
 		first.greet(ID{}, 1, true)
+		synctest.Wait()             // the second client is the last one
 		second.greet(ID{}, 2, true) // clients do not replace each other, and nobody by the id that they say
 		first.say(0x90)
 		require.Equal(t, body("client 1"), first.next())
