@@ -404,7 +404,7 @@ func (s State) describe() string {
 	if s.Life == Up {
 		leader := s.Leader
 		if leader == "" {
-			leader = "nobody"
+			leader = "no leader"
 		}
 		text += fmt.Sprintf(" and follows %s in epoch %d", leader, s.Epoch)
 	}

@@ -96,7 +96,7 @@ func parse(args []string) (*member, Library, Timing, error) {
 	flags := flag.NewFlagSet("member", flag.ContinueOnError)
 	flags.StringVar(&m.name, "name", "", "")
 	flags.StringVar(&m.listen, "listen", "", "")
-	flags.StringVar(&m.data, "data", "", "")
+	flags.StringVar(&m.data, "data-dir", "", "")
 	flags.Func("members", "", func(addr string) error { m.members = append(m.members, addr); return nil })
 	flags.Func("library", "", func(name string) (err error) {
 		var ok bool
