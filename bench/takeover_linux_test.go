@@ -50,7 +50,8 @@ type runners struct {
 
 	mu     sync.Mutex
 	log    []logLine
-	leader int // index of the member whose command runs
+	news   chan struct{} // closed, and replaced, when a line is added
+	leader int           // index of the member whose command runs
 }
 
 // commandStart is the start of a command.
@@ -68,7 +69,7 @@ type logLine struct {
 
 func startRunners(b *testing.B, n int, closed bool) *runners {
 	b.Helper()
-	r := &runners{dir: b.TempDir(), cmds: make([]*exec.Cmd, n), starts: make(chan commandStart, n)}
+	r := &runners{dir: b.TempDir(), cmds: make([]*exec.Cmd, n), starts: make(chan commandStart, n), news: make(chan struct{})}
 	elect, err := command()
 	check := func(err error) {
 		b.Helper()
@@ -135,6 +136,8 @@ func (r *runners) start(i int) error {
 			if l.node = i; json.Unmarshal(in.Bytes(), &l) == nil {
 				r.mu.Lock()
 				r.log = append(r.log, l)
+				close(r.news)
+				r.news = make(chan struct{})
 				r.mu.Unlock()
 			}
 		}
@@ -180,14 +183,18 @@ func (r *runners) kill(b *testing.B) [4]time.Duration {
 // first waits for the first line of a member in this round with the message, and returns its time.
 func (r *runners) first(b *testing.B, node int, message string) time.Time {
 	b.Helper()
-	for ctx := within(b, time.Minute); ctx.Err() == nil; time.Sleep(time.Millisecond) {
+	for ctx := within(b, time.Minute); ctx.Err() == nil; {
 		r.mu.Lock()
-		log := r.log
+		log, news := r.log, r.news
 		r.mu.Unlock()
 		for _, l := range log {
 			if l.node == node && l.Msg == message {
 				return l.Time
 			}
+		}
+		select {
+		case <-news:
+		case <-ctx.Done():
 		}
 	}
 	b.Fatalf("member n%d has not logged %q", node+1, message)

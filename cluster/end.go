@@ -25,9 +25,19 @@ type End struct {
 	Epoch       algo.Epoch // highest epoch whose Lead callbacks have ended
 }
 
-// End returns the statement that another process can make when this process has ended during the leadership l.
-func (n *Node) End(l Leadership) End {
-	return End{Cluster: l.Cluster, Node: l.ID, Incarnation: n.hello.Load().Incarnation, Epoch: l.Epoch}
+// End returns the statement that another process can make when this process has ended during the leadership l of this
+// node, and the addresses of the other members, which need it. It does not wait for the loop.
+func (n *Node) End(l Leadership) (end End, members []string) {
+	hello := n.hello.Load()
+	if hello == nil {
+		return End{}, nil // Run has not started the node
+	}
+	for m := range n.view.Load().All() {
+		if m.ID != hello.ID {
+			members = append(members, m.Addr)
+		}
+	}
+	return End{Cluster: l.Cluster, Node: hello.ID, Incarnation: hello.Incarnation, Epoch: l.Epoch}, members
 }
 
 // handleEnd handles the statement of a client, and replies. It runs on the loop.

@@ -24,10 +24,12 @@ func TestEndOfLeaderIsReported(t *testing.T) {
 		}
 		members := f.grow(3)
 		leader := f.agree("n3", bound)
-		end := members[2].End(leader)
+		end, addrs := members[2].End(leader)
+		require.ElementsMatch(t, listOf(2), addrs)
 		f.kill(members[2])
 		otherCluster := end
 		otherCluster.Cluster = algo.NodeID{1}
+		ownEnd, _ := members[0].End(cluster.Leadership{Cluster: end.Cluster})
 		for name, test := range map[string]struct {
 			tls  secure.Certificate
 			end  cluster.End
@@ -37,7 +39,7 @@ func TestEndOfLeaderIsReported(t *testing.T) {
 			"operator":            {a.certificate(secure.Operator), end, "operator cannot know it"},
 			"other member":        {a.certificate(secure.Member, "n1"), end, "member n3 has ended: member n1 cannot know it"},
 			"other cluster":       {a.certificate(secure.Member, "n3"), otherCluster, "it is no member of this cluster"},
-			"the receiver":        {a.certificate(secure.Member, "n1"), members[0].End(cluster.Leadership{ID: members[0].ID(), Cluster: end.Cluster}), "it concerns this node"},
+			"the receiver":        {a.certificate(secure.Member, "n1"), ownEnd, "it concerns this node"},
 		} {
 			err := f.asking(secure.Config{TLS: test.tls}).ReportEnd(t.Context(), "n1:7400", test.end)
 			require.ErrorContains(t, err, test.want, name)
@@ -59,5 +61,19 @@ func TestEndOfLeaderIsReported(t *testing.T) {
 			require.ErrorContains(t, err, "an earlier incarnation of a member that runs again")
 		}
 		f.quiet(10 * time.Second)
+	})
+}
+
+// The supervisor of a command asks for the report with each renewal of the deadline. A slow save must not delay that.
+func TestEndDoesNotWaitForLoop(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := newFleet(t)
+		f.config = leased
+		members := f.grow(3)
+		leader := f.agree("n3", bound)
+		release := members[2].Hold()
+		_, addrs := members[2].End(leader)
+		release()
+		require.Len(t, addrs, 2)
 	})
 }

@@ -21,14 +21,11 @@ type endReport struct {
 	Access  *secure.Config
 }
 
-// endReport returns the report for the leadership l, as the watchdog gets it.
+// endReport returns the report for the leadership l, as the watchdog gets it. It does not wait for the node, because the
+// deadline of the command is renewed with it.
 func (r *runner) endReport(l cluster.Leadership) []byte {
-	report := endReport{End: r.End(l), Timeout: r.lease, Access: r.access}
-	for _, m := range r.Members() {
-		if m.ID != l.ID {
-			report.Members = append(report.Members, m.Addr)
-		}
-	}
+	report := endReport{Timeout: r.lease, Access: r.access}
+	report.End, report.Members = r.End(l)
 	text, err := json.Marshal(report)
 	if err != nil {
 		panic(err) // it consists of texts and numbers

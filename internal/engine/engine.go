@@ -299,8 +299,8 @@ func (e *Engine) LeadershipEnd() time.Duration { return e.leadershipEnd }
 
 // LeaseHolder returns the algorithm, if it has a lease.
 func (e *Engine) LeaseHolder() (algo.LeaseHolder, bool) {
-	lessee, ok := e.machine.Algorithm().(algo.LeaseHolder)
-	return lessee, ok
+	holder, ok := e.machine.Algorithm().(algo.LeaseHolder)
+	return holder, ok
 }
 
 // Members returns the members, ordered by ID.
