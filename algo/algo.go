@@ -12,6 +12,11 @@ package algo
 
 import (
 	"cmp"
+	"errors"
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
 	"time"
 )
 
@@ -224,8 +229,9 @@ type Spec struct {
 }
 
 // Factory creates a [Spec] from options. It fills a struct with defaults for the timing, calls
-// decode to overwrite the configured options, and checks the result. Its error reports every
-// invalid option, each as a [*SettingError].
+// decode, unless it is nil, to overwrite the configured options, and checks the result. Its error
+// reports every invalid option, each as a [*SettingError]. With an error, the Spec may still have
+// its name and its claims, so that a driver can check the other settings.
 //
 // decode receives a pointer to that struct and rejects options that the struct does not have. The
 // exported fields of the struct are the options. Each is a time.Duration, bool, string, integer,
@@ -233,6 +239,37 @@ type Spec struct {
 // describes it in one line.
 type Factory func(t Timing, decode func(options any) error) (Spec, error)
 
+// With returns a factory with other defaults: change modifies the options of f before decode does.
+// O is the struct of the options of f. The packages of algorithms have a function With of their
+// own, for their options.
+func With[O any](f Factory, change func(*O)) Factory {
+	return func(t Timing, decode func(any) error) (Spec, error) {
+		return f(t, func(options any) error {
+			o, ok := options.(*O)
+			if !ok {
+				return errors.New("algo: With changes the options of another algorithm")
+			}
+			change(o)
+			if decode == nil {
+				return nil
+			}
+			return decode(options)
+		})
+	}
+}
+
 // Registry contains the algorithms that a driver knows, by the names that select them. It is an
 // ordinary map: importing a package registers nothing.
 type Registry map[string]Factory
+
+// Lookup returns the factory that word selects. For an unknown word, it returns a factory whose
+// error is a [*SettingError] with the known words.
+func (r Registry) Lookup(word string) Factory {
+	if f, ok := r[word]; ok {
+		return f
+	}
+	known := strings.Join(slices.Sorted(maps.Keys(r)), ", ")
+	return func(Timing, func(any) error) (Spec, error) {
+		return Spec{}, &SettingError{Field: "algorithm", Got: strconv.Quote(word), Want: "one of " + known}
+	}
+}

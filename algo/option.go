@@ -66,17 +66,16 @@ func (c *OptionCheck) Err() error { return errors.Join(c.mistakes...) }
 
 // Build implements a [Factory]. options contains the defaults for the timing t, and decode
 // overwrites them unless it is nil. spec checks the options and describes the algorithm. Build adds
-// the name and the settings.
+// the name and the settings. With an error, the Spec has its name and its claims, but no New.
 func Build[O any](name string, t Timing, options O, decode func(any) error, spec func(O, *OptionCheck) Spec) (Spec, error) {
+	var err error
 	if decode != nil {
-		if err := decode(&options); err != nil {
-			return Spec{}, err
-		}
+		err = decode(&options)
 	}
 	c := OptionCheck{Algorithm: name, Timing: t}
 	s := spec(options, &c)
-	if err := c.Err(); err != nil {
-		return Spec{}, err
+	if err = cmp.Or(err, c.Err()); err != nil {
+		return Spec{Name: name, Claims: s.Claims, Textbook: s.Textbook}, err
 	}
 	slices.SortFunc(c.settings, func(a, b Setting) int { return cmp.Compare(a.Name, b.Name) })
 	s.Name, s.Settings = name, c.settings

@@ -35,7 +35,7 @@ type nodeOption func(l *local, node string, socket net.Listener, c *cluster.Conf
 
 // startLocal starts n nodes with one list of members. What they say of leaders
 // goes to see, if that is set.
-func startLocal(ctx context.Context, registry algo.Registry, config cluster.Config, n int,
+func startLocal(ctx context.Context, config cluster.Config, n int,
 	see func(node string, e trace.Event), with ...nodeOption,
 ) (_ *local, err error) {
 	running, stop := context.WithCancel(context.WithoutCancel(ctx))
@@ -59,7 +59,7 @@ func startLocal(ctx context.Context, registry algo.Registry, config cluster.Conf
 	}
 	for i, socket := range sockets {
 		config.Name, config.Listen, config.Priority = fleet.Name(i+1), socket.Addr().String(), i+1
-		config.Registry, config.Store = registry, store.NewMemory()
+		config.Store = store.NewMemory()
 		config.Network.Listen = func(string) (net.Listener, error) { return socket, nil }
 		for _, option := range with {
 			option(l, config.Name, socket, &config)

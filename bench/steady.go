@@ -34,12 +34,12 @@ func startResting(ctx context.Context, registry algo.Registry, variant string, n
 		return nil, fmt.Errorf("bench: %d nodes at rest: %w", nodes, err)
 	}
 	heap := heapInUse()
-	config := cluster.Config{AllowTextbook: true, Lease: lease.Off}
-	config.Algorithm = strings.TrimSuffix(variant, lease.Suffix)
-	if config.Algorithm != variant {
+	word, isLeased := strings.CutSuffix(variant, lease.Suffix)
+	config := cluster.Config{Algorithm: registry.Lookup(word), AllowTextbook: true, Lease: lease.Off}
+	if isLeased {
 		config.Lease = lease.Options{}
 	}
-	l, err := startLocal(ctx, registry, config, nodes, nil)
+	l, err := startLocal(ctx, config, nodes, nil)
 	if err != nil {
 		return nil, err
 	}

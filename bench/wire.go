@@ -116,8 +116,11 @@ func (c wireCase) start(ctx context.Context, registry algo.Registry, n int, with
 	if err != nil {
 		return nil, err
 	}
-	config := cluster.Config{Algorithm: c.Algorithm, Timing: algo.Presets()[c.Preset], Options: election.Options(c.Options), AllowTextbook: true, Lease: lease.Off}
-	if w.live, err = startLocal(ctx, registry, config, n, w.journal.see, append(with, w.noted)...); err != nil {
+	algorithm := func(t algo.Timing, _ func(any) error) (algo.Spec, error) {
+		return election.Spec(registry, c.Algorithm, t, c.Options)
+	}
+	config := cluster.Config{Algorithm: algorithm, Timing: algo.Presets()[c.Preset], AllowTextbook: true, Lease: lease.Off}
+	if w.live, err = startLocal(ctx, config, n, w.journal.see, append(with, w.noted)...); err != nil {
 		return nil, err
 	}
 	return w, w.acquainted(ctx)

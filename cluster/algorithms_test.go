@@ -28,7 +28,7 @@ func eachAlgorithm(t *testing.T, nodes int, test func(t *testing.T, c *clusterte
 			require.NoError(t, err)
 			synctest.Test(t, func(t *testing.T) {
 				test(t, clustertest.New(t, clustertest.Config{
-					Nodes: nodes, Configure: func(c *cluster.Config) { c.Algorithm, c.Lease = name, lease.Off },
+					Nodes: nodes, Configure: func(c *cluster.Config) { c.Algorithm, c.Lease = builtin.Lookup(name), lease.Off },
 				}), spec.Claims)
 			})
 		})

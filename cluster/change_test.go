@@ -8,13 +8,14 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/elect-go/elect/algo"
+	"github.com/elect-go/elect/algo/builtin"
 	"github.com/elect-go/elect/cluster"
 	"github.com/elect-go/elect/internal/testkit"
 )
 
 // listed runs an algorithm with a list of three members.
 func listed(algorithm string) func(*cluster.Config) {
-	return func(c *cluster.Config) { c.Algorithm, c.Members = algorithm, listOf(3) }
+	return func(c *cluster.Config) { c.Algorithm, c.Members = builtin.Lookup(algorithm), listOf(3) }
 }
 
 // The procedure of docs/operations.md: all are stopped, the word is changed, all are

@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"maps"
 	"math"
 	"net"
 	"net/netip"
@@ -17,7 +16,7 @@ import (
 	"time"
 
 	"github.com/elect-go/elect/algo"
-	"github.com/elect-go/elect/algo/builtin"
+	"github.com/elect-go/elect/algo/bully"
 	"github.com/elect-go/elect/algo/lease"
 	"github.com/elect-go/elect/fd"
 	"github.com/elect-go/elect/internal/wire"
@@ -25,73 +24,71 @@ import (
 	"github.com/elect-go/elect/trace"
 )
 
-// Config is one member of a cluster. Zero values mean the defaults that stand
-// behind each field.
+// Config configures one member of a cluster. The zero value of a field means the default that its comment names.
 type Config struct {
-	// Cluster is the name of the cluster, the same on all its members: "elect".
+	// Cluster is the name of the cluster, the same on all members. Default: "elect".
 	Cluster string
-	// Name is this member's, unique in the cluster: the name of the host and the port of
-	// Listen, as in "web3-7400", so that several members on one host have several names.
+	// Name is the name of this member, unique in the cluster. Default: the name of the host and the port of Listen, as
+	// in "web3-7400", so that several members on one host have different names.
 	Name string
-	// Listen is where this member listens, host:port.
+	// Listen is the address on which this member listens, host:port.
 	Listen string
-	// Advertise is where the others reach it, host:port: Listen. It is needed where
-	// Listen names no host, or one that the others cannot dial.
+	// Advertise is the address that peers dial, host:port. It is needed if Listen names no host, or one that peers
+	// cannot dial. Default: Listen.
 	Advertise string
 
 	// Bootstrap, Join and RemoveSuspectedAfter need a quorum: the lease, which is the default, or vote. Without a
 	// quorum there is Members.
 
-	// Bootstrap makes this node found a cluster at its first start: at once if Join names no
-	// other node, or when each address there has refused the connection, or leads to a node in
-	// no cluster. So it may stay set, on all nodes as well, with the same Join: of those that are
-	// connected one founds, and a node that has lost its data joins the others again.
+	// Bootstrap allows this node to create a cluster at its first start: at once if Join names no other node, and
+	// otherwise when each address there has refused the connection or leads to a node without a cluster. It may stay
+	// set, on all nodes as well, with the same Join: one of the connected nodes creates the cluster, and a node that
+	// has lost its data joins again.
 	Bootstrap bool
-	// Join are addresses of members, any of which leads this node into the cluster at its first
-	// start. Its own address among them does no harm. A host may be a name, here and in
-	// Members: it is looked up at every attempt, and all its addresses are tried.
-	// One name may have the addresses of all members.
+	// Join are addresses of members. At its first start, this node contacts them until one adds it to its cluster. It
+	// may contain the own address, and one name may resolve to the addresses of all members. Here and in Members, a
+	// host name is resolved at every attempt, and each of its addresses is tried.
 	Join []string
-	// Members are the addresses of all members, this one's own included, equal on all
-	// of them. It stands instead of Join and Bootstrap. With a quorum the node at the first address, in the
-	// order of strings, founds the cluster when all others have answered: start all of them once. Afterwards
-	// a quorum suffices, and others may join. Without a quorum the list is the membership: change it on each
-	// node, with SetMembers or a restart. An entry equal to Listen is this node, also if its port is 0.
+	// Members are the addresses of all members, including this one, equal on all members. It replaces Join and
+	// Bootstrap. With a quorum, the node at the first address in string order creates the cluster when all others have
+	// answered: start all of them once. Afterwards a quorum suffices, and other nodes may join. Without a quorum the
+	// list is the config: change it on each node, with SetMembers or a restart. An entry equal to Listen is this node,
+	// even if its port is 0.
 	Members []string
 
-	// Data is the folder for what must survive a restart. Lease and vote need one. Without it, a restart
-	// makes this a new member.
+	// DataDir is the folder for the state that must survive a restart. The lease and vote need one. Without it, a
+	// restarted node is a new member.
 	DataDir string
 
-	// Algorithm is "bully", or another word of the registry: "bully".
-	Algorithm string
-	// Options changes the options of the algorithm, when set. It gets a pointer to
-	// the struct of the algorithm's package, filled with the defaults for the timing:
+	// Algorithm elects the leader. All members have the same, with equal options. Default: bully.Factory. Package
+	// builtin finds an algorithm by its name. With changes its options:
 	//
-	//	func(o any) error { o.(*bully.Options).SkipSuspected = false; return nil }
-	Options func(options any) error
+	//	Algorithm: vote.Factory
+	//	Algorithm: builtin.Lookup("vote")
+	//	Algorithm: bully.With(func(o *bully.Options) { o.SkipSuspected = false })
+	Algorithm algo.Factory
 
-	// Lesson lets an algorithm run that is its source to the letter (see algo.Spec.Textbook).
-	// It is not for use: every address must be of the loopback then.
+	// AllowTextbook allows an algorithm that follows its source exactly, for lessons (see algo.Spec.Textbook). Such a
+	// node is not for production, and every address must be a loopback address.
 	AllowTextbook bool
 
-	// Priority orders candidates: a higher priority is elected first, then a higher ID. Default: 0.
+	// Priority orders candidates: a higher priority is elected first, then a higher ID.
 	Priority int
-	// Witness is set for a member that votes and follows, but is never elected. With a quorum, the member that
+	// Witness makes this node a member that votes and follows, but is never elected. With a quorum, the member that
 	// bootstraps the cluster cannot be a witness.
 	Witness bool
 
-	// Meta is what this member says of itself to others, such as the address of its service: in Leadership,
-	// Members and Status. Keys are as names, values are text of 1 to 255 bytes, and all of it is at most 1 KiB,
-	// with an = and the end of a line for each. See SetMeta.
+	// Meta is text that this member publishes in Leadership, Members and Status, such as the address of its service.
+	// Keys have the form of names. Values have 1 to 255 bytes. All of it has at most 1 KiB, counting an = and a line
+	// end for each pair. See SetMeta.
 	Meta map[string]string
 
-	// RemoveSuspectedAfter is how long the leader suspects a member without a break before it removes the
-	// member: 0, never. It is at least Timing.MaxTimeout. With a quorum at least three members remain, and the
-	// removed node may join again under a new ID.
+	// RemoveSuspectedAfter is the time for which the leader must suspect a member without interruption before it
+	// removes the member. Default: 0, which means never. It is at least Timing.MaxTimeout. With a quorum at least three
+	// members remain, and the removed node may join again under a new ID.
 	RemoveSuspectedAfter time.Duration
-	// NoAdmin has this member refuse what an operator asks it to change over the network
-	// (see package operator): membership, priority and leadership.
+	// NoAdmin makes this member reject admin requests from the network (see package operator): changes of members,
+	// priority and leadership.
 	NoAdmin bool
 
 	// SecretFile and TLS are two ways to authenticate peers. A cluster uses one of them: see package secure. A node whose
@@ -104,9 +101,9 @@ type Config struct {
 	// Insecure lets any host that reaches this node join and administer the cluster.
 	Insecure bool
 
-	// Drain is how long this node waits for the work of Lead to return when it stops, resigns, leaves or hands over:
-	// 5 s. Until the work has returned, this node leads for the others. When the time is over, the work of the next
-	// leader may begin.
+	// DrainTimeout is the time for which this node waits until the Lead callbacks return when it stops, resigns, leaves
+	// or hands over. Until they have returned, its peers follow it. After the timeout, the callbacks of the next leader
+	// may start. Default: 5 s.
 	DrainTimeout time.Duration
 
 	// Lease lets a leader lead only while a quorum has granted it the lease: then at most one node leads at any
@@ -116,36 +113,35 @@ type Config struct {
 	// milliseconds, and bully and ring need no quorum, but two nodes may lead at once. See package lease.
 	Lease lease.Options
 
-	// Timing is all that depends on the network: algo.LAN().
+	// Timing are the settings that depend on the network. Default: algo.LAN().
 	Timing algo.Timing
 
-	// Logger is where this node logs: nowhere. The loop of the node calls the handler, so the handler must not
-	// block: a blocked node neither votes nor sends heartbeats. An output that may block, such as a pipe, needs a
-	// queue in front of it. The program provides the queue, because only the program knows when to write the rest.
+	// Logger receives the log of this node. The loop of the node calls the handler, so the handler must not block: a
+	// blocked node neither votes nor sends heartbeats. An output that may block, such as a pipe, needs a queue in front
+	// of it. The program provides the queue, because only the program knows when to write the rest. Default: no log.
 	Logger *slog.Logger
-	// Trace is called with everything that happens at this node, on its loop: it must not block. Times are since
-	// Started. The first event is trace.Ready.
+	// Trace is called with each event at this node. The loop of the node calls it, so it must not block. Times are
+	// since Started. The first event is trace.Ready.
 	Trace func(trace.Event)
-	// Registry has the algorithms that the word Algorithm can select: those of package builtin.
-	Registry algo.Registry
-	// Store keeps what must survive a restart, instead of the folder Data. Run closes it.
+	// Store keeps the state that must survive a restart, instead of DataDir. Run closes it.
 	Store Store
 	// Network replaces TCP, DNS and the clock: see package clustertest.
 	Network Network
 }
 
-// Network is what a node knows of the world outside. Zero values mean the real one.
+// Network replaces the network and the clock. The zero value of a field means the real one.
 type Network struct {
-	// Listen opens Config.Listen: [Listen]. A network that can stop a process, as SIGSTOP does, has listeners with
-	// a method Turn(): the loop of the node calls it before each of its turns. On the loopback without a secret, a
-	// connection that wraps one of TCP has a method NetConn() net.Conn: else the user at its other end is not known.
+	// Listen opens Config.Listen. Default: [Listen]. A network that can stop a process, as SIGSTOP does, has listeners
+	// with a method Turn(), which the loop of the node calls before each of its turns. On the loopback without a
+	// secret, a connection that wraps a TCP connection has a method NetConn() net.Conn: otherwise the node cannot
+	// identify the user at the other end.
 	Listen func(addr string) (net.Listener, error)
-	// Dial connects to the address of a member: TCP.
+	// Dial connects to the address of a member. Default: TCP.
 	Dial func(ctx context.Context, addr string) (net.Conn, error)
-	// Lookup returns the IP addresses of a host: DNS, and with a Dial of its own the name as it is.
+	// Lookup returns the IP addresses of a host. Default: DNS; with a Dial of its own, the name itself.
 	Lookup func(ctx context.Context, host string) ([]string, error)
-	// Clock is what the node measures time by: CLOCK_BOOTTIME on Linux for a node with a lease, and otherwise the
-	// clock of the Go runtime, which may stand still while the machine sleeps.
+	// Clock measures time. Default: CLOCK_BOOTTIME on Linux for a node with a lease, and otherwise the clock of the Go
+	// runtime, which may stand still while the machine sleeps.
 	Clock Clock
 }
 
@@ -163,15 +159,15 @@ const (
 	maxFrame   = 64 << 10
 )
 
-// complete fills in the defaults and makes the algorithm, or says every mistake at once. Without Data
-// Store is set as well.
+// applyDefaults fills in the defaults and makes the algorithm. Its error reports all problems at once. If DataDir is
+// not set, Store is.
 func (c *Config) applyDefaults() (algo.Spec, error) {
 	var found problems
 	want := found.require
-	c.Cluster, c.Algorithm, c.Timing = cmp.Or(c.Cluster, "elect"), cmp.Or(c.Algorithm, "bully"), cmp.Or(c.Timing, algo.LAN())
+	c.Cluster, c.Timing = cmp.Or(c.Cluster, "elect"), cmp.Or(c.Timing, algo.LAN())
 	c.Logger, c.DrainTimeout = cmp.Or(c.Logger, slog.New(slog.DiscardHandler)), cmp.Or(c.DrainTimeout, 5*time.Second)
-	if c.Registry == nil {
-		c.Registry = builtin.Registry()
+	if c.Algorithm == nil {
+		c.Algorithm = bully.Factory
 	}
 	c.Advertise, c.Join, c.Members = canonical(c.Advertise), canonicals(c.Join), canonicals(c.Members)
 	if c.Name == "" {
@@ -211,7 +207,7 @@ func (c *Config) applyDefaults() (algo.Spec, error) {
 	if !isLeased && !inner.Claims.NeedsQuorum && inner.Name != "" {
 		c.requireList(&found, inner)
 	}
-	want(!spec.Textbook || c.AllowTextbook, "algorithm", c.Algorithm, "one for use, or allow_textbook as well (--allow-textbook): "+
+	want(!spec.Textbook || c.AllowTextbook, "algorithm", spec.Name, "one for use, or allow_textbook as well (--allow-textbook): "+
 		"this is the textbook to the letter, which a crash or a lost message can leave without a leader, or with two")
 	switch hasData := c.Store != nil || c.DataDir != ""; {
 	case inner.Claims.NeedsQuorum:
@@ -223,7 +219,7 @@ func (c *Config) applyDefaults() (algo.Spec, error) {
 	return spec, errors.Join(found.all...)
 }
 
-// mistakes are those of a Config.
+// problems collects the errors of a Config.
 type problems struct{ all []error }
 
 func (m *problems) add(errs ...error) { m.all = append(m.all, errs...) }
@@ -234,7 +230,7 @@ func (m *problems) require(ok bool, field, got, want string, args ...any) {
 	}
 }
 
-// requireList rejects what needs a quorum.
+// requireList rejects the settings that need a quorum.
 func (c *Config) requireList(found *problems, inner algo.Spec) {
 	quorum := "drop lease: off, choose algorithm vote"
 	if inner.Textbook {
@@ -246,7 +242,7 @@ func (c *Config) requireList(found *problems, inner algo.Spec) {
 	found.require(c.RemoveSuspectedAfter == 0, "remove_suspected_after", c.RemoveSuspectedAfter.String(), bothWays, inner.Name, quorum)
 }
 
-// addresses says what is wrong with those of the configuration.
+// checkAddresses checks all addresses of the configuration.
 func (c *Config) checkAddresses(found *problems) {
 	unheard := c.checkAddrField(found, "listen", c.Listen, false, "host:port")
 	if c.Advertise != "" {
@@ -268,7 +264,7 @@ func (c *Config) checkAddresses(found *problems) {
 	c.checkList(found)
 }
 
-// check records what is wrong with an address.
+// checkAddrField checks one address.
 func (c *Config) checkAddrField(found *problems, field, addr string, shared bool, form string) error {
 	err := checkAddr(addr, shared)
 	found.require(err == nil, field, strconv.Quote(addr), form+" (%v)", err)
@@ -277,7 +273,7 @@ func (c *Config) checkAddrField(found *problems, field, addr string, shared bool
 	return err
 }
 
-// list records what is wrong with Members.
+// checkList checks Members.
 func (c *Config) checkList(found *problems) {
 	seen := make(map[string]bool)
 	for i, addr := range c.Members {
@@ -295,7 +291,7 @@ func (c *Config) checkList(found *problems) {
 	}
 }
 
-// checkMembers completes Members, and returns what is wrong with it.
+// checkMembers completes Members and returns all its problems.
 func (c *Config) checkMembers() error {
 	var found problems
 	c.Members = canonicals(c.Members)
@@ -311,8 +307,8 @@ func checkPriority(priority int) error {
 	return nil
 }
 
-// checkAddr says what keeps addr from being host:port. One to listen at may leave the host out, and its
-// port may be 0; one that is shared is for others, elsewhere.
+// checkAddr returns the reason why addr is not host:port. An address to listen on may omit the host, and its port may
+// be 0; a shared address is one that other nodes dial.
 func checkAddr(addr string, shared bool) error {
 	if addr == "" {
 		return errors.New("it is empty")
@@ -346,12 +342,12 @@ func checkAddr(addr string, shared bool) error {
 	return nil
 }
 
-// canonical is an address as it is compared with others, if it is host:port.
+// canonical returns the form in which addresses are compared.
 func canonical(addr string) string {
 	host, port, err := net.SplitHostPort(addr)
 	number, bad := strconv.ParseUint(port, 10, 16)
 	if err != nil || bad != nil {
-		return addr // what is wrong with it is said elsewhere
+		return addr // checkAddr reports it
 	}
 	if ip, err := netip.ParseAddr(host); err == nil {
 		host = ip.String()
@@ -379,25 +375,15 @@ func isUnspecified(host string) bool {
 	return err == nil && ip.IsUnspecified()
 }
 
-// spec makes the algorithm: after a mistake that with its default options, for its claims, which other
-// mistakes depend on. Whether its options fit can be said only for a timing that is sound.
+// newSpec makes the algorithm. If the timing is unsound, it uses another and omits what is wrong with the options,
+// which depend on the timing: the claims are needed to check the other settings.
 func (c *Config) newSpec(sound bool) (algo.Spec, error) {
-	factory, ok := c.Registry[c.Algorithm]
-	if !ok {
-		names := slices.Sorted(maps.Keys(c.Registry))
-		return algo.Spec{}, &algo.SettingError{Field: "algorithm", Got: strconv.Quote(c.Algorithm), Want: "one of " + strings.Join(names, ", ")}
+	if sound {
+		return c.Algorithm(c.Timing, nil)
 	}
-	options := func(any) error { return nil }
-	usual, _ := factory(algo.LAN(), options)
-	if !sound {
-		return usual, nil
-	}
-	if c.Options != nil {
-		options = c.Options
-	}
-	spec, err := factory(c.Timing, options)
-	if err != nil {
-		spec = usual
+	spec, err := c.Algorithm(algo.LAN(), nil)
+	if spec.Name != "" {
+		err = nil
 	}
 	return spec, err
 }

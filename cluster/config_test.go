@@ -9,6 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/elect-go/elect/algo"
+	"github.com/elect-go/elect/algo/builtin"
 	"github.com/elect-go/elect/algo/bully"
 	"github.com/elect-go/elect/algo/lease"
 	"github.com/elect-go/elect/cluster"
@@ -74,7 +75,7 @@ func TestConfigMistakes(t *testing.T) {
 		{"a name with a space", func(c *cluster.Config) { c.Name = "n 1" }, `name is "n 1", want 1 to 64 letters, digits, '.', '-' or '_'`, "name"},
 		{"a long name", func(c *cluster.Config) { c.Name = strings.Repeat("n", 65) }, "want 1 to 64 letters", "name"},
 		{"a cluster's name", func(c *cluster.Config) { c.Cluster = "é" }, `cluster is "é"`, "cluster"},
-		{"an algorithm", func(c *cluster.Config) { c.Algorithm = "raft" }, `algorithm is "raft", want one of bully`, "algorithm"},
+		{"an algorithm", func(c *cluster.Config) { c.Algorithm = builtin.Lookup("raft") }, `algorithm is "raft", want one of bully`, "algorithm"},
 		{"a heartbeat", func(c *cluster.Config) { c.Timing = algo.LAN(); c.Timing.Heartbeat = 0 }, "timing.heartbeat is 0s, want from", "timing.heartbeat"},
 		{"a timeout below the heartbeats", func(c *cluster.Config) { c.Timing = algo.LAN(); c.Timing.Timeout = 99 * ms }, "timing.timeout is 99ms, want at least", "timing.timeout"},
 		{"a timeout below the network", func(c *cluster.Config) {
@@ -85,7 +86,7 @@ func TestConfigMistakes(t *testing.T) {
 		{"a first contact", func(c *cluster.Config) { c.Timing = algo.LAN(); c.Timing.StartupWait = -1 }, "timing.startup_wait is -1ns, want from 0 to 1h0m0s", "timing.startup_wait"},
 		{"a first contact for ever", func(c *cluster.Config) { c.Timing = algo.LAN(); c.Timing.StartupWait = 1<<63 - 1 }, "want from 0 to 1h0m0s", "timing.startup_wait"},
 		{"an option", func(c *cluster.Config) {
-			c.Options = func(o any) error { o.(*bully.Options).AnswerTimeout = ms; return nil }
+			c.Algorithm = bully.With(func(o *bully.Options) { o.AnswerTimeout = ms })
 		}, "bully.answer_timeout is 1ms, want at least the round trip (" + algo.LAN().RoundTrip.String() + ")", "bully.answer_timeout"},
 	}
 	for _, c := range cases {
@@ -105,7 +106,7 @@ func TestConfigMistakes(t *testing.T) {
 
 func TestEveryMistakeIsReportedAtOnce(t *testing.T) {
 	_, err := cluster.New(cluster.Config{
-		Cluster: "a b", Name: "c d", Listen: "x", Join: []string{"y"}, Algorithm: "raft",
+		Cluster: "a b", Name: "c d", Listen: "x", Join: []string{"y"}, Algorithm: builtin.Lookup("raft"),
 		Timing: algo.Timing{Heartbeat: 1},
 	})
 	fields := make(map[string]bool)
@@ -119,7 +120,7 @@ func TestEveryMistakeIsReportedAtOnce(t *testing.T) {
 	}
 
 	config := good()
-	config.Options = func(o any) error { *o.(*bully.Options) = bully.Options{}; return nil }
+	config.Algorithm = bully.With(func(o *bully.Options) { *o = bully.Options{} })
 	_, err = cluster.New(config)
 	require.Len(t, problems(err), 3)
 	require.Equal(t, "bully.answer_timeout", problems(err)[0].Field)
@@ -128,7 +129,9 @@ func TestEveryMistakeIsReportedAtOnce(t *testing.T) {
 func TestErrorOfOptionsIsReturned(t *testing.T) {
 	wrong := errors.New("no option colour")
 	config := good()
-	config.Options = func(any) error { return wrong }
+	config.Algorithm = func(t algo.Timing, _ func(any) error) (algo.Spec, error) {
+		return bully.Factory(t, func(any) error { return wrong })
+	}
 	_, err := cluster.New(config)
 	require.ErrorIs(t, err, wrong)
 }
@@ -138,7 +141,9 @@ func TestDefaults(t *testing.T) {
 	require.NoError(t, err)
 	c := n.Config()
 	require.Equal(t, "elect", c.Cluster)
-	require.Equal(t, "bully", c.Algorithm)
+	spec, err := c.Algorithm(c.Timing, nil)
+	require.NoError(t, err)
+	require.Equal(t, "bully", spec.Name)
 	require.Equal(t, "10.0.0.1:7400", c.Advertise)
 	require.Equal(t, algo.LAN(), c.Timing)
 	require.NotEmpty(t, c.Name)
@@ -154,14 +159,12 @@ func TestConfigIsTheNodesOwn(t *testing.T) {
 }
 
 func TestAVoteMustNotBeForgotten(t *testing.T) {
-	voting := algo.Registry{"vote": func(t algo.Timing, decode func(any) error) (algo.Spec, error) {
+	config := good()
+	config.Algorithm = func(t algo.Timing, decode func(any) error) (algo.Spec, error) {
 		spec, err := bully.Factory(t, decode)
 		spec.Name, spec.Claims.NeedsQuorum = "vote", true
 		return spec, err
-	}}
-	config := good()
-	config.Algorithm = "vote"
-	config.Registry = voting
+	}
 	_, err := cluster.New(config)
 	require.NoError(t, err)
 	config.DataDir = ""
@@ -178,12 +181,11 @@ func TestAVoteMustNotBeForgotten(t *testing.T) {
 func TestAlgorithmThatTheWireCannotName(t *testing.T) {
 	name := strings.Repeat("long", 20)
 	config := good()
-	config.Algorithm = name
-	config.Registry = algo.Registry{name: func(t algo.Timing, decode func(any) error) (algo.Spec, error) {
+	config.Algorithm = func(t algo.Timing, decode func(any) error) (algo.Spec, error) {
 		spec, err := bully.Factory(t, decode)
 		spec.Name = name
 		return spec, err
-	}}
+	}
 	_, err := cluster.New(config)
 	require.ErrorContains(t, err, name)
 }
@@ -207,7 +209,7 @@ func TestPresets(t *testing.T) {
 func TestATextbookRunsOnlyForALesson(t *testing.T) {
 	const wanted = "an address of the loopback, such as 127.0.0.1:7400, for allow_textbook is set"
 	local := func(change func(c *cluster.Config)) cluster.Config {
-		c := cluster.Config{Name: "n1", Listen: "127.0.0.1:7400", DataDir: "data", Algorithm: "textbook-bully", AllowTextbook: true, Lease: lease.Off}
+		c := cluster.Config{Name: "n1", Listen: "127.0.0.1:7400", DataDir: "data", Algorithm: builtin.Lookup("textbook-bully"), AllowTextbook: true, Lease: lease.Off}
 		change(&c)
 		return c
 	}
@@ -228,7 +230,7 @@ func TestATextbookRunsOnlyForALesson(t *testing.T) {
 		}, "join[1]", wanted},
 		"of members elsewhere": {func(c *cluster.Config) { c.Members = []string{"127.0.0.1:7400", "10.0.0.2:7400"} },
 			"members[1]", wanted},
-		"a lesson of one for use": {func(c *cluster.Config) { c.Algorithm, c.Listen = "bully", "10.0.0.1:7400" }, "listen", wanted},
+		"a lesson of one for use": {func(c *cluster.Config) { c.Algorithm, c.Listen = builtin.Lookup("bully"), "10.0.0.1:7400" }, "listen", wanted},
 	} {
 		t.Run(name, func(t *testing.T) {
 			_, err := cluster.New(local(tc.change))

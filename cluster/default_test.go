@@ -8,6 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/elect-go/elect/algo"
+	"github.com/elect-go/elect/algo/builtin"
 	"github.com/elect-go/elect/algo/lease"
 	"github.com/elect-go/elect/cluster"
 	"github.com/elect-go/elect/cluster/clustertest"
@@ -23,7 +24,7 @@ func TestLeaseIsOnByDefault(t *testing.T) {
 		algorithm   string
 		lease, want lease.Options
 	}{
-		"bully":                   {"", lease.Options{}, defaults},
+		"bully":                   {"bully", lease.Options{}, defaults},
 		"vote":                    {"vote", lease.Options{}, defaults},
 		"other options":           {"ring", given, given},
 		"off":                     {"ring", lease.Off, lease.Off},
@@ -32,7 +33,7 @@ func TestLeaseIsOnByDefault(t *testing.T) {
 		"textbook with a lease":   {"textbook-ring", defaults, defaults},
 		"textbook, other options": {"textbook-vote", given, given},
 	} {
-		c := cluster.Config{Listen: "127.0.0.1:7400", DataDir: "data", AllowTextbook: true, Algorithm: tc.algorithm, Lease: tc.lease}
+		c := cluster.Config{Listen: "127.0.0.1:7400", DataDir: "data", AllowTextbook: true, Algorithm: builtin.Lookup(tc.algorithm), Lease: tc.lease}
 		n, err := cluster.New(c)
 		require.NoError(t, err, name)
 		require.Equal(t, tc.want, n.Config().Lease, name)
@@ -51,7 +52,7 @@ func TestLeaseNeedsDataOrStore(t *testing.T) {
 	c.Lease = lease.Off
 	_, err = cluster.New(c)
 	require.NoError(t, err)
-	c.Algorithm = "vote"
+	c.Algorithm = builtin.Lookup("vote")
 	const vote = "data_dir is empty, want a folder: a node that forgets its vote lets vote elect two leaders"
 	_, err = cluster.New(c)
 	require.EqualError(t, err, vote)
@@ -65,7 +66,7 @@ func TestJoinIsAcceptedBesideOtherMistakes(t *testing.T) {
 	for field, change := range map[string]func(*cluster.Config){
 		"timing.heartbeat":  func(c *cluster.Config) { c.Timing = algo.LAN(); c.Timing.Heartbeat = -1 },
 		"lease.clock_drift": func(c *cluster.Config) { c.Lease = lease.Defaults(algo.LAN()); c.Lease.ClockDrift = 90 },
-		"algorithm":         func(c *cluster.Config) { c.Algorithm = "paxos" },
+		"algorithm":         func(c *cluster.Config) { c.Algorithm = builtin.Lookup("paxos") },
 	} {
 		c := cluster.Config{Listen: "127.0.0.1:7400", DataDir: "data", Join: []string{"127.0.0.1:7401"}}
 		change(&c)

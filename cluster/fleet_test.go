@@ -15,6 +15,7 @@ import (
 	"go.uber.org/goleak"
 
 	"github.com/elect-go/elect/algo"
+	"github.com/elect-go/elect/algo/builtin"
 	"github.com/elect-go/elect/algo/lease"
 	"github.com/elect-go/elect/cluster"
 	"github.com/elect-go/elect/cluster/clustertest"
@@ -54,7 +55,6 @@ type option func(*cluster.Config)
 func withStore(s cluster.Store) option     { return func(c *cluster.Config) { c.Store = s } }
 func withTrace(f func(trace.Event)) option { return func(c *cluster.Config) { c.Trace = f } }
 func withDrain(d time.Duration) option     { return func(c *cluster.Config) { c.DrainTimeout = d } }
-func withRegistry(r algo.Registry) option  { return func(c *cluster.Config) { c.Registry = r } }
 func withClock(clock cluster.Clock) option {
 	return func(c *cluster.Config) { c.Network.Clock = clock }
 }
@@ -161,7 +161,7 @@ func listOf(n int) (list []string) {
 func runs(algorithm string) func(*cluster.Config) {
 	return func(c *cluster.Config) {
 		word, isLeased := strings.CutSuffix(algorithm, " with a lease")
-		if c.Algorithm = word; isLeased {
+		if c.Algorithm = builtin.Lookup(word); isLeased {
 			c.Lease = lease.Options{}
 		}
 	}
@@ -190,6 +190,15 @@ func (f *fleet) start(i int, options ...option) *member {
 	return m
 }
 
+// needsQuorum reports whether the algorithm of a node needs a quorum even without the lease.
+func needsQuorum(c *cluster.Config) bool {
+	if c.Algorithm == nil {
+		return false // bully
+	}
+	spec, _ := c.Algorithm(algo.LAN(), nil)
+	return spec.Claims.NeedsQuorum
+}
+
 // place completes settings that name no other node. With a quorum the node joins the live members, or founds the
 // cluster. Without one it gets the list of all members, to which it is added if it is new. The live members get the
 // new list then.
@@ -198,7 +207,7 @@ func (f *fleet) place(c *cluster.Config) {
 	if c.Bootstrap || len(c.Join)+len(c.Members) > 0 {
 		return
 	}
-	if !c.Lease.IsOff() || c.Algorithm == "vote" {
+	if !c.Lease.IsOff() || needsQuorum(c) {
 		for other := range f.live {
 			c.Join = append(c.Join, other+":7400")
 		}

@@ -13,6 +13,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/elect-go/elect/algo/builtin"
 	"github.com/elect-go/elect/algo/lease"
 	"github.com/elect-go/elect/cluster"
 	"github.com/elect-go/elect/cluster/clustertest"
@@ -177,7 +178,7 @@ func TestMembersWhoseNamesResolveLate(t *testing.T) {
 					s := newSite(t)
 					var members []*member
 					for i := 1; i <= 3; i++ {
-						members = append(members, s.start(i, cluster.Config{Algorithm: algorithm, Members: list, Advertise: list[i-1], Lease: lease.Off}))
+						members = append(members, s.start(i, cluster.Config{Algorithm: builtin.Lookup(algorithm), Members: list, Advertise: list[i-1], Lease: lease.Off}))
 					}
 					for _, i := range random.Perm(3) {
 						testkit.Pass(time.Duration(random.IntN(60_000)) * time.Millisecond)
@@ -209,7 +210,7 @@ func TestMembersWhoseNamesResolveLateOverTCP(t *testing.T) {
 	}
 	var members []*member
 	for i := 1; i <= 3; i++ {
-		c := cluster.Config{Name: nameOf(i), Listen: sockets[i-1].Addr().String(), Advertise: list[i-1], Members: list, Algorithm: "vote", DataDir: t.TempDir(), Lease: lease.Off}
+		c := cluster.Config{Name: nameOf(i), Listen: sockets[i-1].Addr().String(), Advertise: list[i-1], Members: list, Algorithm: builtin.Lookup("vote"), DataDir: t.TempDir(), Lease: lease.Off}
 		members = append(members, run(t, c, withLookup(names.lookup),
 			withNetwork(func(string) (net.Listener, error) { return sockets[i-1], nil }, nil)))
 	}

@@ -18,6 +18,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/elect-go/elect/algo"
+	"github.com/elect-go/elect/algo/builtin"
 	"github.com/elect-go/elect/algo/bully"
 	"github.com/elect-go/elect/algo/lease"
 	"github.com/elect-go/elect/algo/vote"
@@ -444,7 +445,7 @@ func TestOtherOptionsAreWarnedOfByName(t *testing.T) {
 		first := f.start(1)
 		f.agree("n1", bound)
 		f.config = func(c *cluster.Config) {
-			c.Options = func(o any) error { o.(*bully.Options).SkipSuspected = false; return nil }
+			c.Algorithm = bully.With(func(o *bully.Options) { o.SkipSuspected = false })
 		}
 		second := f.start(2)
 		f.agree("n2", bound)
@@ -471,7 +472,7 @@ func TestWordsOfAStrangerAreNoOrdersToATerminal(t *testing.T) {
 		r.say(membership.Reject{Reason: "\x1b[2Jgo away\n"})
 		_, _ = io.Copy(io.Discard, r)
 	}()
-	m := run(t, cluster.Config{Name: "n1", Listen: "127.0.0.1:0", Algorithm: "vote", DataDir: t.TempDir(), Join: []string{l.Addr().String()}, Lease: lease.Off})
+	m := run(t, cluster.Config{Name: "n1", Listen: "127.0.0.1:0", Algorithm: builtin.Lookup("vote"), DataDir: t.TempDir(), Join: []string{l.Addr().String()}, Lease: lease.Off})
 	<-m.done
 	l.Close()
 	<-done

@@ -13,6 +13,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/elect-go/elect/algo"
+	"github.com/elect-go/elect/algo/builtin"
 	"github.com/elect-go/elect/algo/bully"
 	"github.com/elect-go/elect/algo/lease"
 	"github.com/elect-go/elect/cluster"
@@ -679,29 +680,13 @@ func TestFailedSaveStopsTheNodeBeforeAnythingIsSent(t *testing.T) {
 	})
 }
 
-func TestTheOptionsOfTheAlgorithmReachIt(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		f := newFleet(t)
-		called := 0
-		f.config = func(c *cluster.Config) {
-			c.Options = func(o any) error {
-				called++
-				o.(*bully.Options).SkipSuspected = false
-				return nil
-			}
-		}
-		f.grow(2)
-		require.Equal(t, 2, called)
-	})
-}
-
 // docs/guarantees.md says how long a leader of vote may go on when it is cut off.
 func TestALeaderThatIsCutOffGivesUpInTime(t *testing.T) {
 	for name, timing := range algo.Presets() {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				f := newFleet(t)
-				f.config = func(c *cluster.Config) { c.Algorithm, c.Timing = "vote", timing }
+				f.config = func(c *cluster.Config) { c.Algorithm, c.Timing = builtin.Lookup("vote"), timing }
 				for i := 1; i <= 3; i++ {
 					f.start(i)
 					f.leader(3 * timing.RecoveryBound())

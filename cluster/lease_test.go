@@ -14,6 +14,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/elect-go/elect/algo"
+	"github.com/elect-go/elect/algo/builtin"
 	"github.com/elect-go/elect/algo/lease"
 	"github.com/elect-go/elect/cluster"
 	"github.com/elect-go/elect/cluster/clustertest"
@@ -37,7 +38,7 @@ type guarded struct {
 func newGuarded(t testing.TB, algorithm string, nodes int, drift map[string]float64) *guarded {
 	g := &guarded{t: t, causes: make(map[error]int)}
 	g.Cluster = clustertest.New(t, clustertest.Config{Nodes: nodes, Drift: drift, Configure: func(c *cluster.Config) {
-		c.Algorithm, c.Lease = algorithm, lease.Options{}
+		c.Algorithm, c.Lease = builtin.Lookup(algorithm), lease.Options{}
 	}})
 	for _, n := range g.Nodes() {
 		g.employ(n)
@@ -304,7 +305,7 @@ func TestALeaseIsChangedStepByStep(t *testing.T) {
 				withLease(t, func(t *testing.T, algorithm string) {
 					now := change[0]
 					g := &guarded{t: t, causes: make(map[error]int)}
-					g.Cluster = clustertest.New(t, clustertest.Config{Nodes: 3, Configure: func(c *cluster.Config) { c.Algorithm, c.Lease = algorithm, now }})
+					g.Cluster = clustertest.New(t, clustertest.Config{Nodes: 3, Configure: func(c *cluster.Config) { c.Algorithm, c.Lease = builtin.Lookup(algorithm), now }})
 					names := []string{"n1", "n2", "n3"}
 					for _, n := range g.Nodes() {
 						g.employ(n)
@@ -351,7 +352,7 @@ func TestALeaseIsTurnedOff(t *testing.T) {
 			long := lasting(20 * time.Second)
 			now := long
 			g := &guarded{t: t, causes: make(map[error]int)}
-			g.Cluster = clustertest.New(t, clustertest.Config{Nodes: 3, Configure: func(c *cluster.Config) { c.Algorithm, c.Lease = algorithm, now }})
+			g.Cluster = clustertest.New(t, clustertest.Config{Nodes: 3, Configure: func(c *cluster.Config) { c.Algorithm, c.Lease = builtin.Lookup(algorithm), now }})
 			for _, n := range g.Nodes() {
 				g.employ(n)
 			}
@@ -406,7 +407,7 @@ func (c *stallingClock) NewTimer(ring func()) (set func(at time.Duration), stop 
 func TestStalledLeaderLeadsAgainAfterLateRenewal(t *testing.T) {
 	withLease(t, func(t *testing.T, algorithm string) {
 		f := newFleet(t)
-		f.config = func(c *cluster.Config) { c.Algorithm, c.Lease = algorithm, lease.Options{} }
+		f.config = func(c *cluster.Config) { c.Algorithm, c.Lease = builtin.Lookup(algorithm), lease.Options{} }
 		clock := &stallingClock{began: time.Now()}
 		leader := f.start(1, withClock(clock))
 		f.leader(time.Minute)

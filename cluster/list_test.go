@@ -8,6 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/elect-go/elect/algo"
+	"github.com/elect-go/elect/algo/builtin"
 	"github.com/elect-go/elect/cluster"
 	"github.com/elect-go/elect/cluster/operator"
 	"github.com/elect-go/elect/fence"
@@ -175,7 +176,7 @@ func TestNodesThatGetALeaseKeepTheirCluster(t *testing.T) {
 			}
 			f.config = func(c *cluster.Config) {
 				leased(c)
-				c.Algorithm, c.Members = algorithm, listOf(3)
+				c.Algorithm, c.Members = builtin.Lookup(algorithm), listOf(3)
 			}
 			for i := 1; i <= 3; i++ {
 				f.start(i)

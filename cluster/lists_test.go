@@ -7,6 +7,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/elect-go/elect/algo/builtin"
 	"github.com/elect-go/elect/cluster"
 )
 
@@ -17,7 +18,7 @@ func TestTheListOfTheFirstNodeCounts(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := newFleet(t)
 		f.config = func(c *cluster.Config) {
-			c.Algorithm, c.Members = "vote", lists[c.Name]
+			c.Algorithm, c.Members = builtin.Lookup("vote"), lists[c.Name]
 		}
 		one, two := f.start(1), f.start(2)
 		f.leader(3 * bound)

@@ -17,6 +17,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/elect-go/elect/algo"
+	"github.com/elect-go/elect/algo/builtin"
 	"github.com/elect-go/elect/cluster"
 	"github.com/elect-go/elect/cluster/clustertest"
 	"github.com/elect-go/elect/cluster/operator"
@@ -340,7 +341,7 @@ func TestAnOrderThatNotAllHear(t *testing.T) {
 func TestAnOrderWithoutAMajority(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := newFleet(t)
-		f.config = func(c *cluster.Config) { c.Algorithm = "vote" }
+		f.config = func(c *cluster.Config) { c.Algorithm = builtin.Lookup("vote") }
 		all := f.growTo(2)
 		testkit.Pass(31 * time.Second) // one that dies before that is out by itself
 		f.kill(all[1])
@@ -367,7 +368,7 @@ func TestAnOrderBeforeTheFounding(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := newFleet(t)
 		f.config = func(c *cluster.Config) {
-			c.Algorithm, c.Members = "vote", listOf(3)
+			c.Algorithm, c.Members = builtin.Lookup("vote"), listOf(3)
 		}
 		f.start(1)
 		f.start(2)
@@ -411,7 +412,7 @@ func TestNoAdmin(t *testing.T) {
 func TestAFloodOfOrders(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := newFleet(t)
-		f.config = func(c *cluster.Config) { c.Algorithm = "vote" }
+		f.config = func(c *cluster.Config) { c.Algorithm = builtin.Lookup("vote") }
 		all := f.growTo(2)
 		testkit.Pass(31 * time.Second) // one that dies before that is out by itself
 		f.kill(all[1])
@@ -474,7 +475,7 @@ func TestSuspectedMemberIsRemoved(t *testing.T) {
 		require.ErrorIs(t, expired.ends(t, bound), cluster.ErrRemoved)
 	})
 	c := good()
-	c.Algorithm, c.RemoveSuspectedAfter = "vote", time.Second
+	c.Algorithm, c.RemoveSuspectedAfter = builtin.Lookup("vote"), time.Second
 	_, err := cluster.New(c)
 	require.ErrorContains(t, err, "remove_suspected_after is 1s, want 0, or at least max_timeout (3.8s)")
 }

@@ -12,6 +12,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/elect-go/elect/algo/builtin"
 	"github.com/elect-go/elect/algo/lease"
 	"github.com/elect-go/elect/cluster"
 	"github.com/elect-go/elect/cluster/clustertest"
@@ -21,7 +22,7 @@ import (
 // told are nodes each of which says where its service listens.
 func told(t *testing.T, algorithm string, nodes int) *clustertest.Cluster {
 	return clustertest.New(t, clustertest.Config{Nodes: nodes, Configure: func(c *cluster.Config) {
-		c.Algorithm, c.Meta = algorithm, map[string]string{"http": c.Name + ":8080"}
+		c.Algorithm, c.Meta = builtin.Lookup(algorithm), map[string]string{"http": c.Name + ":8080"}
 	}})
 }
 
@@ -67,7 +68,7 @@ func TestAFollowerKnowsWhatALeaderSaysThatItHasNotMet(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		guests := []string{"n6", "n7", "n8"}
 		c := clustertest.New(t, clustertest.Config{Nodes: 5, Configure: func(c *cluster.Config) {
-			c.Algorithm, c.Meta = "ring", map[string]string{"http": c.Name + ":8080"}
+			c.Algorithm, c.Meta = builtin.Lookup("ring"), map[string]string{"http": c.Name + ":8080"}
 			if slices.Contains(guests, c.Name) {
 				c.Priority = -1
 			}

@@ -128,7 +128,7 @@ type Node struct {
 }
 
 // New returns a node that is not started. The error contains all problems of the configuration, each as an
-// [*algo.SettingError], and the error of Config.Options as it is.
+// [*algo.SettingError], and the error of Config.Algorithm as it is.
 func New(c Config) (*Node, error) {
 	spec, err := c.applyDefaults()
 	door, wrong := c.newEndpoint()

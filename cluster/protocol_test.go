@@ -14,6 +14,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/elect-go/elect/algo"
+	"github.com/elect-go/elect/algo/builtin"
 	"github.com/elect-go/elect/algo/bully"
 	"github.com/elect-go/elect/algo/lease"
 	"github.com/elect-go/elect/algo/ring"
@@ -33,7 +34,7 @@ func codecsOf(t testing.TB) map[string]*wire.Codec {
 	t.Helper()
 	codecs := map[string]*wire.Codec{"hello": wire.HelloCodec, "clients": wire.NewClientCodec(strings.Clone)}
 	for _, algorithm := range []string{"bully", "ring", "vote"} {
-		n, err := New(Config{Name: "n1", Listen: "127.0.0.1:0", Members: []string{"127.0.0.1:0"}, DataDir: "data", Algorithm: algorithm, Lease: lease.Off})
+		n, err := New(Config{Name: "n1", Listen: "127.0.0.1:0", Members: []string{"127.0.0.1:0"}, DataDir: "data", Algorithm: builtin.Lookup(algorithm), Lease: lease.Off})
 		require.NoError(t, err)
 		codecs[algorithm] = n.frames
 	}

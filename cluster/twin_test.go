@@ -9,6 +9,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/elect-go/elect/algo/builtin"
 	"github.com/elect-go/elect/algo/lease"
 	"github.com/elect-go/elect/cluster"
 	"github.com/elect-go/elect/internal/store"
@@ -60,7 +61,7 @@ func TestACopyStopsAndTheOriginalGoesOn(t *testing.T) {
 			t.Run(algorithm+" "+of, func(t *testing.T) {
 				synctest.Test(t, func(t *testing.T) {
 					f := newFleet(t)
-					f.config = func(c *cluster.Config) { c.Algorithm = algorithm }
+					f.config = func(c *cluster.Config) { c.Algorithm = builtin.Lookup(algorithm) }
 					all := f.growTo(3)
 					testkit.Pass(time.Minute)
 					leader, _ := all[0].Leader()
@@ -104,7 +105,7 @@ func TestARestoredFolderIsRefused(t *testing.T) {
 		t.Run(algorithm, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				f := newFleet(t)
-				f.config = func(c *cluster.Config) { c.Algorithm = algorithm }
+				f.config = func(c *cluster.Config) { c.Algorithm = builtin.Lookup(algorithm) }
 				all := f.growTo(3)
 				testkit.Pass(time.Minute)
 				backup := f.copied("n3")

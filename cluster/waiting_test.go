@@ -13,6 +13,7 @@ import (
 
 	"github.com/elect-go/elect/algo"
 	"github.com/elect-go/elect/algo/builtin"
+	"github.com/elect-go/elect/algo/bully"
 	"github.com/elect-go/elect/algo/lease"
 	"github.com/elect-go/elect/cluster"
 	"github.com/elect-go/elect/cluster/clustertest"
@@ -65,7 +66,7 @@ func TestStatusShowsWhoWasNotMet(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := newFleet(t)
 		f.config = func(c *cluster.Config) {
-			c.Algorithm, c.Members = "vote", listOf(3)
+			c.Algorithm, c.Members = builtin.Lookup("vote"), listOf(3)
 		}
 		one := f.start(1)
 		testkit.Pass(6 * time.Second)
@@ -101,7 +102,7 @@ func TestAReplyHasRoom(t *testing.T) {
 			many = append(many, fmt.Sprintf("10.1.%d.%d", i/250, 1+i%250))
 		}
 		s.dns.set("many", many...)
-		s.start(1, cluster.Config{Algorithm: "vote", Join: []string{"many:7400"}, Lease: lease.Off})
+		s.start(1, cluster.Config{Algorithm: builtin.Lookup("vote"), Join: []string{"many:7400"}, Lease: lease.Off})
 		testkit.Pass(time.Second)
 		status, err := operator.Client{Dial: s.net.Process("operator").Dial}.Status(t.Context(), machine(1)+":7400")
 		require.NoError(t, err)
@@ -109,16 +110,18 @@ func TestAReplyHasRoom(t *testing.T) {
 	})
 }
 
-// neverLeads are the built-in algorithms, of a member that never leads.
+// neverLeads changes the algorithm of a node, which never leads then.
 func neverLeads() option {
-	registry := builtin.Registry()
-	for word, sound := range registry {
-		registry[word] = func(t algo.Timing, decode func(any) error) (algo.Spec, error) {
-			spec, err := sound(t, decode)
+	return func(c *cluster.Config) {
+		original := c.Algorithm
+		if original == nil {
+			original = bully.Factory
+		}
+		c.Algorithm = func(t algo.Timing, decode func(any) error) (algo.Spec, error) {
+			spec, err := original(t, decode)
 			return mutetest.Never(spec), err
 		}
 	}
-	return withRegistry(registry)
 }
 
 // A member that answers elections and never leads is named: in the log each 5 seconds, and in the
@@ -132,7 +135,7 @@ func TestWhoNeverLeadsIsNamed(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				f := newFleet(t)
 				f.config = func(c *cluster.Config) {
-					c.Algorithm, c.Members = algorithm, listOf(5)
+					c.Algorithm, c.Members = builtin.Lookup(algorithm), listOf(5)
 				}
 				f.start(5, neverLeads())
 				testkit.Pass(time.Millisecond) // it is there when the others start

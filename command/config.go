@@ -160,7 +160,7 @@ func newExample(fields *config.Table) []fieldObject {
 func changedOptions(s *config.Settings) []string {
 	var changed []string
 	for _, e := range s.Effective() {
-		if e.Field.Part == s.Config.Algorithm && e.Origin.Source != "" {
+		if e.Field.Part == s.Algorithm && e.Origin.Source != "" {
 			changed = append(changed, e.Field.Name)
 		}
 	}

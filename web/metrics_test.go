@@ -20,6 +20,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/elect-go/elect/algo/builtin"
 	"github.com/elect-go/elect/algo/bully"
 	"github.com/elect-go/elect/cluster"
 	"github.com/elect-go/elect/cluster/clustertest"
@@ -111,7 +112,7 @@ func label(f *dto.MetricFamily, name string) string {
 
 // What Prometheus scrapes while the network is cut is as good as ever.
 func TestAScrapeDuringAPartition(t *testing.T) {
-	vote := func(c *cluster.Config) { c.Algorithm = "vote" }
+	vote := func(c *cluster.Config) { c.Algorithm = builtin.Lookup("vote") }
 	inBubble(t, clustertest.Config{Configure: vote}, func(t *testing.T, c *watched) {
 		old := c.Await()
 		before := c.scrape(t, old.Name)
@@ -135,7 +136,7 @@ func TestAScrapeDuringAPartition(t *testing.T) {
 func TestWarningsInMetrics(t *testing.T) {
 	other := func(c *cluster.Config) {
 		if c.Name == "n1" {
-			c.Options = func(o any) error { o.(*bully.Options).SkipSuspected = false; return nil }
+			c.Algorithm = bully.With(func(o *bully.Options) { o.SkipSuspected = false })
 		}
 	}
 	inBubble(t, clustertest.Config{Configure: other}, func(t *testing.T, c *watched) {

@@ -13,6 +13,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/elect-go/elect/algo/builtin"
 	"github.com/elect-go/elect/algo/lease"
 	"github.com/elect-go/elect/cluster"
 	"github.com/elect-go/elect/cluster/clustertest"
@@ -68,7 +69,7 @@ func TestMetaAndLease(t *testing.T) {
 
 // One that is cut off with vote leads no more, and names nobody.
 func TestNobodyLeads(t *testing.T) {
-	vote := func(c *cluster.Config) { c.Algorithm = "vote" }
+	vote := func(c *cluster.Config) { c.Algorithm = builtin.Lookup("vote") }
 	inBubble(t, clustertest.Config{Configure: vote}, func(t *testing.T, c *watched) {
 		old := c.Await()
 		assert.Equal(t, http.StatusOK, c.get(t, old.Name, "/readyz").Code)

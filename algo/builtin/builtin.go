@@ -23,6 +23,10 @@ func ForUse() algo.Registry {
 	}
 }
 
+// Lookup returns the factory of the algorithm that word selects, such as "vote", as a
+// cluster.Config takes it. For an unknown word, the factory fails: see [algo.Registry.Lookup].
+func Lookup(word string) algo.Factory { return Registry().Lookup(word) }
+
 // Registry returns all algorithms: those for production, and the textbooks, which are for lessons.
 // Each call returns a new map.
 func Registry() algo.Registry {

@@ -53,6 +53,9 @@ func Factory(t algo.Timing, decode func(options any) error) (algo.Spec, error) {
 	return algo.Build("bully", t, Defaults(t), decode, describe)
 }
 
+// With returns a [Factory] with other defaults: change modifies [Defaults].
+func With(change func(*Options)) algo.Factory { return algo.With(Factory, change) }
+
 // New returns the algorithm with the options o. Its error reports every invalid option, each
 // as an [*algo.SettingError]. Only [Factory] checks the options against the network.
 func New(o Options) (algo.Spec, error) {

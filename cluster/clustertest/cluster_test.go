@@ -14,6 +14,7 @@ import (
 
 	"go.uber.org/goleak"
 
+	"github.com/elect-go/elect/algo/builtin"
 	"github.com/elect-go/elect/algo/lease"
 	"github.com/elect-go/elect/cluster"
 	"github.com/elect-go/elect/cluster/clustertest"
@@ -28,8 +29,8 @@ func each(t *testing.T, nodes int, test func(t *testing.T, c *clustertest.Cluste
 		t.Run(variant, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				test(t, clustertest.New(t, clustertest.Config{Nodes: nodes, Configure: func(c *cluster.Config) {
-					c.Algorithm = strings.TrimSuffix(variant, lease.Suffix)
-					if c.Algorithm == variant {
+					word, isLeased := strings.CutSuffix(variant, lease.Suffix)
+					if c.Algorithm = builtin.Lookup(word); !isLeased {
 						c.Lease = lease.Off
 					}
 				}}))

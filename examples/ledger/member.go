@@ -11,6 +11,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/elect-go/elect/algo/builtin"
 	"github.com/elect-go/elect/algo/lease"
 	"github.com/elect-go/elect/cluster"
 	"github.com/elect-go/elect/fence"
@@ -47,7 +48,7 @@ func member(args []string) error {
 	node, err := cluster.New(
 		cluster.Config{
 			Name: *name, Listen: *listen, Members: strings.Split(*members, ","), DataDir: *data, SecretFile: os.Getenv("ELECT_SECRET_FILE"),
-			Algorithm: s.algorithm, Lease: lease.Off, // for the lesson: with a lease an older leader seldom writes
+			Algorithm: builtin.Lookup(s.algorithm), Lease: lease.Off, // for the lesson: with a lease an older leader seldom writes
 			Network: cluster.Network{Listen: w.network.listen, Dial: w.network.dial},
 		})
 	if err != nil {

@@ -26,8 +26,10 @@ var ErrRepeatInterval = errors.New("omega: repeat_interval is below the round tr
 // Factory is the [algo.Factory] of this package. It stands in a registry under "omega".
 func Factory(t algo.Timing, decode func(options any) error) (algo.Spec, error) {
 	o := Defaults(t)
-	if err := decode(&o); err != nil {
-		return algo.Spec{}, err
+	if decode != nil {
+		if err := decode(&o); err != nil {
+			return algo.Spec{}, err
+		}
 	}
 	if o.RepeatInterval <= 0 || o.RepeatInterval < t.RoundTrip {
 		return algo.Spec{}, ErrRepeatInterval

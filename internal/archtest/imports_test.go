@@ -31,7 +31,7 @@ var allowedImports = map[string]string{
 	"fence":          "algo internal/disk",
 	"secure":         "algo internal/disk internal/untrusted golang.org/x/sys/unix",
 	"transport":      "internal/untrusted golang.org/x/sys/unix",
-	"cluster": `algo algo/builtin algo/driver algo/lease fd internal/disk internal/engine internal/untrusted internal/membership internal/share internal/store
+	"cluster": `algo algo/bully algo/driver algo/lease fd internal/disk internal/engine internal/untrusted internal/membership internal/share internal/store
 		internal/wire secure trace transport github.com/google/uuid golang.org/x/sys/unix`,
 	"cluster/clustertest": "algo cluster internal/store",
 	"cluster/operator":    "algo cluster internal/untrusted internal/wire secure transport github.com/google/uuid",

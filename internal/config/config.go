@@ -30,8 +30,7 @@ import (
 // Settings is what a node was told.
 type Settings struct {
 	File string // the path of the one that was read, if there was one
-	// Config is complete, but for what [Settings.Node] fills in. Its Options hand the
-	// options that were given to the factory of the algorithm.
+	// Config is complete, but for what [Settings.Node] fills in. Its Algorithm has the options that were given.
 	Config cluster.Config
 	// The values that were given, and defaults. Lease is on also if only options of it are
 	// given, and off by default for an algorithm for lessons.
@@ -67,7 +66,9 @@ func (s *Settings) settle() {
 		key, value, _ := strings.Cut(pair, "=")
 		s.Config.Meta[key] = value // what is wrong with it is said elsewhere
 	}
-	s.Config.Options = s.decode(s.Config.Algorithm)
+	s.Config.Algorithm = func(t algo.Timing, _ func(any) error) (algo.Spec, error) {
+		return s.table.parts[s.Algorithm](t, s.decode(s.Algorithm))
+	}
 	for name := range s.table.parts {
 		_, _ = s.build(name) // Node says what is wrong with its options
 	}
@@ -133,11 +134,10 @@ func (s *Settings) Node() (*cluster.Node, error) {
 	for _, m := range s.Mistakes {
 		wrong[base(m.Field)] = true
 	}
-	s.Config.Registry = s.table.registry
 	n, err := cluster.New(s.Config)
 	sound := true
 	for _, err := range mistake.Leaves(err) {
-		m := s.explain(s.Config.Algorithm, err)
+		m := s.explain(s.Algorithm, err)
 		sound = sound && !strings.HasPrefix(m.Field, "timing.")
 		if s.given[base(m.Field)].stands() || !wrong[base(m.Field)] {
 			s.Mistakes.Add(m) // else it is empty because of that
@@ -163,12 +163,12 @@ func (s *Settings) Node() (*cluster.Node, error) {
 
 // selects reports whether what a field is of is selected: the node itself, its algorithm, or the lease.
 func (s *Settings) selects(f Field) bool {
-	return f.Part == "" || f.Part == s.Config.Algorithm || f.Part == leasePart && s.Lease == "on"
+	return f.Part == "" || f.Part == s.Algorithm || f.Part == leasePart && s.Lease == "on"
 }
 
 // Spec is the algorithm as configured. Its error is what the factory says; Node says it
 // better.
-func (s *Settings) Spec() (algo.Spec, error) { return s.build(s.Config.Algorithm) }
+func (s *Settings) Spec() (algo.Spec, error) { return s.build(s.Algorithm) }
 
 // IsGiven reports whether any source sets the field called name.
 func (s *Settings) IsGiven(name string) bool { return s.given[name].stands() }

@@ -91,17 +91,19 @@ func wantWhole(t *testing.T, s *Settings) {
 	timing := algo.WAN()
 	timing.Heartbeat, timing.TimeoutOnly = 400*time.Millisecond, true
 	c := s.Config
-	o := bully.Defaults(s.Config.Timing)
-	require.NoError(t, c.Options(&o))
+	spec, err := c.Algorithm(c.Timing, nil)
+	require.NoError(t, err)
+	require.Equal(t, "bully", spec.Name)
+	o := s.options["bully"].(*bully.Options)
 	require.Equal(t, 2*time.Second, o.AnswerTimeout)
 	require.Equal(t, 3*time.Second, o.CoordinatorTimeout)
 	require.False(t, o.SkipSuspected)
 	require.False(t, c.Lease.IsOff())
 	require.Equal(t, 5*time.Second, c.DrainTimeout)
-	c.Options, c.Lease, c.DrainTimeout, c.Logger, c.Registry = nil, lease.Options{}, 0, nil, nil
+	c.Algorithm, c.Lease, c.DrainTimeout, c.Logger = nil, lease.Options{}, 0, nil
 	require.Equal(t, cluster.Config{
 		Cluster: "fleet", Name: "a", Listen: "10.0.0.1:7400", Advertise: "a.example:7400",
-		Bootstrap: true, Join: []string{"10.0.0.2:7400", "10.0.0.3:7400"}, DataDir: "/var/lib/elect", Algorithm: "bully",
+		Bootstrap: true, Join: []string{"10.0.0.2:7400", "10.0.0.3:7400"}, DataDir: "/var/lib/elect",
 		Priority: 3, Meta: map[string]string{"http": "a:80", "zone": "b"}, Witness: true, Insecure: true, Timing: timing,
 	}, c)
 	require.Equal(t, "json", s.Log)
@@ -192,7 +194,7 @@ func TestAnEmptyFileMeansTheDefaults(t *testing.T) {
 		require.NoError(t, err, "%q", text)
 		require.Equal(t, algo.LAN(), s.Config.Timing)
 		require.Equal(t, "elect", s.Config.Cluster)
-		require.Equal(t, "bully", s.Config.Algorithm)
+		require.Equal(t, "bully", s.Algorithm)
 	}
 }
 
@@ -240,7 +242,7 @@ func TestConfigTakesOverEachField(t *testing.T) {
 	var c cluster.Config
 	copyFields(&c, all)
 	copyFields(&back, c)
-	all.HTTP, all.Log, all.LogLevel, all.Meta, all.Lease, all.Timing.Preset = "", "", "", nil, "", ""
+	all.Algorithm, all.HTTP, all.Log, all.LogLevel, all.Meta, all.Lease, all.Timing.Preset = "", "", "", "", nil, "", ""
 	require.Equal(t, all, back)
 }
 
@@ -415,12 +417,10 @@ func TestAFourthAlgorithmBringsItsOptions(t *testing.T) {
 		args:    []string{"--lelann-loud", "--option", "depth=200"},
 	}.load(t)
 	require.NoError(t, err)
-	var o strange
-	require.NoError(t, s.Config.Options(&o))
-	require.Equal(t, strange{Wait: 2 * time.Second, Depth: 200, Factor: 2.5, Engine: "diesel", Sites: []string{"x", "y"}, Loud: true}, o)
-	spec, err := s.Spec()
+	spec, err := s.Config.Algorithm(s.Config.Timing, nil)
 	require.NoError(t, err)
 	require.Equal(t, "lelann", spec.Name)
+	require.Equal(t, &strange{Wait: 2 * time.Second, Depth: 200, Factor: 2.5, Engine: "diesel", Sites: []string{"x", "y"}, Loud: true, hidden: 1}, s.options["lelann"])
 
 	_, err = told{table: table, file: `listen: 127.0.0.1:0
 name: a
@@ -506,7 +506,7 @@ func TestARegistryOfOneNeedsNoWord(t *testing.T) {
 	delete(registry, "plain")
 	s, err := told{table: NewTable(registry), args: []string{"--listen", "127.0.0.1:0", "--name", "a"}}.load(t)
 	require.NoError(t, err)
-	require.Equal(t, "lelann", s.Config.Algorithm)
+	require.Equal(t, "lelann", s.Algorithm)
 }
 
 func TestOptionsThatCannotBeConfigured(t *testing.T) {
