@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"reflect"
 	"slices"
 	"time"
 
@@ -137,15 +138,20 @@ func Run(ctx context.Context, o Options) (report Report, err error) {
 }
 
 // UnreadableError means that a fingerprint cannot cover a field of the algorithm's state.
-type UnreadableError algosim.UnreadableError
+type UnreadableError struct {
+	Type reflect.Type // of the field
+	Path string       // from the outermost type to the field
+}
 
-func (e *UnreadableError) Error() string { return "explore: " + (*algosim.UnreadableError)(e).Error() }
+func (e *UnreadableError) Error() string {
+	return fmt.Sprintf("explore: %s is of the type %v, which no fingerprint can cover", e.Path, e.Type)
+}
 
 func catchUnreadable(err *error) {
 	switch cause := recover().(type) {
 	case nil:
 	case *algosim.UnreadableError:
-		*err = (*UnreadableError)(cause)
+		*err = &UnreadableError{Type: cause.Type, Path: cause.Path}
 	default:
 		panic(cause)
 	}

@@ -174,26 +174,26 @@ func (s *chaosRun) disturb() {
 	w, n := s.w, s.randomNode()
 	switch s.random.IntN(17) {
 	case 0, 1:
-		if w.Do("restart n%d", n) != nil {
+		if w.Restart(n) != nil {
 			s.r.Crashes++
-			_ = w.Do("crash n%d", n)
+			_ = w.Crash(n)
 		}
 	case 2:
 		if leader, _, known := w.Leader(); known {
 			s.r.Crashes++
-			_ = w.Do("crash n%d", leader)
+			_ = w.Crash(leader)
 		} else {
-			_ = w.Do("campaign n%d", n)
+			_ = w.Campaign(n)
 		}
 	case 3:
 		_ = w.Do("crash n%d after save", n)
 	case 4:
 		_ = w.Do("crash n%d after %d", n, s.random.IntN(5))
 	case 5:
-		_ = w.Do("stop n%d", n)
+		_ = w.Stop(n)
 	case 6:
-		if w.Do("resume n%d", n) != nil {
-			_ = w.Do("pause n%d", n)
+		if w.Resume(n) != nil {
+			_ = w.Pause(n)
 		}
 	case 7:
 		_ = w.Do("clock n%d %d", n, 500_000+s.random.Int64N(1_500_000))
@@ -206,7 +206,7 @@ func (s *chaosRun) disturb() {
 	case 10:
 		s.partition()
 	case 11:
-		_ = w.Do("heal")
+		_ = w.Heal()
 	case 12: // one direction of a link is slow, sometimes by more than a round trip
 		t := s.o.Timing.RoundTrip
 		_ = w.Do("link n%d n%d %v", s.randomNode(), s.randomNode(), HeavyTailed(t/10, 4*t))
@@ -247,9 +247,9 @@ func (s *chaosRun) rareFault() {
 // wipe makes a node lose its data. The node keeps its address, so it takes the place of its previous identity.
 func (s *chaosRun) wipe() {
 	if n := s.randomNode(); n > permanentMembers && s.r.Lost == 0 && s.w.nodes[0].moves == 0 && s.expendable() > 0 {
-		_ = s.w.Do("crash n%d", n)
+		_ = s.w.Crash(n)
 		_ = s.w.Do("wipe n%d", n)
-		_ = s.w.Do("restart n%d", len(s.w.nodes))
+		_ = s.w.Restart(len(s.w.nodes))
 		s.r.Lost, s.wiped = 1, true
 	}
 }
@@ -295,7 +295,7 @@ func (s *chaosRun) join() bool {
 func (s *chaosRun) partition() {
 	w := s.w
 	if s.random.IntN(3) == 0 {
-		_ = w.Do("cut n%d n%d", s.randomNode(), s.randomNode())
+		_ = w.Cut(s.randomNode(), s.randomNode())
 		return
 	}
 	var left, right []string
@@ -374,7 +374,7 @@ func (s *chaosRun) pickDead() {
 // are eligible.
 func (s *chaosRun) endFaults() {
 	w := s.w
-	_ = w.Do("heal")
+	_ = w.Heal()
 	_ = w.Do("cancel-crashes")
 	for _, p := range slices.SortedFunc(maps.Keys(w.network.links), func(a, b pair) int {
 		return cmp.Or(cmp.Compare(a.from, b.from), cmp.Compare(a.to, b.to))

@@ -23,8 +23,8 @@ func TestPerfectDetectorTrustsBeforeMessageArrives(t *testing.T) {
 			w = New(Config{Spec: lan(t, "bully"), Detector: Perfect, Delay: Uniform(2*time.Millisecond, 20*time.Millisecond), Seed: seed, Trace: hear})
 			for _, step := range []func() error{
 				func() error { return w.Cluster(nodes) },
-				func() error { w.Run(time.Second); return w.Do("crash n%d", nodes) },
-				func() error { w.Run(down); return w.Do("restart n%d", nodes) },
+				func() error { w.Run(time.Second); return w.Crash(nodes) },
+				func() error { w.Run(down); return w.Restart(nodes) },
 			} {
 				if err := step(); err != nil {
 					t.Fatal(err)

@@ -4,8 +4,9 @@
 //   - [Run] measures one election: messages and time.
 //   - [Scenario] is a transcript: a text with events, assertions and output.
 //   - [Chaos] injects random faults and checks that the cluster recovers.
-//   - [World] is the base of all three: nodes, a network and faults. [World.Do] performs a command of a scenario,
-//     and [World.Run] passes time. [World.Scenario] returns a scenario that replays the run.
+//   - [World] is the base of all three: nodes, a network and faults. Methods such as [World.Crash] inject them,
+//     [World.Do] performs any command of a scenario, and [World.Run] passes time. [World.Scenario] returns a scenario
+//     that replays the run.
 //
 // # Network
 //

@@ -79,9 +79,8 @@ func ExampleScenario() {
 	// leader n2
 }
 
-// A test does what a scenario may say, and looks. What cannot be done is an error, and what was
-// done is a scenario.
-func ExampleWorld_Do() {
+// A test injects faults and reads the result. A fault that is not possible is an error. The run is also a scenario.
+func ExampleWorld() {
 	spec, err := bully.New(bully.Defaults(algo.LAN()))
 	if err != nil {
 		fmt.Println(err)
@@ -95,7 +94,7 @@ func ExampleWorld_Do() {
 	w.Run(time.Second)
 	leader, _, _ := w.Leader()
 	for range 2 {
-		if err := w.Do("crash n%d", leader); err != nil {
+		if err := w.Crash(leader); err != nil {
 			fmt.Println(err)
 		}
 	}

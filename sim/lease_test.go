@@ -282,9 +282,9 @@ func TestResumedLeaderEndsLeaseFirst(t *testing.T) {
 func TestLeaderSurvivesRollingRestart(t *testing.T) {
 	w := leased(t, nil)
 	for n := 1; n < 5; n++ {
-		_ = w.Do("crash n%d", n)
+		_ = w.Crash(n)
 		w.Run(100 * time.Millisecond)
-		_ = w.Do("restart n%d", n)
+		_ = w.Restart(n)
 		w.Run(300 * time.Millisecond)
 	}
 	if leader, epoch, agreed := w.Leader(); !agreed || leader != 5 || epoch != 1 {
@@ -339,7 +339,7 @@ func TestIsolatedNodeDoesNotBlockLease(t *testing.T) {
 				if led <= 300-int(first/(100*time.Millisecond)) || led < 270 && name != "two heard by peers" || first > 4*d {
 					t.Errorf("the majority has a leader %d times of 300, first after %v: %s", led, first, w.Opinions())
 				}
-				_ = w.Do("heal")
+				_ = w.Heal()
 				if took := w.Await(algo.LAN().RecoveryBound() + 4*d); len(w.Violations()) > 0 {
 					t.Errorf("%v after the heal: %v", took, w.Violations())
 				} else {

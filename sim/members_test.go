@@ -62,13 +62,13 @@ func interfere(t *rapid.T, w *World) {
 			err = w.Do("leave n%d", n)
 		}
 	case "crash":
-		err = w.Do("crash n%d", n)
+		err = w.Crash(n)
 	case "after":
 		err = w.Do("crash n%d after save", n)
 	case "restart":
-		err = w.Do("restart n%d", n)
+		err = w.Restart(n)
 	case "cut":
-		err = w.Do("cut n%d n%d", n, node("from"))
+		err = w.Cut(n, node("from"))
 	case "part":
 		var left, right []string
 		for _, n := range w.nodes {
@@ -80,7 +80,7 @@ func interfere(t *rapid.T, w *World) {
 		}
 		err = w.Do("partition %s %s", strings.Join(left, ","), strings.Join(right, ","))
 	case "heal":
-		err = w.Do("heal")
+		err = w.Heal()
 	case "set":
 		err = w.Do("priority n%d %d", n, rapid.IntRange(0, 2).Draw(t, "priority"))
 	case "resign":

@@ -111,7 +111,7 @@ func TestHalfOpenConnectionIsReset(t *testing.T) {
 	if got := links(w); got != 4 {
 		t.Fatalf("%d ends of connections, want 4: no peer knows of the crash", got)
 	}
-	must(t, w.Do("heal"))
+	must(t, w.Heal())
 	must(t, w.Do("restart n3"))
 	w.Run(algo.LAN().RecoveryBound())
 	if leader, _, agreed := w.Leader(); !agreed || leader != 3 || links(w) != 6 {

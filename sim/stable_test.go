@@ -112,7 +112,7 @@ func TestWorkingLeaderIsKept(t *testing.T) {
 						for _, line := range strings.Split(strings.NewReplacer(names...).Replace(test.do), "; ") {
 							must(t, w.Do("%s", line))
 						}
-						must(t, w.Do("heal"))
+						must(t, w.Heal())
 						w.Await(algo.LAN().RecoveryBound())
 						for _, v := range w.Violations() {
 							t.Errorf("seed %d: %v", seed, v)
@@ -142,12 +142,12 @@ func TestRepeatedPauseIsDetectedEquallyFast(t *testing.T) {
 					t.Fatal(w.Opinions())
 				}
 				if i%8 == 7 {
-					must(t, w.Do("pause n%d", leader))
+					must(t, w.Pause(leader))
 					w.Run(200 * ms)
-					must(t, w.Do("resume n%d", leader))
+					must(t, w.Resume(leader))
 					w.Run(time.Second)
 				}
-				must(t, w.Do("pause n%d", leader))
+				must(t, w.Pause(leader))
 				paused := w.now
 				for found := false; !found && w.now < paused+10*time.Second; {
 					w.Run(ms)
@@ -156,7 +156,7 @@ func TestRepeatedPauseIsDetectedEquallyFast(t *testing.T) {
 				}
 				took = append(took, w.now-paused)
 				w.Run(time.Second)
-				must(t, w.Do("resume n%d", leader))
+				must(t, w.Resume(leader))
 				w.Run(4 * time.Second)
 			}
 		})
@@ -173,9 +173,9 @@ func TestResumedLeaderLearnsSuccessorImmediately(t *testing.T) {
 		for _, pause := range []time.Duration{500 * ms, time.Second, 5 * time.Second} {
 			for seed := range uint64(5) {
 				disturb(t, algorithm, seed, func(w *World, leader int) {
-					must(t, w.Do("pause n%d", leader))
+					must(t, w.Pause(leader))
 					w.Run(pause + time.Duration(seed)*37*ms)
-					must(t, w.Do("resume n%d", leader))
+					must(t, w.Resume(leader))
 					from := w.Now()
 					two := from
 					for w.Now() < from+3*time.Second {
@@ -208,9 +208,9 @@ func TestOftenPausedLeaderLearnsSuccessorImmediately(t *testing.T) {
 				if !agreed {
 					t.Fatal(w.Opinions())
 				}
-				must(t, w.Do("pause n%d", leader))
+				must(t, w.Pause(leader))
 				w.Run(450 * ms)
-				must(t, w.Do("resume n%d", leader))
+				must(t, w.Resume(leader))
 				w.Run(25 * ms)
 				for n := 1; n < leader; n++ {
 					l, _ := w.Follows(n)
