@@ -256,3 +256,5 @@ func fails(t *testing.T, want string, test func(testing.TB)) {
 		t.Errorf("it failed with %q, want %q", f.said, want)
 	}
 }
+
+func TestExample(t *testing.T) { testFailover(t) }
