@@ -27,8 +27,8 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/elect-go/elect/algo"
+	"github.com/elect-go/elect/client"
 	"github.com/elect-go/elect/cluster"
-	"github.com/elect-go/elect/cluster/operator"
 	"github.com/elect-go/elect/internal/bench/fault"
 	"github.com/elect-go/elect/internal/bench/machine"
 	"github.com/elect-go/elect/internal/fleet"
@@ -113,7 +113,7 @@ func benchmarkFlood(b *testing.B, config fleet.Config, kind floodKind, span time
 		if kind.security != "none" {
 			return 0
 		}
-		if f.status, err = (operator.Client{}).Status(within(b, time.Minute), leader.Addr); err != nil {
+		if f.status, err = (client.Client{}).Status(within(b, time.Minute), leader.Addr); err != nil {
 			b.Fatal(err)
 		}
 		return f.status.Counters["saves"]
@@ -138,7 +138,7 @@ func benchmarkFlood(b *testing.B, config fleet.Config, kind floodKind, span time
 		if !f.check(request) {
 			failedChecks++
 		}
-		if kind.security == "none" && (operator.Client{}).SetPriority(request, leader.Addr, fleet.Number(leader.Name)) != nil {
+		if kind.security == "none" && (client.Client{}).SetPriority(request, leader.Addr, fleet.Number(leader.Name)) != nil {
 			failedOrders++
 		}
 		cancel()
@@ -373,7 +373,7 @@ func (f *flood) inventChain(addr string, _ int) {
 func (f *flood) askStatus(addr string, _ int) {
 	ctx, cancel := context.WithTimeout(f.ctx, 5*time.Second)
 	defer cancel()
-	if _, err := (operator.Client{}).Status(ctx, addr); err == nil {
+	if _, err := (client.Client{}).Status(ctx, addr); err == nil {
 		f.answers.Add(1)
 	}
 }
@@ -457,7 +457,7 @@ func freeAddr(b *testing.B) string {
 func (f *flood) restatePriority(_ string, number int) {
 	ctx, cancel := context.WithTimeout(f.ctx, time.Second)
 	defer cancel()
-	if (operator.Client{}).SetPriority(ctx, f.member, -number) == nil {
+	if (client.Client{}).SetPriority(ctx, f.member, -number) == nil {
 		f.answers.Add(1)
 	}
 }

@@ -7,7 +7,7 @@ import (
 
 	"github.com/elect-go/elect/algo"
 	"github.com/elect-go/elect/algo/lease"
-	"github.com/elect-go/elect/cluster/operator"
+	"github.com/elect-go/elect/client"
 	"github.com/elect-go/elect/internal/bench/election"
 	"github.com/elect-go/elect/internal/bench/fault"
 	"github.com/elect-go/elect/internal/bench/machine"
@@ -48,7 +48,7 @@ func read(b *testing.B, node fleet.State) reading {
 	if err != nil {
 		b.Fatal(err)
 	}
-	status, err := operator.Client{}.Status(within(b, 10*time.Second), node.Addr)
+	status, err := client.Client{}.Status(within(b, 10*time.Second), node.Addr)
 	if err != nil {
 		b.Fatal(err)
 	}

@@ -10,8 +10,8 @@ import (
 	"time"
 
 	"github.com/elect-go/elect/algo/builtin"
+	"github.com/elect-go/elect/client"
 	"github.com/elect-go/elect/cluster"
-	"github.com/elect-go/elect/cluster/operator"
 	"github.com/elect-go/elect/internal/bench/election"
 	"github.com/elect-go/elect/internal/bench/fault"
 	"github.com/elect-go/elect/internal/bench/theory"
@@ -76,7 +76,7 @@ func (p *fleetNodes) statuses(ctx context.Context) (map[string]cluster.Status, e
 			continue
 		}
 		asking.Go(func() {
-			status, err := operator.Client{}.Status(ctx, s.Addr)
+			status, err := client.Client{}.Status(ctx, s.Addr)
 			mu.Lock()
 			defer mu.Unlock()
 			if err != nil {

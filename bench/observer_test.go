@@ -7,7 +7,7 @@ import (
 	"sync"
 	"time"
 
-	"github.com/elect-go/elect/cluster/operator"
+	"github.com/elect-go/elect/client"
 	"github.com/elect-go/elect/internal/fleet"
 )
 
@@ -59,7 +59,7 @@ func ask(ctx context.Context, node, old fleet.State) (observation, error) {
 	var o observation
 	for {
 		begin := fleet.Now()
-		status, err := operator.Client{}.Status(ctx, node.Addr)
+		status, err := client.Client{}.Status(ctx, node.Addr)
 		if err != nil {
 			return o, fmt.Errorf("bench: ask %s: %w", node.Name, err)
 		}

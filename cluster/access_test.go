@@ -15,8 +15,8 @@ import (
 
 	"github.com/elect-go/elect/algo"
 	"github.com/elect-go/elect/algo/lease"
+	"github.com/elect-go/elect/client"
 	"github.com/elect-go/elect/cluster"
-	"github.com/elect-go/elect/cluster/operator"
 	"github.com/elect-go/elect/internal/testkit"
 	"github.com/elect-go/elect/internal/wire"
 	"github.com/elect-go/elect/secure"
@@ -60,7 +60,7 @@ func (a *trial) lasting(life time.Duration, role secure.Role, names ...string) s
 }
 
 // asking asks a fleet in its own way.
-func (f *fleet) asking(c secure.Config) operator.Client {
+func (f *fleet) asking(c secure.Config) client.Client {
 	to := f.operator()
 	if c != (secure.Config{}) {
 		door, err := secure.New(c)
@@ -332,7 +332,7 @@ func TestManyStallBeforeTheyProveAnything(t *testing.T) {
 func TestTheSameUserGivesOrders(t *testing.T) {
 	m := run(t, cluster.Config{Name: "n1", Listen: "127.0.0.1:0", Members: []string{"127.0.0.1:0"}, Timing: algo.Local(), Lease: lease.Off})
 	m.follows(t, "n1", 30*time.Second)
-	err := operator.Client{}.SetPriority(t.Context(), m.Members()[0].Addr, 3)
+	err := client.Client{}.SetPriority(t.Context(), m.Members()[0].Addr, 3)
 	if runtime.GOOS != "linux" {
 		require.ErrorContains(t, err, "a secret is needed")
 		return

@@ -121,6 +121,7 @@ func (h *handler) Frame(p transport.Peer, b []byte) error {
 
 func (h *handler) Down(p transport.Peer, why error) {
 	if p.Client {
+		h.watchers.remove(p.ID)
 		return
 	}
 	n := (*Node)(h)

@@ -22,8 +22,8 @@ import (
 	"github.com/elect-go/elect/algo/bully"
 	"github.com/elect-go/elect/algo/lease"
 	"github.com/elect-go/elect/algo/vote"
+	"github.com/elect-go/elect/client"
 	"github.com/elect-go/elect/cluster"
-	"github.com/elect-go/elect/cluster/operator"
 	"github.com/elect-go/elect/fd"
 	"github.com/elect-go/elect/internal/membership"
 	"github.com/elect-go/elect/internal/testkit"
@@ -140,7 +140,7 @@ func (g *target) withstands(attack func()) {
 	}
 	ctx, cancel := context.WithTimeout(g.t.Context(), patience)
 	defer cancel()
-	status, err := operator.Client{}.Status(ctx, g.addr)
+	status, err := client.Client{}.Status(ctx, g.addr)
 	require.NoError(g.t, err, "it keeps serving")
 	require.Equal(g.t, status.Node, *status.Leader)
 	require.Less(g.t, heap(), memory+16<<20, "memory stays flat")

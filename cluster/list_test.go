@@ -9,8 +9,8 @@ import (
 
 	"github.com/elect-go/elect/algo"
 	"github.com/elect-go/elect/algo/builtin"
+	"github.com/elect-go/elect/client"
 	"github.com/elect-go/elect/cluster"
-	"github.com/elect-go/elect/cluster/operator"
 	"github.com/elect-go/elect/fence"
 	"github.com/elect-go/elect/internal/testkit"
 )
@@ -24,7 +24,7 @@ func TestWithoutQuorumNoMemberIsRemoved(t *testing.T) {
 		require.ErrorIs(t, all[0].Remove(t.Context(), all[2].ID()), cluster.ErrNoQuorum)
 		require.ErrorIs(t, all[0].Leave(t.Context()), cluster.ErrNoQuorum)
 		const way = "its algorithm has no quorum to agree on that: change the list members on each node, or drop lease: off"
-		var refused *operator.RefusedError
+		var refused *client.RefusedError
 		require.ErrorAs(t, f.operator().Remove(t.Context(), addrOf(1), "n3"), &refused)
 		require.Equal(t, "rejected: cluster: remove n3: "+way, refused.Reason)
 		require.ErrorAs(t, f.operator().Leave(t.Context(), addrOf(2)), &refused)

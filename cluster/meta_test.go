@@ -14,9 +14,9 @@ import (
 
 	"github.com/elect-go/elect/algo/builtin"
 	"github.com/elect-go/elect/algo/lease"
+	"github.com/elect-go/elect/client"
 	"github.com/elect-go/elect/cluster"
 	"github.com/elect-go/elect/cluster/clustertest"
-	"github.com/elect-go/elect/cluster/operator"
 )
 
 // told are nodes each of which says where its service listens.
@@ -123,7 +123,7 @@ func TestAChangeOfMetadataWakesWatch(t *testing.T) {
 		require.Equal(t, []string{at + "n3:8080", at + "a", at + "b"}, seen)
 		require.False(t, ended)
 
-		status, err := operator.Client{Dial: c.Network.Process("operator").Dial}.Status(t.Context(), "n1:7400")
+		status, err := client.Client{Dial: c.Network.Process("operator").Dial}.Status(t.Context(), "n1:7400")
 		require.NoError(t, err)
 		require.Equal(t, []map[string]string{{"http": "n1:8080"}, nil, {"http": "b"}}, metas(status.Members))
 		require.Equal(t, metas(c.Node("n1").Members()), metas(status.Members))

@@ -83,6 +83,7 @@ type Node struct {
 
 	started     atomic.Bool
 	leadership  *leadershipState
+	watchers    watchers
 	recent      share.Answer[*recentStatus]
 	inbox       chan func()     // to the loop
 	loopCtx     context.Context // ends with the loop
@@ -233,6 +234,7 @@ func (n *Node) Run(ctx context.Context) (err error) {
 	if n.net, err = n.startTransport(watchedListener{listener, n}); err != nil {
 		return err
 	}
+	background.Go(func() { n.serveWatchers(ctx) })
 	close(n.ready)
 	n.log.Info("started", "node", n.self.Name, "id", n.self.ID, "addr", n.self.Addr, "cluster", n.config.Cluster, "algorithm", n.spec.Name)
 	if n.config.Lease.IsOff() {

@@ -10,8 +10,8 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/elect-go/elect/client"
 	"github.com/elect-go/elect/cluster"
-	"github.com/elect-go/elect/cluster/operator"
 	"github.com/elect-go/elect/secure"
 )
 
@@ -61,7 +61,7 @@ func TestLoopHasNoPartInRejectedOrders(t *testing.T) {
 		observer := f.asking(secure.Config{TLS: a.certificate(secure.Observer)})
 		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 		defer cancel()
-		var refused *operator.RefusedError
+		var refused *client.RefusedError
 		require.ErrorAs(t, observer.SetPriority(ctx, addrOf(1), 7), &refused)
 		require.Zero(t, m.Waiting())
 		_, err := observer.Status(ctx, addrOf(1))
@@ -80,14 +80,14 @@ func TestUnansweredOrder(t *testing.T) {
 		synctest.Wait()
 		m.process.Kill()
 		err := <-outcome
-		unanswered, ok := errors.AsType[*operator.UnansweredError](err)
+		unanswered, ok := errors.AsType[*client.UnansweredError](err)
 		require.True(t, ok, "%v", err)
 		require.True(t, unanswered.Sent)
 		require.ErrorContains(t, err, "the order may have been carried out; look with elect status")
 		release()
 
 		err = f.operator().SetPriority(t.Context(), addrOf(1), 7)
-		unanswered, ok = errors.AsType[*operator.UnansweredError](err)
+		unanswered, ok = errors.AsType[*client.UnansweredError](err)
 		require.True(t, ok, "%v", err)
 		require.False(t, unanswered.Sent)
 		require.ErrorContains(t, err, "the order was not given")

@@ -107,7 +107,12 @@ func TestProtocolDocument(t *testing.T) {
 		}),
 		"admin-request": wire.AdminRequest{Action: wire.Remove, Member: "n3", Timeout: 10 * time.Second},
 		"admin-reply":   wire.AdminReply{Reason: "busy"},
-		"end":           wire.End{Cluster: id(12), Node: id(2), Incarnation: 3<<32 | 7, Epoch: 6},
+		"watch-request": wire.WatchRequest{},
+		"watch-reply": wire.WatchReply{
+			Cluster: id(12), Epoch: 3, Addrs: []string{"n2:7"}, Watchers: 1,
+			Leader: []wire.WatchLeader{{ID: id(2), Name: "n2", Addr: "n2:7", Meta: []wire.StatusMeta{{Key: "http", Value: ":80"}}}},
+		},
+		"end": wire.End{Cluster: id(12), Node: id(2), Incarnation: 3<<32 | 7, Epoch: 6},
 		"hello": wire.Hello{
 			MinVersion: 1, MaxVersion: 1, Cluster: "demo", ClusterID: id(12), Algorithm: "bully",
 			Settings: wire.Settings(settings), Name: "n1", ID: id(1), Incarnation: 3<<32 | 7, Addr: "10.0.0.1:7400", Digest: 99, Uptime: 2 * time.Second, Meta: "http=:80",

@@ -11,8 +11,8 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/elect-go/elect/client"
 	"github.com/elect-go/elect/cluster"
-	"github.com/elect-go/elect/cluster/operator"
 	"github.com/elect-go/elect/internal/testkit"
 )
 
@@ -21,25 +21,25 @@ type end string
 
 const (
 	isDone     end = "done"
-	isRefused  end = "refused, or given up" // a *operator.RefusedError
-	isDoneHere end = "done here"            // a *operator.UnheardError
+	isRefused  end = "refused, or given up" // a *client.RefusedError
+	isDoneHere end = "done here"            // a *client.UnheardError
 )
 
 // order is one, given to n1.
-type order func(ctx context.Context, o operator.Client) error
+type order func(ctx context.Context, o client.Client) error
 
 func remove(name string) order {
-	return func(ctx context.Context, o operator.Client) error { return o.Remove(ctx, "n1:7400", name) }
+	return func(ctx context.Context, o client.Client) error { return o.Remove(ctx, "n1:7400", name) }
 }
 
-func leave(ctx context.Context, o operator.Client) error { return o.Leave(ctx, "n1:7400") }
+func leave(ctx context.Context, o client.Client) error { return o.Leave(ctx, "n1:7400") }
 
-func priority7(ctx context.Context, o operator.Client) error {
+func priority7(ctx context.Context, o client.Client) error {
 	return o.SetPriority(ctx, "n1:7400", 7)
 }
 
 func resignFor(period time.Duration) order {
-	return func(ctx context.Context, o operator.Client) error { return o.Resign(ctx, "n1:7400", period) }
+	return func(ctx context.Context, o client.Client) error { return o.Resign(ctx, "n1:7400", period) }
 }
 
 // The states in which orders are given. In those with a leader it is n1.
@@ -175,11 +175,11 @@ func TestHowAnOrderEnds(t *testing.T) {
 					case isDone:
 						require.NoError(t, err)
 					case isRefused:
-						var refused *operator.RefusedError
+						var refused *client.RefusedError
 						require.ErrorAs(t, err, &refused)
 						require.Equal(t, test.want, refused.Reason)
 					case isDoneHere:
-						var here *operator.UnheardError
+						var here *client.UnheardError
 						require.ErrorAs(t, err, &here)
 						require.Equal(t, test.want, here.Reason)
 					}
@@ -207,9 +207,9 @@ func TestAnOrderThatALaterOneReplaces(t *testing.T) {
 		testkit.Pass(time.Second)
 		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
 		defer cancel()
-		var here *operator.UnheardError
+		var here *client.UnheardError
 		require.ErrorAs(t, f.operator().SetPriority(ctx, "n1:7400", 5), &here)
-		var refused *operator.RefusedError
+		var refused *client.RefusedError
 		require.ErrorAs(t, <-first, &refused)
 		require.Equal(t, "cluster: it was set to 5 since", refused.Reason)
 	})

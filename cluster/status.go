@@ -72,7 +72,7 @@ type Status struct {
 	// "rejected" messages, those of "nonmembers", "elections.WHY" as in Called and "suspicions.WHY", "saves" to the
 	// store and the "saves.nanoseconds" they took; and of the transport "frames.in", "frames.out", "bytes.in",
 	// "bytes.out", "dials", "dials.failed", "dropped" frames, connections that were
-	// "closed" with blame, the "connections" to nodes there are now, and more: see [transport.Transport.Counters].
+	// "closed" with blame, the "connections" to nodes and the "watchers" there are now, and more: see [transport.Transport.Counters].
 	// Nonmembers, dropped and closed are counted by reason as well, where there is one: "nonmembers.elections",
 	// "nonmembers.heartbeats", "dropped.queue full", "closed.handshake" and so on.
 	Counters map[string]uint64 `json:"counters"`
@@ -236,6 +236,7 @@ func (n *Node) counters() map[string]uint64 {
 	all := n.net.Counters()
 	maps.Copy(all, n.engine.Counters())
 	all["saves"], all["saves.nanoseconds"] = n.saves, uint64(n.saveTime)
+	all["watchers"] = uint64(len(n.watchers.all()))
 	all["nonmembers"] = all["nonmembers.heartbeats"] + all["nonmembers.elections"]
 	return all
 }

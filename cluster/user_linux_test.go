@@ -13,8 +13,8 @@ import (
 
 	"github.com/elect-go/elect/algo"
 	"github.com/elect-go/elect/algo/lease"
+	"github.com/elect-go/elect/client"
 	"github.com/elect-go/elect/cluster"
-	"github.com/elect-go/elect/cluster/operator"
 	"github.com/elect-go/elect/internal/testkit"
 )
 
@@ -54,8 +54,8 @@ func asAnotherUser(t *testing.T, addr string) {
 
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
-	_, err = operator.Client{}.Status(ctx, addr)
+	_, err = client.Client{}.Status(ctx, addr)
 	require.NoError(t, err)
-	err = operator.Client{}.SetPriority(ctx, addr, 3)
+	err = client.Client{}.SetPriority(ctx, addr, 3)
 	require.ErrorContains(t, err, "only processes of the same user may administer this node: secure: it is user 65533")
 }

@@ -15,9 +15,9 @@ import (
 	"github.com/elect-go/elect/algo/builtin"
 	"github.com/elect-go/elect/algo/bully"
 	"github.com/elect-go/elect/algo/lease"
+	"github.com/elect-go/elect/client"
 	"github.com/elect-go/elect/cluster"
 	"github.com/elect-go/elect/cluster/clustertest"
-	"github.com/elect-go/elect/cluster/operator"
 	"github.com/elect-go/elect/internal/mutetest"
 	"github.com/elect-go/elect/internal/store"
 	"github.com/elect-go/elect/internal/testkit"
@@ -104,7 +104,7 @@ func TestAReplyHasRoom(t *testing.T) {
 		s.dns.set("many", many...)
 		s.start(1, cluster.Config{Algorithm: builtin.Lookup("vote"), Join: []string{"many:7400"}, Lease: lease.Off})
 		testkit.Pass(time.Second)
-		status, err := operator.Client{Dial: s.net.Process("operator").Dial}.Status(t.Context(), machine(1)+":7400")
+		status, err := client.Client{Dial: s.net.Process("operator").Dial}.Status(t.Context(), machine(1)+":7400")
 		require.NoError(t, err)
 		require.Len(t, status.PendingContacts, 512)
 	})

@@ -5,7 +5,7 @@ import (
 
 	"github.com/spf13/pflag"
 
-	"github.com/elect-go/elect/cluster/operator"
+	"github.com/elect-go/elect/client"
 	"github.com/elect-go/elect/internal/config"
 	"github.com/elect-go/elect/secure"
 )
@@ -38,10 +38,10 @@ func (a *access) settings() (*config.Settings, error) {
 }
 
 // client asks nodes.
-func (a *access) client() (operator.Client, error) {
+func (a *access) client() (client.Client, error) {
 	settings, err := a.settings()
 	if err != nil {
-		return operator.Client{}, err
+		return client.Client{}, err
 	}
 	c := settings.Config
 	o := secure.Config{SecretFile: c.SecretFile, TLS: c.TLS, Migrate: c.Security != ""}
@@ -49,11 +49,11 @@ func (a *access) client() (operator.Client, error) {
 		o.SecretFile, o.TLS = a.secretFile, secure.Certificate{}
 	}
 	if o.SecretFile == "" && o.TLS == (secure.Certificate{}) {
-		return operator.Client{}, nil
+		return client.Client{}, nil
 	}
 	door, err := secure.New(o)
 	if err != nil {
-		return operator.Client{}, &ended{statusUsage, err.Error()}
+		return client.Client{}, &ended{statusUsage, err.Error()}
 	}
-	return operator.Client{Secure: door}, nil
+	return client.Client{Secure: door}, nil
 }

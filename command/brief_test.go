@@ -8,19 +8,19 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/elect-go/elect/cluster/operator"
+	"github.com/elect-go/elect/client"
 )
 
 func TestBriefErrorSaysWhetherTheOrderWasGiven(t *testing.T) {
 	reset := &net.OpError{Op: "read", Net: "tcp", Err: syscall.ECONNRESET}
 	for want, err := range map[string]error{
-		"n1:7400: connection reset by peer": fmt.Errorf("operator: n1:7400: %w", reset),
+		"n1:7400: connection reset by peer": fmt.Errorf("client: n1:7400: %w", reset),
 		"n1:7400: connection reset by peer: the order may have been carried out; look with elect status": fmt.Errorf(
-			"operator: n1:7400: %w", &operator.UnansweredError{Sent: true, Err: fmt.Errorf("transport: connection lost: %w", reset)}),
+			"client: n1:7400: %w", &client.UnansweredError{Sent: true, Err: fmt.Errorf("transport: connection lost: %w", reset)}),
 		"n1:7400: connection reset by peer: the order was not given": fmt.Errorf(
-			"operator: n1:7400: %w", &operator.UnansweredError{Err: reset}),
+			"client: n1:7400: %w", &client.UnansweredError{Err: reset}),
 		"n1:7400: connection ended: the order was not given": fmt.Errorf(
-			"operator: n1:7400: %w", &operator.UnansweredError{Err: fmt.Errorf("connection ended")}),
+			"client: n1:7400: %w", &client.UnansweredError{Err: fmt.Errorf("connection ended")}),
 	} {
 		require.Equal(t, want, brief("n1:7400", err))
 	}

@@ -5,8 +5,8 @@ import (
 	"slices"
 	"time"
 
+	"github.com/elect-go/elect/client"
 	"github.com/elect-go/elect/cluster"
-	"github.com/elect-go/elect/cluster/operator"
 	"github.com/elect-go/elect/internal/fleet"
 )
 
@@ -79,7 +79,7 @@ func (d *demo) remove(ctx context.Context) (joinObject, error) {
 	i := slices.IndexFunc(states, func(s fleet.State) bool { return s.Name != "n1" && s.Name != leader.Name })
 	name := states[i].Name
 	at, err := d.fleet.Retire(ctx, name, func(ctx context.Context) error {
-		return operator.Client{}.Remove(ctx, states[0].Addr, name)
+		return client.Client{}.Remove(ctx, states[0].Addr, name)
 	})
 	if err != nil {
 		return joinObject{}, err
@@ -127,7 +127,7 @@ func (d *demo) views(ctx context.Context) (up []string, agreed bool, err error) 
 	}
 	slices.Sort(up)
 	for _, addr := range addrs {
-		status, err := operator.Client{}.Status(ctx, addr)
+		status, err := client.Client{}.Status(ctx, addr)
 		if err != nil {
 			return nil, false, err
 		}

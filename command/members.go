@@ -12,7 +12,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/elect-go/elect/cluster/operator"
+	"github.com/elect-go/elect/client"
 )
 
 // The commands that have a running node change something.
@@ -67,7 +67,7 @@ func (o *order) with(n int, want string) cobra.PositionalArgs {
 }
 
 // give has the node do it, and says how that went.
-func (o *order) give(cmd *cobra.Command, what orderObject, did string, do func(ctx context.Context, to operator.Client) error) error {
+func (o *order) give(cmd *cobra.Command, what orderObject, did string, do func(ctx context.Context, to client.Client) error) error {
 	if o.timeout <= 0 {
 		return usagef("--timeout is %v, want more than 0", o.timeout)
 	}
@@ -87,7 +87,7 @@ func (o *order) give(cmd *cobra.Command, what orderObject, did string, do func(c
 	if err != nil {
 		what.Reason = brief(o.addr, err)
 	}
-	if here, ok := errors.AsType[*operator.UnheardError](err); ok {
+	if here, ok := errors.AsType[*client.UnheardError](err); ok {
 		what.Reason, err = here.Reason, nil
 		did += ": " + here.Reason
 	}
@@ -108,14 +108,14 @@ func (o *order) give(cmd *cobra.Command, what orderObject, did string, do func(c
 // brief is the error of a client without what its reader knows, and with the address once.
 func brief(addr string, err error) string {
 	failed, network := errors.AsType[*net.OpError](err)
-	unanswered, order := errors.AsType[*operator.UnansweredError](err)
+	unanswered, order := errors.AsType[*client.UnansweredError](err)
 	switch {
 	case network && order:
-		return addr + ": " + (&operator.UnansweredError{Sent: unanswered.Sent, Err: failed.Err}).Error()
+		return addr + ": " + (&client.UnansweredError{Sent: unanswered.Sent, Err: failed.Err}).Error()
 	case network:
 		return addr + ": " + failed.Err.Error()
 	}
-	return strings.TrimPrefix(err.Error(), "operator: ")
+	return strings.TrimPrefix(err.Error(), "client: ")
 }
 
 func (p *program) newRemove() *cobra.Command {
@@ -141,7 +141,7 @@ another machine with its data folder. If that is lost, see elect recover.
 		Args: o.with(1, "the name or the id of one member"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return o.give(cmd, orderObject{Order: "remove", Member: args[0]}, args[0]+" is no member any more",
-				func(ctx context.Context, to operator.Client) error { return to.Remove(ctx, o.addr, args[0]) })
+				func(ctx context.Context, to client.Client) error { return to.Remove(ctx, o.addr, args[0]) })
 		},
 	}
 	o.register(cmd, "any member of the cluster")
@@ -165,7 +165,7 @@ the node out of the list members on the others, and stop it.
 		Args:    o.with(0, ""),
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			return o.give(cmd, orderObject{Order: "leave"}, "the node at "+o.addr+" has left",
-				func(ctx context.Context, to operator.Client) error { return to.Leave(ctx, o.addr) })
+				func(ctx context.Context, to client.Client) error { return to.Leave(ctx, o.addr) })
 		},
 	}
 	o.register(cmd, "the node that is to leave")
@@ -194,7 +194,7 @@ configuration. To change it for good write it there, and send SIGHUP.
 				return usagef("the priority is %q, want a whole number of 32 bits", args[0])
 			}
 			return o.give(cmd, orderObject{Order: "priority"}, fmt.Sprintf("the node at %s has priority %d", o.addr, n),
-				func(ctx context.Context, to operator.Client) error { return to.SetPriority(ctx, o.addr, int(n)) })
+				func(ctx context.Context, to client.Client) error { return to.SetPriority(ctx, o.addr, int(n)) })
 		},
 	}
 	o.register(cmd, "the node")
@@ -220,7 +220,7 @@ no other member may lead. A member that shall never lead is configured as a witn
 				return usagef("--for is %v, want from 0 to 24h", period)
 			}
 			return o.give(cmd, orderObject{Order: "resign"}, "the node at "+o.addr+" has resigned",
-				func(ctx context.Context, to operator.Client) error { return to.Resign(ctx, o.addr, period) })
+				func(ctx context.Context, to client.Client) error { return to.Resign(ctx, o.addr, period) })
 		},
 	}
 	cmd.Flags().DurationVar(&period, "for", 0, "how long it may not lead, at most 24h (default as long as an election may take)")

@@ -12,7 +12,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/elect-go/elect/algo/lease"
-	"github.com/elect-go/elect/cluster/operator"
+	"github.com/elect-go/elect/client"
 	"github.com/elect-go/elect/internal/fleet"
 	"github.com/elect-go/elect/internal/testkit"
 )
@@ -75,7 +75,7 @@ func TestARemovedNodeSaysWhatToDo(t *testing.T) {
 	f := runFleet(t, 3, nil, "--preset", "local", "--lease")
 	_, err := f.Signal("n3", fleet.Term)
 	require.NoError(t, err)
-	require.NoError(t, operator.Client{}.Remove(within(t), f.States()[0].Addr, "n3"))
+	require.NoError(t, client.Client{}.Remove(within(t), f.States()[0].Addr, "n3"))
 	err = f.Restart(within(t), "n3")
 	if err == nil { // it was up before it was told
 		err = f.Await(within(t), func([]fleet.State) bool { return false })
@@ -85,14 +85,14 @@ func TestARemovedNodeSaysWhatToDo(t *testing.T) {
 
 // What is done at a node, and not known everywhere, is a success, and says so once.
 func TestAnOrderThatIsDoneHere(t *testing.T) {
-	here := &operator.UnheardError{Addr: "a:1", Reason: "done here, and not known to n2"}
+	here := &client.UnheardError{Addr: "a:1", Reason: "done here, and not known to n2"}
 	for _, asJSON := range []bool{false, true} {
 		var out bytes.Buffer
 		cmd := builtins.newPriority()
 		cmd.SetOut(&out)
 		cmd.SetContext(t.Context())
 		o := order{access: access{table: builtins.fields}, addr: "a:1", timeout: time.Minute, json: asJSON}
-		require.NoError(t, o.give(cmd, orderObject{Order: "priority"}, "the node at a:1 has priority 7", func(context.Context, operator.Client) error { return here }))
+		require.NoError(t, o.give(cmd, orderObject{Order: "priority"}, "the node at a:1 has priority 7", func(context.Context, client.Client) error { return here }))
 		if asJSON {
 			require.JSONEq(t, `{"order":"priority","addr":"a:1","done":true,"reason":"done here, and not known to n2"}`, out.String())
 		} else {

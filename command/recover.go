@@ -18,8 +18,8 @@ import (
 	"golang.org/x/term"
 
 	"github.com/elect-go/elect/algo"
+	"github.com/elect-go/elect/client"
 	"github.com/elect-go/elect/cluster"
-	"github.com/elect-go/elect/cluster/operator"
 	"github.com/elect-go/elect/transport"
 )
 
@@ -214,22 +214,22 @@ func (r *recovery) reachesNone(ctx context.Context, members []algo.Member) error
 
 // reach returns nil if a member is not where it was: nobody is, or somebody else. A node that is
 // suspended accepts connections and says nothing; that is not dead.
-func reach(ctx context.Context, client operator.Client, m algo.Member) error {
+func reach(ctx context.Context, c client.Client, m algo.Member) error {
 	var connected atomic.Bool
-	client.Dial = func(ctx context.Context, addr string) (net.Conn, error) {
+	c.Dial = func(ctx context.Context, addr string) (net.Conn, error) {
 		conn, err := new(net.Dialer).DialContext(ctx, "tcp", addr)
 		connected.Store(err == nil)
 		return conn, err
 	}
-	s, err := client.Status(ctx, m.Addr)
+	s, err := c.Status(ctx, m.Addr)
 	switch {
 	case err == nil && s.Node == m.ID:
 		return fmt.Errorf("%s runs, at %s: a node that can be reached is not lost; stop it first", m.Name, m.Addr)
-	case err == nil, !connected.Load(), errors.Is(err, operator.ErrNotNode) && transport.Cause(err) != transport.ClosedBeforeHello:
+	case err == nil, !connected.Load(), errors.Is(err, client.ErrNotNode) && transport.Cause(err) != transport.ClosedBeforeHello:
 		return nil
 	}
 	return fmt.Errorf("at %s, the address of %s, somebody accepts connections and does not say who it is (%s): stop it first",
-		m.Addr, m.Name, strings.TrimPrefix(err.Error(), "operator: "+m.Addr+": "))
+		m.Addr, m.Name, strings.TrimPrefix(err.Error(), "client: "+m.Addr+": "))
 }
 
 func membersOf(members []algo.Member) []memberObject {

@@ -8,8 +8,8 @@ import (
 	"sync"
 	"time"
 
+	"github.com/elect-go/elect/client"
 	"github.com/elect-go/elect/cluster"
-	"github.com/elect-go/elect/cluster/operator"
 	"github.com/elect-go/elect/secure"
 )
 
@@ -37,7 +37,7 @@ func (r *runner) endReport(l cluster.Leadership) []byte {
 // for the end of the lease.
 func reportEnd(text []byte, errors io.Writer) {
 	var r endReport
-	var client operator.Client
+	var client client.Client
 	err := json.Unmarshal(text, &r)
 	if err == nil && r.Access != nil {
 		client.Secure, err = secure.New(*r.Access)

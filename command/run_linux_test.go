@@ -17,7 +17,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/elect-go/elect/algo"
-	"github.com/elect-go/elect/cluster/operator"
+	"github.com/elect-go/elect/client"
 	"github.com/elect-go/elect/internal/mistake"
 	"github.com/elect-go/elect/internal/netlab"
 	"github.com/elect-go/elect/internal/testkit"
@@ -372,7 +372,7 @@ func TestOnceOnTheWholeFleet(t *testing.T) {
 	}, patience, time.Millisecond)
 	r.start("n2")
 	for started, met := time.Now(), false; !met || time.Since(started) < algo.LAN().RecoveryBound(); {
-		s, err := operator.Client{}.Status(within(t), r.addrs[2])
+		s, err := client.Client{}.Status(within(t), r.addrs[2])
 		for _, m := range s.Members {
 			if err == nil && s.Leader != nil && m.ID == *s.Leader {
 				require.Equal(t, leader, m.Name)

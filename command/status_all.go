@@ -11,8 +11,8 @@ import (
 	"sync"
 	"text/tabwriter"
 
+	"github.com/elect-go/elect/client"
 	"github.com/elect-go/elect/cluster"
-	"github.com/elect-go/elect/cluster/operator"
 )
 
 // statusAnswer is what one address has answered: a status, or why there is none.
@@ -38,7 +38,7 @@ func (a statusAnswer) object() any {
 	return a.Status
 }
 
-func ask(ctx context.Context, client operator.Client, addr string) statusAnswer {
+func ask(ctx context.Context, client client.Client, addr string) statusAnswer {
 	s, err := client.Status(ctx, addr)
 	if err != nil {
 		return statusAnswer{Addr: addr, Reason: brief(addr, err)}
@@ -56,7 +56,7 @@ func ask(ctx context.Context, client operator.Client, addr string) statusAnswer 
 const atOnce = 16
 
 // askMany asks each address once, and returns the answers in their order.
-func askMany(ctx context.Context, client operator.Client, addrs []string) []statusAnswer {
+func askMany(ctx context.Context, client client.Client, addrs []string) []statusAnswer {
 	answers := make([]statusAnswer, len(addrs))
 	slots := make(chan struct{}, atOnce)
 	var asked sync.WaitGroup
@@ -72,7 +72,7 @@ func askMany(ctx context.Context, client operator.Client, addrs []string) []stat
 }
 
 // askAll asks the addresses and, with --all, the members that the first answer names.
-func (o *statusOrder) askAll(ctx context.Context, client operator.Client) []statusAnswer {
+func (o *statusOrder) askAll(ctx context.Context, client client.Client) []statusAnswer {
 	answers := askMany(ctx, client, o.addrs)
 	first := slices.IndexFunc(answers, func(a statusAnswer) bool { return a.Status != nil })
 	if !o.all || first < 0 {
@@ -92,7 +92,7 @@ func (a statusAnswer) is(m cluster.Member) bool {
 	return a.Addr == m.Addr || a.Status != nil && a.Status.Node == m.ID
 }
 
-func (o *statusOrder) runMany(ctx context.Context, w io.Writer, client operator.Client) error {
+func (o *statusOrder) runMany(ctx context.Context, w io.Writer, client client.Client) error {
 	answers := o.askAll(ctx, client)
 	differ := differences(answers)
 	var err error

@@ -12,8 +12,8 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/elect-go/elect/algo"
+	"github.com/elect-go/elect/client"
 	"github.com/elect-go/elect/cluster"
-	"github.com/elect-go/elect/cluster/operator"
 	"github.com/elect-go/elect/internal/fleet"
 	"github.com/elect-go/elect/internal/testkit"
 	"github.com/elect-go/elect/trace"
@@ -37,7 +37,7 @@ func startCopy(t *testing.T, name, data string, members []fleet.State) string {
 func hears(t *testing.T, addr string, more uint64) {
 	t.Helper()
 	received := func() uint64 {
-		s, _ := operator.Client{}.Status(within(t), addr)
+		s, _ := client.Client{}.Status(within(t), addr)
 		return s.Counters["received.heartbeat"]
 	}
 	before := received()

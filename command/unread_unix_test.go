@@ -12,7 +12,7 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/stretchr/testify/require"
 
-	"github.com/elect-go/elect/cluster/operator"
+	"github.com/elect-go/elect/client"
 	"github.com/elect-go/elect/internal/testkit"
 )
 
@@ -64,7 +64,7 @@ func launchUnread(t *testing.T, stderr func(t *testing.T) *os.File, args ...stri
 func requireLeads(t *testing.T, addr string) {
 	t.Helper()
 	require.Eventually(t, func() bool {
-		s, err := operator.Client{}.Status(within(t), addr)
+		s, err := client.Client{}.Status(within(t), addr)
 		return err == nil && s.Leader != nil
 	}, patience, 10*time.Millisecond, "the node does not lead")
 }

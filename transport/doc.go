@@ -36,7 +36,7 @@
 // # Slots for sessions
 //
 // A member has its own slot: its ID is in the address book, or this side has dialed it. All other nodes share
-// MaxPeers slots, and clients share 64. If all slots are taken, a new node is accepted, and one session ends: of the
+// MaxPeers slots, and clients share 576. If all slots are taken, a new node is accepted, and one session ends: of the
 // identity with the most sessions, of its host with the most, the one that was idle for longest. So one identity may
 // use all free slots, but cannot keep another one out.
 //

@@ -123,7 +123,7 @@ var defaultLimits = limits{
 	maxFrame:     64 << 10,        // bytes of a frame
 	queueFrames:  1024,            // frames that wait for one peer
 	queueBytes:   1 << 20,         // bytes of these frames
-	maxClients:   64,              // connected clients
+	maxClients:   576,             // connected clients; many watch the leadership for long
 	writeTimeout: 2 * time.Second, // for the kernel to accept a write, and on Linux for the peer's kernel to acknowledge it
 	idleTimeout:  time.Minute,     // without a frame either way; then the connection is closed gracefully
 }

@@ -79,6 +79,7 @@ var (
 	leaseLeft = desc("lease_left_seconds", "Time until the lease of this node expires if it is not renewed; 0 on other nodes.")
 	certified = desc("certificate_expiry_timestamp_seconds", "When the certificate of this node ends, or one that has signed it, in seconds since 1970.")
 	connected = desc("connections", "Connections to other members.")
+	watched   = desc("watchers", "Clients that watch the leadership through this node.")
 	warnings  = desc("warnings", "Warnings of the last ten minutes, as the status shows them.")
 )
 
@@ -104,8 +105,8 @@ var counters = []struct {
 	{name: "suspicions.", figure: desc("suspicions_total", "Members that this node has taken for dead, by why.", "cause")},
 	{name: "dropped.", figure: desc("frames_dropped_total", "Frames that were not sent, by why.", "reason")},
 	{name: "closed.", figure: desc("connections_closed_total", "Connections that this node has closed with blame, by why.", "reason")},
-	{name: "nonmembers.", figure: desc("strangers_total", "Messages of nodes that are no members, by what they were about.", "about")},
-	{name: "rejected", figure: desc("messages_refused_total", "Messages for which the connection was closed.")},
+	{name: "nonmembers.", figure: desc("nonmember_messages_total", "Messages of nodes that are no members, by what they were about.", "about")},
+	{name: "rejected", figure: desc("messages_rejected_total", "Messages for which the connection was closed.")},
 	{name: "dials", figure: desc("dials_total", "Attempts to connect to a member.")},
 	{name: "dials.failed", figure: desc("dials_failed_total", "Attempts to connect to a member that have failed.")},
 }
@@ -169,6 +170,7 @@ func (h *Handler) collect(s cluster.Status, gauge func(*prometheus.Desc, float64
 		gauge(certified, float64(s.CertificateEnd.Unix()))
 	}
 	gauge(connected, float64(s.Counters["connections"]))
+	gauge(watched, float64(s.Counters["watchers"]))
 	gauge(warnings, float64(len(s.Warnings)))
 	to <- prometheus.MustNewConstSummary(saves, s.Counters["saves"], time.Duration(s.Counters["saves.nanoseconds"]).Seconds(), nil)
 	for _, c := range counters {

@@ -196,7 +196,7 @@ func TestMetricsAreDocumented(t *testing.T) {
 		there := slices.Collect(maps.Keys(c.scrape(t, c.Await().Name)))
 		assert.Subset(t, documented, there)
 		// Nothing has caused these.
-		there = append(there, "elect_connections_closed_total", "elect_frames_dropped_total", "elect_lease_left_seconds", "elect_strangers_total", "elect_certificate_expiry_timestamp_seconds")
+		there = append(there, "elect_connections_closed_total", "elect_frames_dropped_total", "elect_lease_left_seconds", "elect_nonmember_messages_total", "elect_certificate_expiry_timestamp_seconds")
 		assert.ElementsMatch(t, documented, slices.Compact(slices.Sorted(slices.Values(there))))
 	})
 }

@@ -18,8 +18,8 @@ import (
 
 	"github.com/elect-go/elect/algo"
 	"github.com/elect-go/elect/algo/lease"
+	"github.com/elect-go/elect/client"
 	"github.com/elect-go/elect/cluster"
-	"github.com/elect-go/elect/cluster/operator"
 	"github.com/elect-go/elect/internal/fleet"
 )
 
@@ -122,7 +122,7 @@ func TestAnotherWorksWhenTheLeaderIsKilled(t *testing.T) {
 	var leader string
 	var led algo.Epoch
 	require.Eventually(t, func() bool { // the one with the highest id leads, in the end
-		s, err := operator.Client{}.Status(t.Context(), first)
+		s, err := client.Client{}.Status(t.Context(), first)
 		if err != nil || s.Leader == nil || len(s.Members) < 3 || !s.Committed {
 			return false
 		}
@@ -176,13 +176,13 @@ func TestTwoProcessesNeverWorkAtOnce(t *testing.T) {
 	said(a, "begins")
 	b, _, _, _ := process(t, "slow", dir, "b", second, first)
 	require.Eventually(t, func() bool {
-		s, err := operator.Client{}.Status(t.Context(), second)
+		s, err := client.Client{}.Status(t.Context(), second)
 		return err == nil && s.Leader != nil && len(s.Members) == 2
 	}, 2*time.Minute, 10*time.Millisecond, "it follows no leader")
 	stop()
 	said(a, "cleans")
 	for range 200 { // round trips, in which b could begin
-		s, err := operator.Client{}.Status(t.Context(), second)
+		s, err := client.Client{}.Status(t.Context(), second)
 		require.NoError(t, err)
 		require.NotEqual(t, s.Node, *s.Leader, "b leads while a cleans up")
 	}

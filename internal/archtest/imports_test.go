@@ -34,7 +34,7 @@ var allowedImports = map[string]string{
 	"cluster": `algo algo/bully algo/driver algo/lease fd internal/disk internal/engine internal/untrusted internal/membership internal/share internal/store
 		internal/wire secure trace transport github.com/google/uuid golang.org/x/sys/unix`,
 	"cluster/clustertest": "algo cluster internal/store",
-	"cluster/operator":    "algo cluster internal/untrusted internal/wire secure transport github.com/google/uuid",
+	"client":              "algo cluster internal/untrusted internal/wire secure transport github.com/google/uuid",
 	"web":                 "algo cluster internal/share github.com/prometheus/client_golang/prometheus github.com/prometheus/client_golang/prometheus/promhttp",
 
 	"internal/sample":         "golang.org/x/exp/stats",
@@ -52,7 +52,7 @@ var allowedImports = map[string]string{
 	"internal/mutetest":                 "algo algo/bully algo/ring algo/vote",
 	"internal/testkit":                  "algo internal/algosim",
 	"internal/config":                   "algo algo/lease cluster internal/disk internal/mistake github.com/spf13/pflag go.yaml.in/yaml/v3",
-	"command": `algo algo/lease bench cluster cluster/operator explore internal/bench/report internal/bench/result internal/config internal/disk internal/engine
+	"command": `algo algo/lease bench cluster client explore internal/bench/report internal/bench/result internal/config internal/disk internal/engine
 		internal/fleet internal/watchdog internal/untrusted internal/lesson internal/logqueue internal/mistake internal/sample internal/scenario internal/store
 		internal/wire secure sim trace transport web github.com/coreos/go-systemd/v22/daemon github.com/spf13/cobra github.com/spf13/pflag golang.org/x/term`,
 	"cmd/elect":               "algo/builtin command",

@@ -23,8 +23,13 @@ const FileVariable = prefix + "CONFIG"
 // variable, so an elect that the command starts does not take them for settings.
 const RunPrefix = prefix + "RUN_"
 
+// WatchPrefix is the same for the command of elect watch.
+const WatchPrefix = prefix + "WATCH_"
+
 // isReserved reports whether no field may have the variable called name.
-func isReserved(name string) bool { return name == FileVariable || strings.HasPrefix(name, RunPrefix) }
+func isReserved(name string) bool {
+	return name == FileVariable || strings.HasPrefix(name, RunPrefix) || strings.HasPrefix(name, WatchPrefix)
+}
 
 // Unknown is a variable that is none of a field, and the one that may be meant, if any.
 type Unknown struct {

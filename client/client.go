@@ -3,13 +3,15 @@
 //
 // A closed cluster is asked with its secret or a certificate: see Client.Secure. Orders need the secret, or the
 // certificate of an operator; on the loopback without one the same user.
-package operator
+package client
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"net"
+	"sync"
 	"sync/atomic"
 	"time"
 
@@ -44,7 +46,7 @@ type RefusedError struct {
 	Reason string // in the words of the node
 }
 
-func (e *RefusedError) Error() string { return "operator: " + e.Addr + ": " + e.Reason }
+func (e *RefusedError) Error() string { return "client: " + e.Addr + ": " + e.Reason }
 
 // UnheardError says that a node has done what it was asked to, and who may not know of that: without
 // a majority, a side that is cut off hears of it later.
@@ -80,7 +82,7 @@ func (c Client) Status(ctx context.Context, addr string) (cluster.Status, error)
 	case wire.AdminReply:
 		return cluster.Status{}, &RefusedError{Addr: addr, Reason: answer.Reason}
 	}
-	return cluster.Status{}, fmt.Errorf("operator: %s: %w: the answer is not a status", addr, ErrNotNode)
+	return cluster.Status{}, fmt.Errorf("client: %s: %w: the answer is not a status", addr, ErrNotNode)
 }
 
 // Remove has the node at addr, which may be any, remove a member, by name or ID: see
@@ -118,7 +120,7 @@ func (c Client) ReportEnd(ctx context.Context, addr string, end cluster.End) err
 		return err
 	}
 	if reply, ok := answer.(wire.AdminReply); !ok {
-		return fmt.Errorf("operator: %s: %w: the answer is no outcome", addr, ErrNotNode)
+		return fmt.Errorf("client: %s: %w: the answer is no outcome", addr, ErrNotNode)
 	} else if reply.Reason != "" {
 		return &RefusedError{Addr: addr, Reason: reply.Reason}
 	}
@@ -126,7 +128,7 @@ func (c Client) ReportEnd(ctx context.Context, addr string, end cluster.End) err
 }
 
 func (c Client) order(ctx context.Context, addr string, order wire.AdminRequest) error {
-	order.Timeout = patience(ctx)
+	order.Timeout = timeLimit(ctx)
 	answer, err := c.ask(ctx, addr, order)
 	if err != nil {
 		return err
@@ -134,7 +136,7 @@ func (c Client) order(ctx context.Context, addr string, order wire.AdminRequest)
 	done, ok := answer.(wire.AdminReply)
 	switch {
 	case !ok:
-		return fmt.Errorf("operator: %s: %w", addr, &UnansweredError{Sent: true, Err: fmt.Errorf("%w: the answer is no outcome", ErrNotNode)})
+		return fmt.Errorf("client: %s: %w", addr, &UnansweredError{Sent: true, Err: fmt.Errorf("%w: the answer is no outcome", ErrNotNode)})
 	case done.Applied:
 		return &UnheardError{Addr: addr, Reason: done.Reason}
 	case done.Reason != "":
@@ -143,9 +145,9 @@ func (c Client) order(ctx context.Context, addr string, order wire.AdminRequest)
 	return nil
 }
 
-// patience returns how long a dial or a node may take: a little less than the caller waits, so that the
+// timeLimit returns how long a dial or a node may take: a little less than the caller waits, so that the
 // error can still name what was waited for.
-func patience(ctx context.Context) time.Duration {
+func timeLimit(ctx context.Context) time.Duration {
 	deadline, ok := ctx.Deadline()
 	if !ok {
 		return wire.MaxWait
@@ -157,43 +159,53 @@ func patience(ctx context.Context) time.Duration {
 // ask sends one request to a node and returns the answer.
 func (c Client) ask(ctx context.Context, addr string, request algo.Message) (answer algo.Message, err error) {
 	if _, _, err := net.SplitHostPort(addr); err != nil {
-		return nil, fmt.Errorf("operator: %q is not host:port: %w", addr, err)
+		return nil, fmt.Errorf("client: %q is not host:port: %w", addr, err)
 	}
 	frame, err := clients.Append(nil, request)
 	if err != nil {
-		return nil, fmt.Errorf("operator: %s: %w", addr, err)
+		return nil, fmt.Errorf("client: %s: %w", addr, err)
 	}
-	a := &asking{request: frame, result: make(chan result, 1)}
-	o := transport.Options{
-		Self: transport.ID(uuid.New()), Dial: c.Dial, Handshake: greet, Handler: a, MaxHello: wire.MaxHello,
-	}
+	e := &exchange{request: frame, news: make(chan struct{}, 1)}
+	var timeout time.Duration
 	if _, limited := ctx.Deadline(); limited {
-		o.DialTimeout = max(patience(ctx), 1) // the caller decides how long to wait
+		timeout = max(timeLimit(ctx), 1) // the caller decides how long to wait
+	}
+	if err := c.connect(e, addr, timeout); err != nil {
+		return nil, err
+	}
+	defer func() { _ = e.network.Close(ctx) }()
+	select {
+	case <-e.news:
+		answer, err = e.take()
+	case <-ctx.Done():
+		err = context.Cause(ctx)
+	}
+	if _, order := request.(wire.AdminRequest); order && err != nil {
+		err = &UnansweredError{Sent: e.sent.Load(), Err: err}
+	}
+	if err != nil {
+		return nil, fmt.Errorf("client: %s: %w", addr, err)
+	}
+	return answer, nil
+}
+
+// connect starts an exchange with the node at addr. The caller closes e.network. A timeout of 0 stands for that of the
+// transport.
+func (c Client) connect(e *exchange, addr string, timeout time.Duration) (err error) {
+	o := transport.Options{
+		Self: transport.ID(uuid.New()), Dial: c.Dial, Handshake: greet, Handler: e, MaxHello: wire.MaxHello, DialTimeout: timeout,
 	}
 	if c.Secure != nil {
 		o.Security = func(nc net.Conn, _ bool) (net.Conn, any, error) {
-			safe, who, err := c.Secure.Client(nc)
-			return safe, who, err
+			safe, identity, err := c.Secure.Client(nc)
+			return safe, identity, err
 		}
 	}
-	if a.network, err = transport.New(o); err != nil {
-		return nil, err
+	if e.network, err = transport.New(o); err != nil {
+		return err
 	}
-	defer func() { _ = a.network.Close(ctx) }()
-	a.network.Dial(transport.Target{Addr: addr})
-	r := result{}
-	select {
-	case r = <-a.result:
-	case <-ctx.Done():
-		r.err = context.Cause(ctx)
-	}
-	if _, order := request.(wire.AdminRequest); order && r.err != nil {
-		r.err = &UnansweredError{Sent: a.asked.Load(), Err: r.err}
-	}
-	if r.err != nil {
-		return nil, fmt.Errorf("operator: %s: %w", addr, r.err)
-	}
-	return r.answer, nil
+	e.network.Dial(transport.Target{Addr: addr})
+	return nil
 }
 
 func greet(p *transport.Peer, said []byte) ([]byte, error) {
@@ -211,47 +223,66 @@ func greet(p *transport.Peer, said []byte) ([]byte, error) {
 	return nil, ours.Check(theirs)
 }
 
-// asking is the handler of a connection that asks.
-type asking struct {
+// exchange is a connection to one node: a request, and one or more replies.
+type exchange struct {
 	request []byte
 	network *transport.Transport
-	asked   atomic.Bool // the request may have arrived
-	result  chan result
+	sent    atomic.Bool // the node may have received the request
+
+	mu    sync.Mutex
+	reply algo.Message  // the latest one, unless it was taken
+	err   error         // why no further reply comes
+	news  chan struct{} // signals a new reply or err; its capacity is 1
 }
 
-type result struct {
-	answer algo.Message
-	err    error
+// take returns the latest reply, or the reason why there is none.
+func (e *exchange) take() (reply algo.Message, err error) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	reply, e.reply = e.reply, nil
+	if reply != nil {
+		return reply, nil
+	}
+	return nil, e.err
 }
 
-func (a *asking) Up(p transport.Peer) {
-	a.asked.Store(true)
-	a.network.Send(p.ID, a.request)
+// Up sends the request.
+func (e *exchange) Up(p transport.Peer) {
+	e.sent.Store(true)
+	e.network.Send(p.ID, e.request)
 }
 
-func (a *asking) Frame(_ transport.Peer, b []byte) error {
+// Frame handles a reply.
+func (e *exchange) Frame(_ transport.Peer, b []byte) error {
 	m, err := clients.Decode(b)
 	if err != nil {
 		err = fmt.Errorf("%w: %w", ErrNotNode, err)
 	}
-	a.finish(result{m, err})
+	e.set(m, err)
 	return err
 }
 
-func (a *asking) Down(_ transport.Peer, why error) { a.finish(result{err: why}) }
+// Down ends the exchange.
+func (e *exchange) Down(_ transport.Peer, why error) { e.set(nil, why) }
 
-func (a *asking) DialFailed(_ transport.Target, why error) {
+// DialFailed ends the exchange.
+func (e *exchange) DialFailed(_ transport.Target, why error) {
 	switch transport.Cause(why) {
 	case transport.Protocol, transport.ClosedBeforeHello:
 		why = fmt.Errorf("%w: %w", ErrNotNode, why)
 	}
-	a.finish(result{err: why})
+	e.set(nil, why)
 }
 
-// finish keeps the first result.
-func (a *asking) finish(r result) {
+func (e *exchange) set(reply algo.Message, err error) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if reply != nil {
+		e.reply = reply
+	}
+	e.err = cmp.Or(e.err, err)
 	select {
-	case a.result <- r:
+	case e.news <- struct{}{}:
 	default:
 	}
 }

@@ -1,4 +1,4 @@
-package operator_test
+package client_test
 
 import (
 	"context"
@@ -6,21 +6,21 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/elect-go/elect/cluster/operator"
+	"github.com/elect-go/elect/client"
 )
 
 // A node is asked to give its leadership up, before its machine is stopped.
 func ExampleClient() {
 	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
 	defer cancel()
-	var client operator.Client
-	var refused *operator.RefusedError
-	switch err := client.Resign(ctx, "127.0.0.1:1", time.Minute); {
+	var c client.Client
+	var refused *client.RefusedError
+	switch err := c.Resign(ctx, "127.0.0.1:1", time.Minute); {
 	case err == nil:
 		fmt.Println("another leads")
 	case errors.As(err, &refused):
 		fmt.Println("it does not:", refused.Reason)
-	case errors.Is(err, operator.ErrNotNode):
+	case errors.Is(err, client.ErrNotNode):
 		fmt.Println("that is no node")
 	default:
 		fmt.Println("nobody was reached")

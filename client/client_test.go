@@ -1,4 +1,4 @@
-package operator_test
+package client_test
 
 import (
 	"context"
@@ -9,7 +9,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/elect-go/elect/cluster/operator"
+	"github.com/elect-go/elect/client"
 	"github.com/elect-go/elect/transport"
 )
 
@@ -33,14 +33,14 @@ func TestErrors(t *testing.T) {
 		return l.Addr().String()
 	}
 	t.Run("no address", func(t *testing.T) {
-		_, err := operator.Client{}.Status(t.Context(), "nonsense")
-		require.EqualError(t, err, `operator: "nonsense" is not host:port: address nonsense: missing port in address`)
+		_, err := client.Client{}.Status(t.Context(), "nonsense")
+		require.EqualError(t, err, `client: "nonsense" is not host:port: address nonsense: missing port in address`)
 	})
 	t.Run("refused", func(t *testing.T) {
 		l, err := net.Listen("tcp", "127.0.0.1:0")
 		require.NoError(t, err)
 		l.Close()
-		_, err = operator.Client{}.Status(t.Context(), l.Addr().String())
+		_, err = client.Client{}.Status(t.Context(), l.Addr().String())
 		require.Equal(t, transport.ConnRefused, transport.Cause(err))
 		require.ErrorContains(t, err, l.Addr().String())
 	})
@@ -50,8 +50,8 @@ func TestErrors(t *testing.T) {
 				_, _ = c.Read(make([]byte, 1024))
 				_, _ = c.Write([]byte(banner))
 			})
-			_, err := operator.Client{}.Status(t.Context(), addr)
-			require.ErrorIs(t, err, operator.ErrNotNode, "%q", banner)
+			_, err := client.Client{}.Status(t.Context(), addr)
+			require.ErrorIs(t, err, client.ErrNotNode, "%q", banner)
 			require.ErrorContains(t, err, addr)
 		}
 	})
@@ -60,7 +60,7 @@ func TestErrors(t *testing.T) {
 		addr := listen(t, func(net.Conn) { <-release })
 		ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
 		defer cancel()
-		_, err := operator.Client{}.Status(ctx, addr)
+		_, err := client.Client{}.Status(ctx, addr)
 		require.ErrorIs(t, err, context.DeadlineExceeded)
 		close(release)
 	})
@@ -69,15 +69,15 @@ func TestErrors(t *testing.T) {
 // TestDialTakesAsLongAsCallerWaits: a dial to a member that does not answer takes as long as the caller
 // waits, and 1 s if the caller sets no deadline.
 func TestDialTakesAsLongAsCallerWaits(t *testing.T) {
-	leave := func(ctx context.Context, c operator.Client) error { return c.Leave(ctx, "10.0.0.1:7400") }
-	status := func(ctx context.Context, c operator.Client) error {
+	leave := func(ctx context.Context, c client.Client) error { return c.Leave(ctx, "10.0.0.1:7400") }
+	status := func(ctx context.Context, c client.Client) error {
 		_, err := c.Status(ctx, "10.0.0.1:7400")
 		return err
 	}
 	for _, test := range []struct {
 		name    string
 		timeout time.Duration
-		request func(context.Context, operator.Client) error
+		request func(context.Context, client.Client) error
 		want    time.Duration
 	}{
 		{"admin request", 10 * time.Second, leave, 9800 * time.Millisecond},
@@ -93,7 +93,7 @@ func TestDialTakesAsLongAsCallerWaits(t *testing.T) {
 					ctx = limited
 				}
 				start := time.Now()
-				err := test.request(ctx, operator.Client{Dial: func(ctx context.Context, _ string) (net.Conn, error) {
+				err := test.request(ctx, client.Client{Dial: func(ctx context.Context, _ string) (net.Conn, error) {
 					<-ctx.Done()
 					return nil, ctx.Err()
 				}})

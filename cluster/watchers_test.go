@@ -1,0 +1,61 @@
+package cluster_test
+
+import (
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/elect-go/elect/client"
+)
+
+// A node with too many watchers rejects the next one, serves the others, and still replies to other clients.
+func TestNodeLimitsWatchers(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		const limit = 512
+		f := newFleet(t)
+		m := f.grow(1)[0]
+		f.agree("n1", bound)
+		var watching, rejected atomic.Int32
+		for range limit + 3 {
+			go func() {
+				for s := range client.Watch(t.Context(), client.Config{Client: f.operator(), Addrs: []string{addrOf(1)}}) {
+					if s.Err == nil {
+						watching.Add(1)
+					} else if rejected.Add(1); s.Err != nil {
+						require.ErrorContains(t, s.Err, "this node has 512 watchers already: watch another member")
+					}
+				}
+			}()
+		}
+		time.Sleep(time.Second)
+		synctest.Wait()
+		require.EqualValues(t, limit, watching.Load())
+		require.EqualValues(t, 3, rejected.Load())
+		s, err := f.operator().Status(t.Context(), addrOf(1))
+		require.NoError(t, err)
+		require.EqualValues(t, limit, s.Counters["watchers"])
+
+		require.NoError(t, m.Campaign(t.Context()))
+		time.Sleep(time.Second)
+		synctest.Wait()
+		require.EqualValues(t, 2*limit, watching.Load(), "each learns of the next epoch")
+	})
+}
+
+// A watcher that has gone makes room.
+func TestNodeForgetsWatchersThatLeft(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := newFleet(t)
+		f.grow(1)
+		for range client.Watch(t.Context(), client.Config{Client: f.operator(), Addrs: []string{addrOf(1)}}) {
+			break
+		}
+		time.Sleep(time.Second)
+		s, err := f.operator().Status(t.Context(), addrOf(1))
+		require.NoError(t, err)
+		require.Zero(t, s.Counters["watchers"])
+	})
+}
