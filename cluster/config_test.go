@@ -15,7 +15,7 @@ import (
 	"github.com/elect-go/elect/internal/store"
 )
 
-// good is a configuration without a mistake.
+// good returns valid settings.
 func good() cluster.Config {
 	return cluster.Config{Name: "n1", Listen: "10.0.0.1:7400", DataDir: "data", Insecure: true, Lease: lease.Off}
 }
@@ -35,7 +35,7 @@ func problems(err error) []*algo.SettingError {
 	return []*algo.SettingError{mistake}
 }
 
-func TestConfigMistakes(t *testing.T) {
+func TestInvalidConfigIsRejected(t *testing.T) {
 	ms := time.Millisecond
 	const bothWays = ", want a quorum, which bully with lease: off does not have: drop lease: off, choose algorithm vote, or set one list of members on all nodes instead"
 	cases := []struct {
@@ -103,7 +103,7 @@ func TestConfigMistakes(t *testing.T) {
 	}
 }
 
-func TestEveryMistakeIsReportedAtOnce(t *testing.T) {
+func TestAllConfigErrorsAreReportedTogether(t *testing.T) {
 	_, err := cluster.New(cluster.Config{
 		Cluster: "a b", Name: "c d", Listen: "x", Join: []string{"y"}, Algorithm: "raft",
 		Timing: algo.Timing{Heartbeat: 1},
@@ -144,7 +144,7 @@ func TestDefaults(t *testing.T) {
 	require.NotEmpty(t, c.Name)
 }
 
-func TestConfigIsTheNodesOwn(t *testing.T) {
+func TestNodeCopiesConfig(t *testing.T) {
 	config := good()
 	config.Members = []string{"10.0.0.1:7400", "10.0.0.2:7400"}
 	n, err := cluster.New(config)
@@ -153,7 +153,7 @@ func TestConfigIsTheNodesOwn(t *testing.T) {
 	require.Equal(t, "10.0.0.2:7400", n.Config().Members[1])
 }
 
-func TestAVoteMustNotBeForgotten(t *testing.T) {
+func TestVoteNeedsDataOrStore(t *testing.T) {
 	voting := algo.Registry{"vote": func(t algo.Timing, decode func(any) error) (algo.Spec, error) {
 		spec, err := bully.Factory(t, decode)
 		spec.Name, spec.Claims.NeedsQuorum = "vote", true
@@ -175,7 +175,7 @@ func TestAVoteMustNotBeForgotten(t *testing.T) {
 	require.ErrorContains(t, err, "name is", "all mistakes at once")
 }
 
-func TestAlgorithmThatTheWireCannotName(t *testing.T) {
+func TestTooLongAlgorithmNameIsRejected(t *testing.T) {
 	name := strings.Repeat("long", 20)
 	config := good()
 	config.Algorithm = name
@@ -203,8 +203,8 @@ func TestPresets(t *testing.T) {
 	require.Less(t, algo.LAN().RecoveryBound(), algo.WAN().RecoveryBound())
 }
 
-// A textbook runs for a lesson only, and a lesson only where nobody else is.
-func TestATextbookRunsOnlyForALesson(t *testing.T) {
+// A textbook algorithm needs allow_textbook. With that setting all addresses must be on the loopback.
+func TestTextbookNeedsPermissionAndLoopback(t *testing.T) {
 	const wanted = "an address of the loopback, such as 127.0.0.1:7400, for allow_textbook is set"
 	local := func(change func(c *cluster.Config)) cluster.Config {
 		c := cluster.Config{Name: "n1", Listen: "127.0.0.1:7400", DataDir: "data", Algorithm: "textbook-bully", AllowTextbook: true, Lease: lease.Off}
@@ -213,7 +213,7 @@ func TestATextbookRunsOnlyForALesson(t *testing.T) {
 	}
 	for name, tc := range map[string]struct {
 		change func(c *cluster.Config)
-		field  string // of the mistake; empty: there is none
+		field  string // of the error; empty if the settings are valid
 		want   string
 	}{
 		"for a lesson":    {func(*cluster.Config) {}, "", ""},
@@ -223,7 +223,7 @@ func TestATextbookRunsOnlyForALesson(t *testing.T) {
 		"for others":      {func(c *cluster.Config) { c.Listen = "10.0.0.1:7400" }, "listen", wanted},
 		"for all":         {func(c *cluster.Config) { c.Listen, c.Advertise = ":7400", "127.0.0.1:7400" }, "listen", wanted},
 		"known to others": {func(c *cluster.Config) { c.Advertise = "n1.example:7400" }, "advertise", wanted},
-		"let in elsewhere": {func(c *cluster.Config) {
+		"joins elsewhere": {func(c *cluster.Config) {
 			c.Lease, c.Join = lease.Defaults(algo.LAN()), []string{"127.0.0.1:7401", "10.0.0.2:7400"}
 		}, "join[1]", wanted},
 		"of members elsewhere": {func(c *cluster.Config) { c.Members = []string{"127.0.0.1:7400", "10.0.0.2:7400"} },
@@ -236,10 +236,10 @@ func TestATextbookRunsOnlyForALesson(t *testing.T) {
 				require.NoError(t, err)
 				return
 			}
-			found := problems(err)
-			require.Len(t, found, 1)
-			require.Equal(t, tc.field, found[0].Field)
-			require.Contains(t, found[0].Want, tc.want)
+			all := problems(err)
+			require.Len(t, all, 1)
+			require.Equal(t, tc.field, all[0].Field)
+			require.Contains(t, all[0].Want, tc.want)
 		})
 	}
 }

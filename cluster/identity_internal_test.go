@@ -10,8 +10,8 @@ import (
 	"github.com/elect-go/elect/secure"
 )
 
-// TestOwnerOfAnID: the config has the name a for an ID, which a certificate with two names may change.
-func TestOwnerOfAnID(t *testing.T) {
+// The config has the name a for an ID. Only a certificate that includes this name may use the ID.
+func TestCertificateMustNameOwnerOfID(t *testing.T) {
 	id := algo.NodeID{1}
 	view := algo.NewView(1, algo.Member{ID: id, Name: "a"})
 	n := &Node{}

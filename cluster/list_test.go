@@ -34,7 +34,7 @@ func TestWithoutQuorumNoMemberIsRemoved(t *testing.T) {
 	})
 }
 
-// setMembers gives the live members a list, and fails unless all take it.
+// setMembers sets the list of all live members.
 func (f *fleet) setMembers(list []string) {
 	f.t.Helper()
 	for _, m := range f.live {
@@ -42,8 +42,8 @@ func (f *fleet) setMembers(list []string) {
 	}
 }
 
-// The lists are changed node by node. The node that no list names any more stops, and never leads alone.
-func TestListGrowsAndShrinksWhileTheClusterRuns(t *testing.T) {
+// The operator changes the lists node by node. A node that the other lists no longer name stops, and never leads alone.
+func TestListChangesWhileClusterRuns(t *testing.T) {
 	for _, removed := range []string{"n4", "n1"} { // the leader, and a follower
 		synctest.Test(t, func(t *testing.T) {
 			f := newFleet(t)
@@ -77,7 +77,7 @@ func TestListGrowsAndShrinksWhileTheClusterRuns(t *testing.T) {
 	}
 }
 
-func TestBadListIsRejectedAndChangesNothing(t *testing.T) {
+func TestInvalidListIsRejected(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := newFleet(t)
 		n := f.grow(3)[0]
@@ -106,7 +106,7 @@ func TestBadListIsRejectedAndChangesNothing(t *testing.T) {
 	})
 }
 
-func TestWithQuorumMembersAreNotSet(t *testing.T) {
+func TestSetMembersIsRejectedWithQuorum(t *testing.T) {
 	each(t, quorums, func(t *testing.T, f *fleet) {
 		n := f.growTo(3)[0]
 		testkit.Pass(2 * bound) // n3, which joined last, may still take over from n2
@@ -116,8 +116,8 @@ func TestWithQuorumMembersAreNotSet(t *testing.T) {
 	})
 }
 
-// A node whose own list is complete, and that no other list names, waits until one does.
-func TestNodeThatNoOtherListNamesWaits(t *testing.T) {
+// A node that no other list names waits until the lists name it, even if its own list is complete.
+func TestUnlistedNodeWaits(t *testing.T) {
 	each(t, []string{"bully", "ring"}, func(t *testing.T, f *fleet) {
 		f.growTo(2)
 		algorithm := f.config
@@ -145,9 +145,9 @@ func TestNodeThatNoOtherListNamesWaits(t *testing.T) {
 	})
 }
 
-// A cluster without a quorum gets a lease: all nodes are stopped, and started with it. It is the same cluster for a
-// resource, and its tokens are above all of before.
-func TestNodesThatGetALeaseKeepTheirCluster(t *testing.T) {
+// All nodes of a cluster without a quorum are stopped and started again with a lease. A resource sees the same cluster
+// ID, and tokens above all previous ones.
+func TestTurningLeaseOnKeepsCluster(t *testing.T) {
 	for _, algorithm := range []string{"bully", "ring"} {
 		synctest.Test(t, func(t *testing.T) {
 			f := newFleet(t)

@@ -62,7 +62,7 @@ func TestKilledLeaderIsReplaced(t *testing.T) {
 	})
 }
 
-func TestPausedLeaderIsReplacedAndFindsOut(t *testing.T) {
+func TestPausedLeaderIsReplaced(t *testing.T) {
 	each(t, 3, func(t *testing.T, c *clustertest.Cluster) {
 		old := c.Await()
 		c.Pause(old.Name)
@@ -92,7 +92,7 @@ func TestPartitionAndHeal(t *testing.T) {
 	})
 }
 
-func TestACutIsOneWay(t *testing.T) {
+func TestCutIsOneWay(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		network := clustertest.NewNetwork()
 		one, other := network.Process("one"), network.Process("other")
@@ -135,7 +135,7 @@ func TestACutIsOneWay(t *testing.T) {
 
 // A follower that does not hear the leader, or has no link with it, does not take its work away. In
 // a ring its link may be one of the ring's: then the leader may be elected once more.
-func TestOneBadLinkLeavesTheLeaderToWork(t *testing.T) {
+func TestLeaderSurvivesOneBadLink(t *testing.T) {
 	each(t, 5, func(t *testing.T, c *clustertest.Cluster) {
 		leader := c.Await()
 		follower := "n1"
@@ -178,7 +178,7 @@ func TestStopAndJoin(t *testing.T) {
 }
 
 // A service may make its node itself, and be one program of several.
-func TestProcessOfOnesOwn(t *testing.T) {
+func TestServiceCreatesItsOwnNode(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		network := clustertest.NewNetwork()
 		p := network.Process("alone")
@@ -200,7 +200,7 @@ func TestProcessOfOnesOwn(t *testing.T) {
 	})
 }
 
-func TestMisuseFailsTheTest(t *testing.T) {
+func TestMisuseFailsTest(t *testing.T) {
 	for name, c := range map[string]struct {
 		do   func(c *clustertest.Cluster)
 		want string

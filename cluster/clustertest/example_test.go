@@ -45,7 +45,7 @@ func (s *service) ticked() []string {
 }
 
 // A service is tested through a failover: minutes of its time, milliseconds of ours.
-func Test_serviceThroughAFailover(t *testing.T) {
+func Test_serviceFailsOver(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := clustertest.New(t, clustertest.Config{Nodes: 3})
 		var s service
@@ -69,7 +69,7 @@ func Test_serviceThroughAFailover(t *testing.T) {
 
 // A leader that stops for a while goes on with its old ideas, and is told; so is one that
 // was cut off.
-func Test_serviceThroughAPauseAndAPartition(t *testing.T) {
+func Test_serviceSurvivesPauseAndPartition(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := clustertest.New(t, clustertest.Config{Nodes: 3})
 		c.Pause("n3")
@@ -91,7 +91,7 @@ func Test_serviceThroughAPauseAndAPartition(t *testing.T) {
 }
 
 // A bad link is not the end of a leader's work: the others hear it.
-func Test_serviceBesideABadLink(t *testing.T) {
+func Test_serviceSurvivesBadLink(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := clustertest.New(t, clustertest.Config{Nodes: 3})
 		var s service
@@ -111,7 +111,7 @@ func Test_serviceBesideABadLink(t *testing.T) {
 
 // A service that writes through a gate loses nothing to a leader that was paused and does not know that it was
 // replaced: what that writes is refused, as soon as the next one has written. And a follower finds the leader's address.
-func Test_serviceThatWritesThroughAGate(t *testing.T) {
+func Test_serviceWritesThroughGate(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := clustertest.New(t, clustertest.Config{Nodes: 3, Configure: func(c *cluster.Config) {
 			c.Meta = map[string]string{"http": c.Name + ":8080"}
@@ -161,7 +161,7 @@ func Test_serviceThatWritesThroughAGate(t *testing.T) {
 
 // One cluster elects one leader. For a leader per job each host runs a node of one cluster per job, at a port of its
 // own; priorities spread the leaders over the hosts.
-func Test_aLeaderPerJob(t *testing.T) {
+func Test_leaderPerJob(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		network := clustertest.NewNetwork()
 		hosts, jobs := []string{"a", "b", "c"}, []string{"billing", "cleanup", "reports"}

@@ -111,7 +111,7 @@ func works(t *testing.T, who string, lines <-chan string) {
 	}
 }
 
-func TestAnotherWorksWhenTheLeaderIsKilled(t *testing.T) {
+func TestKilledWorkerIsReplaced(t *testing.T) {
 	dir, first := t.TempDir(), address(t)
 	lines, kill := make(map[string]<-chan string), make(map[string]func())
 	lines["a"], kill["a"] = worker(t, dir, "a", first)
@@ -192,7 +192,7 @@ func TestTwoProcessesNeverWorkAtOnce(t *testing.T) {
 	require.Greater(t, began, ended, "two work at once, for %v", time.Duration(ended-began))
 }
 
-func TestWithoutArgumentsItSaysWhatIsWanted(t *testing.T) {
+func TestWorkerWithoutArgumentsPrintsUsage(t *testing.T) {
 	for _, args := range [][]string{nil, {"a"}} {
 		cmd := exec.Command(os.Args[0], args...)
 		cmd.Env = append(os.Environ(), "WORKER_TEST_MAIN=1")

@@ -145,7 +145,7 @@ func (s *spans) both(what string) (pairs []string) {
 
 // Five machines of a network that is cut: with a lease there is no moment at which two work, or say that they
 // lead. Without, there is.
-func TestAPartitionNeverHasTwoAtWork(t *testing.T) {
+func TestLeaseKeepsOneWorkerInPartition(t *testing.T) {
 	testkit.OnlyLong(t)
 	for work, leased := range map[string]bool{"leased": true, "bare": false} {
 		t.Run(work, func(t *testing.T) {
