@@ -17,7 +17,7 @@ import (
 	"github.com/elect-go/elect/internal/testkit"
 )
 
-// A service that ticks once a second, on the leader only, and notes who ticked.
+// service ticks once a second, on the leader only, and records the name of the leader.
 type service struct {
 	mu    sync.Mutex
 	ticks []string
@@ -44,7 +44,7 @@ func (s *service) ticked() []string {
 	return append([]string(nil), s.ticks...)
 }
 
-// A service is tested through a failover: minutes of its time, milliseconds of ours.
+// The test of a failover takes milliseconds, because the time of the bubble is virtual.
 func Test_serviceFailsOver(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := clustertest.New(t, clustertest.Config{Nodes: 3})
@@ -67,8 +67,7 @@ func Test_serviceFailsOver(t *testing.T) {
 	})
 }
 
-// A leader that stops for a while goes on with its old ideas, and is told; so is one that
-// was cut off.
+// A leader that was paused learns that another node has led, and leads again. So does a leader that was cut off.
 func Test_serviceSurvivesPauseAndPartition(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := clustertest.New(t, clustertest.Config{Nodes: 3})
@@ -90,7 +89,7 @@ func Test_serviceSurvivesPauseAndPartition(t *testing.T) {
 	})
 }
 
-// A bad link is not the end of a leader's work: the others hear it.
+// A leader with one bad link continues to lead, because the other followers hear it.
 func Test_serviceSurvivesBadLink(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := clustertest.New(t, clustertest.Config{Nodes: 3})
@@ -98,9 +97,9 @@ func Test_serviceSurvivesBadLink(t *testing.T) {
 		for _, node := range c.Nodes() {
 			go func() { _ = node.Lead(t.Context(), s.work) }()
 		}
-		c.Cut("n3", "n1") // what n3 sends
+		c.Cut("n3", "n1") // one direction
 		c.Pass(1500 * time.Millisecond)
-		c.Network.Cut("n1", "n3") // and now the whole link
+		c.Network.Cut("n1", "n3") // and now both directions
 		c.Pass(2 * time.Second)
 		c.Heal()
 		if got, want := s.ticked(), []string{"n3", "n3", "n3"}; !slices.Equal(got, want) {
@@ -109,17 +108,17 @@ func Test_serviceSurvivesBadLink(t *testing.T) {
 	})
 }
 
-// A service that writes through a gate loses nothing to a leader that was paused and does not know that it was
-// replaced: what that writes is refused, as soon as the next one has written. And a follower finds the leader's address.
+// A service writes with a fencing token. A paused leader that does not know of its successor cannot overwrite newer data:
+// the gate rejects its writes as soon as the successor has written. The followers know the address of the leader.
 func Test_serviceWritesThroughGate(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := clustertest.New(t, clustertest.Config{Nodes: 3, Configure: func(c *cluster.Config) {
 			c.Meta = map[string]string{"http": c.Name + ":8080"}
-			c.Lease = lease.Off // a lease would end the work of n3 before n2 leads
+			c.Lease = lease.Off // with a lease the callback of n3 would end before n2 leads
 		}})
 		gate := fence.NewMemory()
 		var mu sync.Mutex
-		var lines, refused []string
+		var lines, rejected []string
 		work := func(ctx context.Context, l cluster.Leadership) error {
 			token := fence.Token{Cluster: l.Cluster, Number: l.Token}
 			for ctx.Err() == nil {
@@ -131,7 +130,7 @@ func Test_serviceWritesThroughGate(t *testing.T) {
 				})
 				if errors.Is(err, fence.ErrStale) {
 					mu.Lock()
-					refused = append(refused, l.Name)
+					rejected = append(rejected, l.Name)
 					mu.Unlock()
 				}
 				select {
@@ -145,7 +144,7 @@ func Test_serviceWritesThroughGate(t *testing.T) {
 			go func() { _ = node.Lead(t.Context(), work) }()
 		}
 		c.Pass(2500 * time.Millisecond)
-		c.Pause("n3") // and what it does goes on
+		c.Pause("n3") // its callback runs on
 		if l := c.Await("n1", "n2"); l.Meta()["http"] != "n2:8080" {
 			t.Errorf("requests go to %v, want n2:8080", l.Meta())
 		}
@@ -153,14 +152,14 @@ func Test_serviceWritesThroughGate(t *testing.T) {
 		mu.Lock()
 		defer mu.Unlock()
 		first := slices.Index(lines, "n2")
-		if first < 0 || slices.Contains(lines[first:], "n3") || len(refused) == 0 || slices.Contains(refused, "n2") {
-			t.Errorf("written: %v, refused: %v, want nothing of n3 after n2, and n3 refused", lines, refused)
+		if first < 0 || slices.Contains(lines[first:], "n3") || len(rejected) == 0 || slices.Contains(rejected, "n2") {
+			t.Errorf("written: %v, rejected: %v, want no write of n3 after n2, and writes of n3 rejected", lines, rejected)
 		}
 	})
 }
 
-// One cluster elects one leader. For a leader per job each host runs a node of one cluster per job, at a port of its
-// own; priorities spread the leaders over the hosts.
+// One cluster elects one leader. For a leader per job, each host runs one node per job. The nodes of a job form a cluster
+// at their own port. Priorities spread the leaders over the hosts.
 func Test_leaderPerJob(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		network := clustertest.NewNetwork()
@@ -201,10 +200,10 @@ func Test_leaderPerJob(t *testing.T) {
 				t.Errorf("%s leads %s, want %s", got, job, hosts[j])
 			}
 		}
-		processes["a"].Kill() // the whole host: another does its job, and the rest stays
+		processes["a"].Kill() // kill the whole host: another host takes its job, and the other leaders stay
 		testkit.Pass(10 * time.Second)
 		if got := leads("billing", "c"); got == "a" || got != leads("billing", "b") || leads("cleanup", "c") != "b" || leads("reports", "b") != "c" {
-			t.Errorf("after the end of a %s leads billing, %s cleanup, %s reports", got, leads("cleanup", "c"), leads("reports", "b"))
+			t.Errorf("after host a was killed, %s leads billing, %s cleanup, %s reports", got, leads("cleanup", "c"), leads("reports", "b"))
 		}
 		stop()
 		running.Wait()
