@@ -78,18 +78,18 @@ func TestPublicListenerNeedsAuthentication(t *testing.T) {
 		change      func(c *cluster.Config)
 		field, want string
 	}{
-		"none":                 {func(c *cluster.Config) {}, "listen", "secret_file: FILE (elect secret FILE creates one"},
-		"every interface":      {func(c *cluster.Config) { c.Listen, c.Advertise = ":7400", "10.0.0.1:7400" }, "listen", "tls: {cert: FILE, key: FILE, ca: FILE}"},
-		"a name":               {func(c *cluster.Config) { c.Listen = "n1.example:7400" }, "listen", "insecure: true"},
-		"both":                 {func(c *cluster.Config) { c.SecretFile, c.Insecure = file, true }, "insecure", "one of them"},
-		"migrate alone":        {func(c *cluster.Config) { c.Security, c.Insecure = "migrate", true }, "security", "migrate, beside secret_file or tls"},
-		"another word":         {func(c *cluster.Config) { c.SecretFile, c.Security = file, "none" }, "security", "migrate, beside secret_file or tls"},
-		"no such file":         {func(c *cluster.Config) { c.SecretFile = missing }, "secret_file", "no such file"},
-		"half a certificate":   {func(c *cluster.Config) { c.TLS.CA = ca.ca }, "tls", "all of cert, key and ca"},
-		"two ways":             {func(c *cluster.Config) { c.SecretFile, c.TLS = file, ca.certificate(secure.Member, "n1") }, "tls", "one of the two"},
-		"another member's":     {func(c *cluster.Config) { c.TLS = ca.certificate(secure.Member, "n2") }, "tls.cert", "it is that of member n2, and this is member n1"},
-		"an operator's":        {func(c *cluster.Config) { c.TLS = ca.certificate(secure.Operator) }, "tls.cert", "it is that of operator, and this is member n1"},
-		"of another authority": {func(c *cluster.Config) { c.TLS = ca.certificate(secure.Member, "n1"); c.TLS.CA = newAuthority(t).ca }, "tls.cert", "signed by unknown authority"},
+		"none":                {func(c *cluster.Config) {}, "listen", "secret_file: FILE (elect secret FILE creates one"},
+		"all interfaces":      {func(c *cluster.Config) { c.Listen, c.Advertise = ":7400", "10.0.0.1:7400" }, "listen", "tls: {cert: FILE, key: FILE, ca: FILE}"},
+		"DNS name":            {func(c *cluster.Config) { c.Listen = "n1.example:7400" }, "listen", "insecure: true"},
+		"secret and insecure": {func(c *cluster.Config) { c.SecretFile, c.Insecure = file, true }, "insecure", "one of them"},
+		"migrate alone":       {func(c *cluster.Config) { c.Security, c.Insecure = "migrate", true }, "security", "migrate, beside secret_file or tls"},
+		"unknown value":       {func(c *cluster.Config) { c.SecretFile, c.Security = file, "none" }, "security", "migrate, beside secret_file or tls"},
+		"no such file":        {func(c *cluster.Config) { c.SecretFile = missing }, "secret_file", "no such file"},
+		"half a certificate":  {func(c *cluster.Config) { c.TLS.CA = ca.ca }, "tls", "all of cert, key and ca"},
+		"secret and tls":      {func(c *cluster.Config) { c.SecretFile, c.TLS = file, ca.certificate(secure.Member, "n1") }, "tls", "one of the two"},
+		"other member":        {func(c *cluster.Config) { c.TLS = ca.certificate(secure.Member, "n2") }, "tls.cert", "it is that of member n2, and this is member n1"},
+		"operator":            {func(c *cluster.Config) { c.TLS = ca.certificate(secure.Operator) }, "tls.cert", "it is that of operator, and this is member n1"},
+		"other authority":     {func(c *cluster.Config) { c.TLS = ca.certificate(secure.Member, "n1"); c.TLS.CA = newAuthority(t).ca }, "tls.cert", "signed by unknown authority"},
 	} {
 		c := cluster.Config{Name: "n1", Listen: "10.0.0.1:7400", Lease: lease.Off}
 		test.change(&c)
@@ -99,16 +99,16 @@ func TestPublicListenerNeedsAuthentication(t *testing.T) {
 		require.Equal(t, test.field, problems(err)[0].Field, name)
 	}
 	for name, change := range map[string]func(c *cluster.Config){
-		"the loopback":  func(c *cluster.Config) { c.Listen = "127.0.0.1:7400" },
-		"its name":      func(c *cluster.Config) { c.Listen = "localhost:7400" },
-		"a secret":      func(c *cluster.Config) { c.SecretFile = file },
-		"a certificate": func(c *cluster.Config) { c.TLS = ca.certificate(secure.Member, "n1") },
-		"insecure":      func(c *cluster.Config) { c.Insecure = true },
-		"to a secret":   func(c *cluster.Config) { c.SecretFile, c.Security = file, "migrate" },
+		"loopback":    func(c *cluster.Config) { c.Listen = "127.0.0.1:7400" },
+		"localhost":   func(c *cluster.Config) { c.Listen = "localhost:7400" },
+		"secret":      func(c *cluster.Config) { c.SecretFile = file },
+		"certificate": func(c *cluster.Config) { c.TLS = ca.certificate(secure.Member, "n1") },
+		"insecure":    func(c *cluster.Config) { c.Insecure = true },
+		"to a secret": func(c *cluster.Config) { c.SecretFile, c.Security = file, "migrate" },
 		"from a secret": func(c *cluster.Config) {
 			c.SecretFile, c.TLS, c.Security = file, ca.certificate(secure.Member, "n1"), "migrate"
 		},
-		"over loopbacks": func(c *cluster.Config) { c.Listen = "[::1]:7400" },
+		"IPv6 loopback": func(c *cluster.Config) { c.Listen = "[::1]:7400" },
 	} {
 		c := cluster.Config{Name: "n1", Listen: "10.0.0.1:7400", Lease: lease.Off}
 		change(&c)
@@ -121,7 +121,7 @@ func TestPublicListenerNeedsAuthentication(t *testing.T) {
 func TestAddressOfCustomListenerIsChecked(t *testing.T) {
 	n, err := cluster.New(cluster.Config{Name: "n1", Listen: "0.0.0.0:0", Advertise: "10.0.0.1:7400", Members: []string{"10.0.0.1:7400"}, Lease: lease.Off, Network: cluster.Network{Listen: cluster.Listen}})
 	require.NoError(t, err)
-	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second) // it would run for ever
+	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second) // ends Run if it does not fail
 	defer cancel()
 	require.ErrorContains(t, n.Run(ctx), "want an address of the loopback, or secret_file")
 }
@@ -274,7 +274,7 @@ func TestClusterMigratesFromPlainTextToCertificates(t *testing.T) {
 				}
 				require.Empty(t, m.log.Lines("level=ERROR"))
 			}
-			f.quiet(2 * time.Minute) // connections are closed as idle, and made again
+			f.quiet(2 * time.Minute) // idle connections are closed, and opened again
 			f.agree("n3", bound)
 		}
 		plain := f.operator()

@@ -60,7 +60,7 @@ func TestEndOfOwnCertificateIsWarned(t *testing.T) {
 		}
 		var log testkit.Log
 		n := &Node{log: log.Logger()}
-		n.config.TLS = issue(15 * time.Hour) // and an hour before now
+		n.config.TLS = issue(15 * time.Hour) // Issue adds an hour before now
 		n.endpoint, err = secure.New(secure.Config{Cluster: "elect", Member: "n1", TLS: n.config.TLS})
 		require.NoError(t, err)
 		ctx, stop := context.WithCancel(t.Context())

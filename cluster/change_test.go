@@ -79,9 +79,9 @@ func TestMemberWithOtherAlgorithmStops(t *testing.T) {
 				require.ErrorContains(t, other.err, `runs algorithm "bully", this node runs "`+algorithm+`"`)
 				require.ErrorContains(t, other.err, "stop all members before the algorithm is changed")
 				f.quiet(2 * bound)
-				require.Len(t, members[0].seen(), before, "the others elect")
+				require.Len(t, members[0].seen(), before, "the other members have elected")
 				require.NotEmpty(t, append(members[0].log.Lines("n3", `runs algorithm \"`+algorithm+`\", this node runs \"bully\"`),
-					members[1].log.Lines("n3", `runs algorithm \"`+algorithm+`\", this node runs \"bully\"`)...), "the others name it")
+					members[1].log.Lines("n3", `runs algorithm \"`+algorithm+`\", this node runs \"bully\"`)...), "no other member names n3")
 
 				f.config = runs("bully") // the mistake has lost no data
 				f.start(3)

@@ -54,7 +54,7 @@ func TestEndOfLeaderIsReported(t *testing.T) {
 		f.agree("n2", 100*time.Millisecond)
 		require.NotEmpty(t, f.live["n1"].log.Lines("member has ended", "member=n3"))
 
-		f.start(3) // it waits for its own grants, and leads as the highest
+		f.start(3) // n3 waits until its earlier grants have expired, and leads as the highest
 		f.agree("n3", time.Minute)
 		for range 2 {
 			err := n3.ReportEnd(t.Context(), "n1:7400", end)

@@ -318,7 +318,7 @@ func ExampleNode_SetMembers() {
 	go func() { stopped <- node.Run(ctx) }()
 
 	fmt.Println(node.SetMembers(ctx, []string{"127.0.0.1:0", "10.0.0.2:7400"}))
-	fmt.Println(errors.Is(node.Leave(ctx), cluster.ErrNoQuorum)) // change the lists of the others, and stop this node
+	fmt.Println(errors.Is(node.Leave(ctx), cluster.ErrNoQuorum)) // instead, change the lists of the others, and stop this node
 	stop()
 	fmt.Println(<-stopped)
 	// Output:

@@ -118,7 +118,7 @@ func TestHandOverWaitsAtMostDrainTimeout(t *testing.T) {
 	for name, giveUp := range waysToGiveUp {
 		for _, algorithm := range algorithmsOf(name) {
 			if name != "stop" && algorithm == "bully with a lease" {
-				continue // the lease waits as well
+				continue // the lease waits for the callback, too
 			}
 			for drain, options := range map[time.Duration][]option{5 * time.Second: nil, time.Second: {withDrain(time.Second)}} {
 				t.Run(name+"/"+algorithm+"/"+drain.String(), func(t *testing.T) {

@@ -391,7 +391,7 @@ func TestFollowerSeesNoEndOfOwnLeadership(t *testing.T) {
 		f.agree("n1", bound)
 		for _, s := range states {
 			if s.Leader.Name == "n2" && !s.IsLeader && s.Cause != nil {
-				// n1 led before n2 came.
+				// n1 led before n2 joined.
 				var deposed *cluster.DeposedError
 				require.ErrorAs(t, s.Cause, &deposed)
 			}

@@ -14,7 +14,7 @@ import (
 	"github.com/elect-go/elect/internal/testkit"
 )
 
-// Without a quorum the members are those of a list, which is set on each node.
+// Without a quorum a list on each node defines the members.
 
 func TestWithoutQuorumNoMemberIsRemoved(t *testing.T) {
 	each(t, []string{"bully", "ring"}, func(t *testing.T, f *fleet) {
@@ -30,7 +30,7 @@ func TestWithoutQuorumNoMemberIsRemoved(t *testing.T) {
 		require.Equal(t, "rejected: cluster: remove n2: "+way, refused.Reason)
 		testkit.Pass(2 * bound)
 		f.members(0, "n1", "n2", "n3")
-		require.Equal(t, leader, f.leader(0), "it has not resigned either")
+		require.Equal(t, leader, f.leader(0), "the leader has changed")
 	})
 }
 
@@ -85,10 +85,10 @@ func TestInvalidListIsRejected(t *testing.T) {
 			list        []string
 			field, want string
 		}{
-			"no own address":   {[]string{"n2:7400", "n3:7400"}, "members", "want this member's own address among them (n1:7400)"},
-			"an address twice": {[]string{"n1:7400", "n2:7400", "N2:07400"}, "members[2]", "want each address once"},
-			"no port":          {[]string{"n1:7400", "n2"}, "members[1]", "want host:port"},
-			"empty":            {nil, "members", "members is empty, want the addresses of all members"},
+			"no own address": {[]string{"n2:7400", "n3:7400"}, "members", "want this member's own address among them (n1:7400)"},
+			"address twice":  {[]string{"n1:7400", "n2:7400", "N2:07400"}, "members[2]", "want each address once"},
+			"no port":        {[]string{"n1:7400", "n2"}, "members[1]", "want host:port"},
+			"empty":          {nil, "members", "members is empty, want the addresses of all members"},
 		} {
 			var mistake *algo.SettingError
 			err := n.SetMembers(t.Context(), test.list)
@@ -109,7 +109,7 @@ func TestInvalidListIsRejected(t *testing.T) {
 func TestSetMembersIsRejectedWithQuorum(t *testing.T) {
 	each(t, quorums, func(t *testing.T, f *fleet) {
 		n := f.growTo(3)[0]
-		testkit.Pass(2 * bound) // n3, which joined last, may still take over from n2
+		testkit.Pass(2 * bound) // n3 may still take over from n2
 		require.Equal(t, cluster.ErrQuorum, n.SetMembers(t.Context(), listOf(2)))
 		f.quiet(2 * bound)
 		f.members(0, "n1", "n2", "n3")

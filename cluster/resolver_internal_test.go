@@ -48,8 +48,8 @@ func TestAllAddressesOfNameAreTried(t *testing.T) {
 		tried []string
 		err   error
 	}{
-		{"the first", []string{"10.0.0.1", "10.0.0.2"}, nil, []string{"10.0.0.1:7"}, nil},
-		{"the last", []string{"10.0.0.1", "10.0.0.2"}, map[string]error{"10.0.0.1:7": errRefused}, []string{"10.0.0.1:7", "10.0.0.2:7"}, nil},
+		{"first", []string{"10.0.0.1", "10.0.0.2"}, nil, []string{"10.0.0.1:7"}, nil},
+		{"last", []string{"10.0.0.1", "10.0.0.2"}, map[string]error{"10.0.0.1:7": errRefused}, []string{"10.0.0.1:7", "10.0.0.2:7"}, nil},
 		{"version 6", []string{"::1"}, nil, []string{"[::1]:7"}, nil},
 		{"none listens", []string{"10.0.0.1", "10.0.0.2"}, map[string]error{"10.0.0.1:7": errRefused, "10.0.0.2:7": errRefused},
 			[]string{"10.0.0.1:7", "10.0.0.2:7"}, syscall.ECONNREFUSED},
@@ -71,7 +71,7 @@ func TestAllAddressesOfNameAreTried(t *testing.T) {
 	require.NoError(t, err)
 	_, err = n.dial(t.Context(), "[fe80::1]:7")
 	require.NoError(t, err)
-	require.Equal(t, []string{"10.0.0.9:7", "[fe80::1]:7"}, d.tried, "an address is not looked up")
+	require.Equal(t, []string{"10.0.0.9:7", "[fe80::1]:7"}, d.tried, "an IP address is resolved")
 	var dns *net.DNSError
 	_, err = n.dial(t.Context(), "unknown:7")
 	require.ErrorAs(t, err, &dns)

@@ -42,7 +42,7 @@ func TestSavesOfHalfLeaseKeepLeader(t *testing.T) {
 			require.NotEmpty(t, m.log.Lines("slow save", "took=480ms", "lease=960ms"))
 			near, err := m.Status(t.Context())
 			require.NoError(t, err)
-			require.Zero(t, near.Counters["suspicions.silence"], "a slow disk is no crash")
+			require.Zero(t, near.Counters["suspicions.silence"], "a slow disk causes a suspicion")
 			far, err := f.operator().Status(t.Context(), m.name+":7400")
 			require.NoError(t, err)
 			require.Len(t, near.Warnings, 1)

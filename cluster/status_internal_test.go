@@ -97,7 +97,7 @@ func TestStatusReplyOmitsMetadata(t *testing.T) {
 	require.Equal(t, long, s.Members[0].Meta, "the status itself has changed")
 }
 
-// 512 members with the longest names and addresses do not fit a frame either.
+// 512 members with the longest names and addresses do not fit into a frame either.
 func TestStatusReplyOmitsMembers(t *testing.T) {
 	s := Status{Members: manyMembers(strings.Repeat("n", 61), strings.Repeat("a", 250)+":7400", longestMeta(t))}
 	s.Node, s.Leader = s.Members[400].ID, &s.Members[511].ID

@@ -227,13 +227,13 @@ func TestDamagedRecordsAreRejected(t *testing.T) {
 	stable := sized("\x95\xaahard-state\x01\xc4\x10" + id + "\xa0\xa5bully")
 	cases := map[string]struct{ state, says string }{
 		"invalid msgpack":             {"\x01\xc1", "record 1"},
-		"a record of unknown kind":    {"\x06\x91\xa4more", "record 1"},
-		"a record that is cut off":    {node + stable[:len(stable)-1], "record 2 of the store: of another version of elect, or damaged\nit is cut off"},
-		"a length that is cut off":    {node + "\xff", "it is cut off"},
-		"a length that is no number":  {strings.Repeat("\xff", 11), "it is cut off"},
-		"a huge length":               {"\xff\xff\xff\xff\xff\xff\xff\xff\xff\x01", "it is cut off"},
+		"record of unknown kind":      {"\x06\x91\xa4more", "record 1"},
+		"truncated record":            {node + stable[:len(stable)-1], "record 2 of the store: of another version of elect, or damaged\nit is cut off"},
+		"truncated length":            {node + "\xff", "it is cut off"},
+		"overlong length":             {strings.Repeat("\xff", 11), "it is cut off"},
+		"huge length":                 {"\xff\xff\xff\xff\xff\xff\xff\xff\xff\x01", "it is cut off"},
 		"two records of one kind":     {stable + stable, `it is the second of kind "hard-state"`},
-		"a second node record":        {sized("\x94\xa5node+\xc4\x10" + id + "\xa5elect\x01"), `it is the second of kind "node"`},
+		"second node record":          {sized("\x94\xa5node+\xc4\x10" + id + "\xa5elect\x01"), `it is the second of kind "node"`},
 		"records without an identity": {stable, "the store has records but no identity"},
 	}
 	for name, c := range cases {

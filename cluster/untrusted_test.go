@@ -183,9 +183,9 @@ func TestInvalidInputClosesOnlyItsConnection(t *testing.T) {
 		line    string // in the log
 		counter string
 	}{
-		{"five bytes that end a process", func(_ *target, r raw) { r.write([]byte{0xdd, 0xff, 0xff, 0xff, 0xff}) }, "frame of 3724541951 bytes", "closed"},
-		{"the five bytes in a frame", func(_ *target, r raw) { r.frame([]byte{0xdd, 0xff, 0xff, 0xff, 0xff}) }, "handshake", "closed"},
-		{"the five bytes after a hello", func(_ *target, r raw) {
+		{"five bytes of a huge array", func(_ *target, r raw) { r.write([]byte{0xdd, 0xff, 0xff, 0xff, 0xff}) }, "frame of 3724541951 bytes", "closed"},
+		{"five bytes in a frame", func(_ *target, r raw) { r.frame([]byte{0xdd, 0xff, 0xff, 0xff, 0xff}) }, "handshake", "closed"},
+		{"five bytes after a hello", func(_ *target, r raw) {
 			r.greet(hello())
 			r.frame([]byte{0xdd, 0xff, 0xff, 0xff, 0xff})
 		}, "reason=handler", "closed"},
@@ -196,7 +196,7 @@ func TestInvalidInputClosesOnlyItsConnection(t *testing.T) {
 			r.greet(hello())
 			r.frame(nested[:64<<10])
 		}, "reason=handler", "closed"},
-		{"a truncated frame", func(_ *target, r raw) {
+		{"truncated frame", func(_ *target, r raw) {
 			r.write([]byte{0, 0, 0, 99, 0x9d, 0xa5})
 			require.NoError(r.t, r.Conn.(*net.TCPConn).CloseWrite())
 		}, "truncated frame", "closed"},
@@ -208,28 +208,28 @@ func TestInvalidInputClosesOnlyItsConnection(t *testing.T) {
 			`peer mallory runs algorithm \"vote\", this node runs \"bully\"`, "closed"},
 		{"another version", func(_ *target, r raw) { r.say(hello(func(h *wire.Hello) { h.MinVersion, h.MaxVersion = 8, 9 })) },
 			"peer mallory speaks protocol version 8 to 9, this node speaks 1", "closed"},
-		{"a hello without a name", func(_ *target, r raw) { r.say(hello(func(h *wire.Hello) { h.Name = "a\nb" })) },
+		{"hello with an invalid name", func(_ *target, r raw) { r.say(hello(func(h *wire.Hello) { h.Name = "a\nb" })) },
 			"hello without an id or a valid name", "closed"},
-		{"a live member's id", func(g *target, r raw) {
+		{"ID of a live member", func(g *target, r raw) {
 			self, err := g.members[0].Status(g.t.Context())
 			require.NoError(g.t, err)
 			// The leader has a connection to that member.
 			r.say(hello(func(h *wire.Hello) { h.ID = self.Node }))
 		}, "is in use by another process", "closed"},
-		{"its own id", func(g *target, r raw) {
+		{"ID of the receiver", func(g *target, r raw) {
 			self, err := g.leader.Status(g.t.Context())
 			require.NoError(g.t, err)
 			r.say(hello(func(h *wire.Hello) { h.ID = self.Node }))
 		}, "", "closed"},
-		{"a client that does more than ask", func(_ *target, r raw) {
+		{"client that sends an election", func(_ *target, r raw) {
 			r.greet(hello(func(h *wire.Hello) { h.Client = true }))
 			r.say(bully.Election{Epoch: 100})
 		}, "a client may only send a status request", "closed"},
-		{"a node that no list names", func(_ *target, r raw) {
+		{"unlisted node", func(_ *target, r raw) {
 			r.greet(hello(unlisted))
 			r.hears("join-rejected")
 		}, `peer=mallory`, "rejected"},
-		{"a member's epoch of 2^64-1", func(_ *target, r raw) {
+		{"epoch of 2^64-1", func(_ *target, r raw) {
 			id := r.join()
 			r.frame(append([]byte("\x93\xabcoordinator\xcf\xff\xff\xff\xff\xff\xff\xff\xff\xc4\x10"), id[:]...))
 		}, "is 18446744073709551615, want an epoch of at most 9223372036854775807", "closed"},
@@ -375,7 +375,7 @@ func TestSlowPeersAreClosed(t *testing.T) {
 		line   string
 	}{
 		"silence": {func(raw) {}, "slow hello"},
-		"a byte a second": {func(r raw) {
+		"byte a second": {func(r raw) {
 			for _, b := range []byte{0, 0, 0, 200, 0x9d, 0xa5} {
 				if _, err := r.Write([]byte{b}); err != nil {
 					return
@@ -383,7 +383,7 @@ func TestSlowPeersAreClosed(t *testing.T) {
 				testkit.Pass(time.Second)
 			}
 		}, "slow hello"},
-		"a byte a second after the hello": {func(r raw) {
+		"byte a second after the hello": {func(r raw) {
 			r.greet(hello())
 			for _, b := range []byte{0, 0, 0, 200, 0x9d, 0xa5} {
 				if _, err := r.Write([]byte{b}); err != nil {
