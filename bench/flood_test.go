@@ -61,11 +61,11 @@ type floodKind struct {
 // floodStatus is the number of status requests during a flood.
 const floodStatus = 15
 
-// BenchmarkFlood attacks the leader of three nodes. It reports how often a node followed another leader, the suspicions,
-// the time until a restarted member follows the leader, the failed ones of 15 status requests from a member's host, of
-// 15 checks of /leader and of 15 orders (where no credentials are needed), the highest memory of the leader after one of
-// them, the saves of the leader (likewise), and the answers that the attackers got. An iteration is 10 s and what the requests and the restart take,
-// or 3 s with -short.
+// BenchmarkFlood attacks the leader of three nodes. It reports how often a node followed another leader, the
+// suspicions, the time until a restarted member follows the leader, the failed ones of 15 status requests from a
+// member's host, of 15 checks of /leader and of 15 orders (where no credentials are needed), the highest memory of the
+// leader after one of them, the saves of the leader (likewise), and the answers that the attackers got. An iteration is
+// 10 s and what the requests and the restart take, or 3 s with -short.
 func BenchmarkFlood(b *testing.B) {
 	config := setting(b)
 	for _, kind := range floods {

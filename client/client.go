@@ -1,8 +1,8 @@
-// Package operator asks running nodes, over the network, for what a program asks its own
-// node: what it knows, and to change something.
+// Package client sends requests to running nodes over the network. A [Client] asks for the status of a node and
+// administers it. [Watch] follows the leadership of a cluster.
 //
-// A closed cluster is asked with its secret or a certificate: see Client.Secure. Orders need the secret, or the
-// certificate of an operator; on the loopback without one the same user.
+// Requests to a closed cluster need its secret or a certificate: see [Client.Secure]. Admin requests need the secret or
+// the certificate of an operator. On the loopback without a secret they need a process of the same user.
 package client
 
 import (
@@ -25,38 +25,37 @@ import (
 	"github.com/elect-go/elect/transport"
 )
 
-// Client asks nodes. Each of its methods ends with ctx, and then its error is that of ctx.
-// The kind of a failure to connect is known to transport.Cause; what is no node is
-// ErrNotNode.
+// Client sends requests to nodes. Each method returns the error of ctx if ctx ends first. [transport.Cause] returns the
+// kind of a failure to connect. If something else than a node listens at the address, the error is [ErrNotNode].
 type Client struct {
-	// Dial replaces TCP, when set.
+	// Dial replaces TCP, if set.
 	Dial func(ctx context.Context, addr string) (net.Conn, error)
-	// Secure is how a closed cluster is asked. Nil: as one that is open.
+	// Secure authenticates the client to a closed cluster. It is nil for an open cluster.
 	Secure *secure.Endpoint
 }
 
 var clients = wire.NewClientCodec(untrusted.Printable)
 
-// ErrNotNode says that what listens at an address does not speak as a node does.
+// ErrNotNode means that the listener at an address does not use the protocol of a node.
 var ErrNotNode = errors.New("no node of this protocol listens there")
 
-// RefusedError is why a node has not done what it was asked to.
+// RefusedError is the reason for which a node has not done a request.
 type RefusedError struct {
 	Addr   string
-	Reason string // in the words of the node
+	Reason string // text of the node
 }
 
 func (e *RefusedError) Error() string { return "client: " + e.Addr + ": " + e.Reason }
 
-// UnheardError says that a node has done what it was asked to, and who may not know of that: without
-// a majority, a side that is cut off hears of it later.
+// UnheardError means that a node has done a request, and names the members that may not know of it. Without a quorum,
+// members on the other side of a partition learn of the change later.
 type UnheardError RefusedError
 
 func (e *UnheardError) Error() string { return (*RefusedError)(e).Error() }
 
-// UnansweredError says that no answer to an order has come, and why.
+// UnansweredError is the reason for which no reply to an admin request has arrived.
 type UnansweredError struct {
-	Sent bool // the order may have been carried out, or may still be; otherwise the node has not received it
+	Sent bool // the node may have done the request, or may still do it; otherwise the node has not received the request
 	Err  error
 }
 
@@ -70,7 +69,7 @@ func (e *UnansweredError) Error() string {
 // Unwrap returns Err.
 func (e *UnansweredError) Unwrap() error { return e.Err }
 
-// Status asks the node at addr, which may be any, for its status.
+// Status returns the status of the node at addr.
 func (c Client) Status(ctx context.Context, addr string) (cluster.Status, error) {
 	answer, err := c.ask(ctx, addr, wire.StatusRequest{})
 	if err != nil {
@@ -85,31 +84,30 @@ func (c Client) Status(ctx context.Context, addr string) (cluster.Status, error)
 	return cluster.Status{}, fmt.Errorf("client: %s: %w: the answer is not a status", addr, ErrNotNode)
 }
 
-// Remove has the node at addr, which may be any, remove a member, by name or ID: see
-// [cluster.Node.Remove]. As with what follows, the error is a *RefusedError where the node
-// has not done it, and an *UnheardError where it is done and not all members may know. Where no answer
-// came it is an *UnansweredError, which says whether the order may have been carried out.
+// Remove removes a member by name or ID, through the node at addr, which may be any member: see [cluster.Node.Remove].
+// The errors of all admin requests are the same. A [*RefusedError] means that the node has not done the request. An
+// [*UnheardError] means that it has, and that not all members may know of it. An [*UnansweredError] means that no reply
+// has arrived. It says whether the node may have done the request.
 func (c Client) Remove(ctx context.Context, addr, member string) error {
-	return c.order(ctx, addr, wire.AdminRequest{Action: wire.Remove, Member: member})
+	return c.administer(ctx, addr, wire.AdminRequest{Action: wire.Remove, Member: member})
 }
 
-// Leave has the node at addr leave its cluster for good: see [cluster.Node.Leave].
+// Leave ends the membership of the node at addr: see [cluster.Node.Leave].
 func (c Client) Leave(ctx context.Context, addr string) error {
-	return c.order(ctx, addr, wire.AdminRequest{Action: wire.Leave})
+	return c.administer(ctx, addr, wire.AdminRequest{Action: wire.Leave})
 }
 
-// SetPriority gives the node at addr another priority: see [cluster.Node.SetPriority]. It
-// returns nil when the node's own view shows it; with vote that is when the leader has
-// changed it.
+// SetPriority sets the priority of the node at addr: see [cluster.Node.SetPriority]. It returns nil when the config of
+// the node shows the priority. With a quorum the leader has then changed the config.
 func (c Client) SetPriority(ctx context.Context, addr string, priority int) error {
-	return c.order(ctx, addr, wire.AdminRequest{Action: wire.SetPriority, Priority: priority})
+	return c.administer(ctx, addr, wire.AdminRequest{Action: wire.SetPriority, Priority: priority})
 }
 
-// Resign has the node at addr give its leadership up and not lead for the period, from 0,
-// which stands for its Timing.RecoveryBound, to 24 h: see [cluster.Node.Resign]. It returns nil
-// when another leads, or when the node did not lead and is known not to be eligible.
+// Resign ends the leadership of the node at addr, which is then ineligible for the standby period: see
+// [cluster.Node.Resign]. The period is at most 24 h, and 0 stands for the node's Timing.RecoveryBound. Resign returns
+// nil when another node leads, or when the node did not lead and the other members know that it is ineligible.
 func (c Client) Resign(ctx context.Context, addr string, period time.Duration) error {
-	return c.order(ctx, addr, wire.AdminRequest{Action: wire.Resign, StandbyPeriod: period})
+	return c.administer(ctx, addr, wire.AdminRequest{Action: wire.Resign, StandbyPeriod: period})
 }
 
 // ReportEnd states to the node at addr that an incarnation of another member has ended: see [cluster.End]. The error is
@@ -127,9 +125,9 @@ func (c Client) ReportEnd(ctx context.Context, addr string, end cluster.End) err
 	return nil
 }
 
-func (c Client) order(ctx context.Context, addr string, order wire.AdminRequest) error {
-	order.Timeout = timeLimit(ctx)
-	answer, err := c.ask(ctx, addr, order)
+func (c Client) administer(ctx context.Context, addr string, request wire.AdminRequest) error {
+	request.Timeout = timeLimit(ctx)
+	answer, err := c.ask(ctx, addr, request)
 	if err != nil {
 		return err
 	}
@@ -145,8 +143,8 @@ func (c Client) order(ctx context.Context, addr string, order wire.AdminRequest)
 	return nil
 }
 
-// timeLimit returns how long a dial or a node may take: a little less than the caller waits, so that the
-// error can still name what was waited for.
+// timeLimit returns the time limit for a dial or for the node's reply. It is a little shorter than the time until the
+// caller's deadline, so that the error can name the cause.
 func timeLimit(ctx context.Context) time.Duration {
 	deadline, ok := ctx.Deadline()
 	if !ok {
@@ -156,7 +154,7 @@ func timeLimit(ctx context.Context) time.Duration {
 	return (left - min(left/4, 200*time.Millisecond)).Round(time.Millisecond)
 }
 
-// ask sends one request to a node and returns the answer.
+// ask sends one request to a node and returns the reply.
 func (c Client) ask(ctx context.Context, addr string, request algo.Message) (answer algo.Message, err error) {
 	if _, _, err := net.SplitHostPort(addr); err != nil {
 		return nil, fmt.Errorf("client: %q is not host:port: %w", addr, err)
@@ -180,7 +178,7 @@ func (c Client) ask(ctx context.Context, addr string, request algo.Message) (ans
 	case <-ctx.Done():
 		err = context.Cause(ctx)
 	}
-	if _, order := request.(wire.AdminRequest); order && err != nil {
+	if _, isAdmin := request.(wire.AdminRequest); isAdmin && err != nil {
 		err = &UnansweredError{Sent: e.sent.Load(), Err: err}
 	}
 	if err != nil {
@@ -208,12 +206,12 @@ func (c Client) connect(e *exchange, addr string, timeout time.Duration) (err er
 	return nil
 }
 
-func greet(p *transport.Peer, said []byte) ([]byte, error) {
+func greet(p *transport.Peer, received []byte) ([]byte, error) {
 	ours := wire.Hello{MinVersion: wire.Version, MaxVersion: wire.Version, Client: true}
-	if said == nil {
+	if received == nil {
 		return wire.HelloCodec.Append(nil, ours)
 	}
-	theirs, err := wire.ReadHello(said)
+	theirs, err := wire.ReadHello(received)
 	if err != nil {
 		return nil, fmt.Errorf("%w: %w", ErrNotNode, err)
 	}

@@ -9,7 +9,7 @@ import (
 	"github.com/elect-go/elect/client"
 )
 
-// A node is asked to give its leadership up, before its machine is stopped.
+// A leader resigns before its machine is stopped.
 func ExampleClient() {
 	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
 	defer cancel()
@@ -17,14 +17,14 @@ func ExampleClient() {
 	var refused *client.RefusedError
 	switch err := c.Resign(ctx, "127.0.0.1:1", time.Minute); {
 	case err == nil:
-		fmt.Println("another leads")
+		fmt.Println("another node leads")
 	case errors.As(err, &refused):
-		fmt.Println("it does not:", refused.Reason)
+		fmt.Println("rejected:", refused.Reason)
 	case errors.Is(err, client.ErrNotNode):
-		fmt.Println("that is no node")
+		fmt.Println("no node listens there")
 	default:
-		fmt.Println("nobody was reached")
+		fmt.Println("no connection")
 	}
 	// Output:
-	// nobody was reached
+	// no connection
 }

@@ -5,14 +5,15 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/stretchr/testify/require"
+
 	"github.com/elect-go/elect/cluster"
 	"github.com/elect-go/elect/internal/testkit"
-	"github.com/stretchr/testify/require"
 )
 
-// TestWrongAddressIsAWarning has a member advertise an address where nobody is, or another member is: each member that
-// it is connected to warns of the address, in log and status.
-func TestWrongAddressIsAWarning(t *testing.T) {
+// A member advertises an address at which nothing listens, or another member does. Each connected member warns of the
+// address in its log and its status.
+func TestWrongAddressCausesWarning(t *testing.T) {
 	for wrong, answer := range map[string]string{"n9:7400": "refuse", "n1:7400": "another node answers: n1"} {
 		t.Run(wrong, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
@@ -25,7 +26,7 @@ func TestWrongAddressIsAWarning(t *testing.T) {
 				}
 				f.start(1)
 				f.start(2)
-				f.agree("n2", 3*bound) // or n2 has to reach n3 at the wrong address before it is a member
+				f.agree("n2", 3*bound) // otherwise n2 has to reach n3 at the wrong address before it is a member
 				f.start(3)
 				f.agree("n3", 3*bound)
 				testkit.Pass(time.Minute)

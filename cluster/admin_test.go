@@ -10,8 +10,8 @@ import (
 	"github.com/elect-go/elect/internal/wire"
 )
 
-// Whoever gave an order is told why it was not carried out, whatever the reason says.
-func TestAnyReasonCanBeSaid(t *testing.T) {
+// The client receives the reason of a rejection whatever bytes the reason contains.
+func TestAnyRejectionReasonFitsReply(t *testing.T) {
 	for _, reason := range []string{"", "no", "é" + strings.Repeat("a", 498) + "é", strings.Repeat("é", 600), "\xff/data", strings.Repeat("\xff", 400)} {
 		_, err := clients.Append(nil, wire.AdminReply{Reason: untrusted.Truncate(reason, wire.MaxReason)})
 		require.NoError(t, err, "%q", reason)

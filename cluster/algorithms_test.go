@@ -19,7 +19,7 @@ import (
 	"github.com/elect-go/elect/internal/testkit"
 )
 
-// eachAlgorithm runs a test with a cluster of every algorithm.
+// eachAlgorithm runs a test with a cluster of each algorithm.
 func eachAlgorithm(t *testing.T, nodes int, test func(t *testing.T, c *clustertest.Cluster, claims algo.Claims)) {
 	for name, factory := range builtin.ForUse() {
 		t.Run(name, func(t *testing.T) {
@@ -35,13 +35,13 @@ func eachAlgorithm(t *testing.T, nodes int, test func(t *testing.T, c *clusterte
 	}
 }
 
-// witness collects who was followed, by anybody, in the order of the first sight.
-type witness struct {
+// leaderLog collects the names of the leaders that the watched nodes follow, in the order of their first appearance.
+type leaderLog struct {
 	mu   sync.Mutex
 	seen []string
 }
 
-func (w *witness) watch(n *cluster.Node) {
+func (w *leaderLog) watch(n *cluster.Node) {
 	for s := range n.Watch(context.Background()) {
 		w.mu.Lock()
 		if s.HasLeader() && !slices.Contains(w.seen, s.Leader.Name) {
@@ -51,22 +51,22 @@ func (w *witness) watch(n *cluster.Node) {
 	}
 }
 
-func (w *witness) names() []string {
+func (w *leaderLog) names() []string {
 	synctest.Wait()
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	return slices.Clone(w.seen)
 }
 
-// One after another stops and starts again. Another leads when the leader itself stops,
-// and once more when the highest comes back, where the highest leads; never else. Whoever
-// goes on leading may do so in a newer epoch: a ring elects whenever it closes anew.
+// The nodes stop and start again one after another. The leader changes only if the leader itself stops, and, with an
+// algorithm in which the highest member leads, if that member returns. The leader may continue in a newer epoch: a ring
+// elects whenever it closes again.
 func TestRollingRestartOfEachAlgorithm(t *testing.T) {
 	eachAlgorithm(t, 5, func(t *testing.T, c *clustertest.Cluster, claims algo.Claims) {
 		for i := 1; i <= 5; i++ {
 			name := nameOf(i)
 			before := c.Await()
-			var w witness
+			var w leaderLog
 			for _, n := range c.Nodes() {
 				go w.watch(n)
 			}
@@ -95,8 +95,8 @@ func TestRollingRestartOfEachAlgorithm(t *testing.T) {
 	})
 }
 
-// Where a majority is needed, a leader that is cut off from it gives up, and says why.
-func TestALeaderWithoutAMajorityIsToldSo(t *testing.T) {
+// With an algorithm that needs a quorum, a leader that is cut off from it ends its leadership and reports the cause.
+func TestLeaderWithoutMajorityReportsCause(t *testing.T) {
 	eachAlgorithm(t, 3, func(t *testing.T, c *clustertest.Cluster, claims algo.Claims) {
 		leader := c.Await()
 		w := newWork()
@@ -106,7 +106,7 @@ func TestALeaderWithoutAMajorityIsToldSo(t *testing.T) {
 		testkit.Pass(2 * bound)
 		if !claims.NeedsQuorum {
 			now, known := c.Node(leader.Name).Leader()
-			require.True(t, known && now.Name == leader.Name, "it leads on, on its side: %+v", now)
+			require.True(t, known && now.Name == leader.Name, "without a quorum it leads on its side: %+v", now)
 			return
 		}
 		require.Equal(t, cluster.ErrNoMajority, <-w.results)
@@ -116,8 +116,8 @@ func TestALeaderWithoutAMajorityIsToldSo(t *testing.T) {
 	})
 }
 
-// The last who may lead cannot hand over, and leads on.
-func TestTheLastWhoMayLeadDoesNotResign(t *testing.T) {
+// The last eligible member cannot hand over, and continues to lead.
+func TestLastEligibleMemberDoesNotResign(t *testing.T) {
 	eachAlgorithm(t, 3, func(t *testing.T, c *clustertest.Cluster, _ algo.Claims) {
 		for range 2 {
 			leader := c.Await()
@@ -129,9 +129,9 @@ func TestTheLastWhoMayLeadDoesNotResign(t *testing.T) {
 	})
 }
 
-// Two sides of a partition know nothing of each other's resignations. When one is over somebody leads,
-// and knows it.
-func TestWhenAllResignSomebodyLeadsAfterwards(t *testing.T) {
+// The two sides of a partition do not know of each other's resignations, so all members resign. After the first standby
+// period has ended, that member leads, and its Lead callback runs.
+func TestLeaderIsElectedAfterAllResigned(t *testing.T) {
 	eachAlgorithm(t, 3, func(t *testing.T, c *clustertest.Cluster, _ algo.Claims) {
 		c.Await()
 		c.Partition([]string{"n1", "n2"}, []string{"n3"})
@@ -144,7 +144,7 @@ func TestWhenAllResignSomebodyLeadsAfterwards(t *testing.T) {
 		testkit.Pass(5 * time.Second)
 		for _, n := range c.Nodes() {
 			_, known := n.Leader()
-			require.False(t, known, "nobody is left")
+			require.False(t, known, "no member is eligible")
 		}
 		testkit.Pass(40 * time.Second)
 		leader := c.Await()
@@ -156,11 +156,11 @@ func TestWhenAllResignSomebodyLeadsAfterwards(t *testing.T) {
 	})
 }
 
-// What a leader shows a resource: a token that is its own, above that of the one it replaces, and the cluster that
-// it is of, on which all agree.
-func TestALeaderHasATokenOfItsCluster(t *testing.T) {
+// A leader shows a resource its fencing token and its cluster ID. The token is above that of the previous leader, and
+// all nodes agree on both.
+func TestTokenRisesWithinCluster(t *testing.T) {
 	eachAlgorithm(t, 3, func(t *testing.T, c *clustertest.Cluster, _ algo.Claims) {
-		first := c.Await() // all say the same
+		first := c.Await()
 		c.Kill(first.Name)
 		next := c.Await()
 		require.Equal(t, uint64(next.Epoch), next.Token)
@@ -170,9 +170,10 @@ func TestALeaderHasATokenOfItsCluster(t *testing.T) {
 	})
 }
 
-// With a quorum each founding makes another cluster. Without one the cluster follows from its name.
-func TestAClusterThatIsFoundedAnewIsAnother(t *testing.T) {
-	found := func(t *testing.T, config cluster.Config) (id algo.NodeID) {
+// With a quorum each bootstrap creates a cluster of a new ID. Without one the cluster ID follows from the cluster's
+// name.
+func TestBootstrapCreatesNewClusterID(t *testing.T) {
+	bootstrapped := func(t *testing.T, config cluster.Config) (id algo.NodeID) {
 		synctest.Test(t, func(t *testing.T) {
 			config.Name, config.Listen = "n1", "n1:7400"
 			n := run(t, config, inProcess(clustertest.NewNetwork().Process("n1")), withStore(store.NewMemory()))
@@ -180,16 +181,17 @@ func TestAClusterThatIsFoundedAnewIsAnother(t *testing.T) {
 		})
 		return id
 	}
-	founder := cluster.Config{Bootstrap: true}
-	require.NotEqual(t, found(t, founder), found(t, founder))
+	bootstrap := cluster.Config{Bootstrap: true}
+	require.NotEqual(t, bootstrapped(t, bootstrap), bootstrapped(t, bootstrap))
 	list := cluster.Config{Members: []string{"n1:7400"}, Lease: lease.Off}
-	require.Equal(t, found(t, list), found(t, list))
+	require.Equal(t, bootstrapped(t, list), bootstrapped(t, list))
 	other := cluster.Config{Cluster: "other", Members: list.Members, Lease: lease.Off}
-	require.NotEqual(t, found(t, list), found(t, other))
+	require.NotEqual(t, bootstrapped(t, list), bootstrapped(t, other))
 }
 
-// Why a resource that checks tokens wants vote: on both sides of a partition bully elects in one epoch.
-func TestTwoLeadersOfBullyMayHaveOneToken(t *testing.T) {
+// Without a lease, bully elects in the same epoch on both sides of a partition. So a resource that checks tokens needs
+// a quorum.
+func TestTwoBullyLeadersMayShareToken(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := clustertest.New(t, clustertest.Config{Nodes: 3, Configure: func(c *cluster.Config) { c.Lease = lease.Off }})
 		old := c.Await()

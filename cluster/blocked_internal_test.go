@@ -10,7 +10,7 @@ import (
 	"github.com/elect-go/elect/internal/store"
 )
 
-// TestStopDoesNotWaitForDataFolder has a file system that does not answer at the start.
+// A node stops although the file system of its data folder does not respond at the start.
 func TestStopDoesNotWaitForDataFolder(t *testing.T) {
 	dir := t.TempDir()
 	n, err := New(Config{Name: "n1", Listen: "127.0.0.1:0", Members: []string{"127.0.0.1:0"}, DataDir: dir, Lease: lease.Off})

@@ -15,8 +15,8 @@ import (
 	"github.com/elect-go/elect/internal/testkit"
 )
 
-// TestFaultyMemberIsDelayed has a member cause a save with each message, for 5 s. The budget of the member bounds the
-// saves, and log and status name it.
+// A member causes a save with each of its messages, for 5 s. The member's budget bounds the saves, and log and status
+// name the member.
 func TestFaultyMemberIsDelayed(t *testing.T) {
 	const burst, rate, each = 64, 20, 2 // a change of the members is saved again when it is committed
 	for name, test := range map[string]struct {
@@ -79,16 +79,16 @@ func TestFaultyMemberIsDelayed(t *testing.T) {
 				require.NoError(t, err)
 				require.Contains(t, s.Warnings[0].Text, "peer="+test.faulty)
 				end()
-				testkit.Pass(time.Minute) // its budget is as before
+				testkit.Pass(time.Minute) // its budget has recovered
 				f.agree("n3", bound)
 			})
 		})
 	}
 }
 
-// TestBacklogOfAPeerIsBounded has a member send 1,000 messages while the loop of the other hangs. That one reads a few of
-// them, and the messages of other members have room.
-func TestBacklogOfAPeerIsBounded(t *testing.T) {
+// A member sends 1,000 messages while the loop of the receiver hangs. The receiver reads only some of them, which
+// leaves room for the messages of other members.
+func TestPeerBacklogIsBounded(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := newFleet(t)
 		f.config = func(c *cluster.Config) { c.Members = append(listOf(3), malloryAt) }
@@ -111,7 +111,7 @@ func TestBacklogOfAPeerIsBounded(t *testing.T) {
 	})
 }
 
-// mallory connects to n3 as a member that is played by hand, and hears nothing.
+// mallory connects to n3 as a member that the test drives, and discards what n3 sends.
 func (f *fleet) mallory() (raw, algo.NodeID) {
 	f.t.Helper()
 	conn, err := f.net.Process("mallory").Dial(f.t.Context(), "n3:7400")

@@ -10,8 +10,8 @@ import (
 	"github.com/elect-go/elect/internal/testkit"
 )
 
-// Who called an election, and why, is in the log, in the state and in the status.
-func TestWhoCalledAnElectionIsSaid(t *testing.T) {
+// Log, state and status name the node that called an election, and its reason.
+func TestElectionCallerIsReported(t *testing.T) {
 	each(t, []string{"bully", "vote"}, func(t *testing.T, f *fleet) {
 		f.growTo(4)
 		called := func(why ...string) (lines int) {
@@ -38,7 +38,7 @@ func TestWhoCalledAnElectionIsSaid(t *testing.T) {
 			require.Equal(t, dead, near.Election.Previous)
 			require.NotZero(t, near.Election.Epoch)
 			require.Less(t, near.Election.Epoch, near.Epoch)
-			require.Contains(t, []string{fd.ReasonRefused, "receive"}, near.Election.Reason, "it was killed, or another has said so")
+			require.Contains(t, []string{fd.ReasonRefused, "receive"}, near.Election.Reason, "the node noticed the crash itself, or received an election")
 			require.Equal(t, near.Election.Reason == fd.ReasonRefused, near.Election.Caller == near.Node)
 			require.Equal(t, near.Election, far.Election)
 			require.Equal(t, near.Election, last.Election)
@@ -60,7 +60,7 @@ func TestWhoCalledAnElectionIsSaid(t *testing.T) {
 	})
 }
 
-// others are the names of the live members but one.
+// others returns the names of the live members except one.
 func others(f *fleet, but *member) (names []string) {
 	for name := range f.live {
 		if name != but.name {

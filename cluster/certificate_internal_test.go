@@ -41,8 +41,8 @@ func TestDueWarnings(t *testing.T) {
 	}
 }
 
-// TestEndOfTheOwnCertificate: it is warned of, each time once, and not any more when the certificate was renewed.
-func TestEndOfTheOwnCertificate(t *testing.T) {
+// A node logs each warning of the end of its certificate once. After a renewal the warnings start again.
+func TestEndOfOwnCertificateIsWarned(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		dir := t.TempDir()
 		write := func(name string, text []byte) string {
@@ -60,7 +60,7 @@ func TestEndOfTheOwnCertificate(t *testing.T) {
 		}
 		var log testkit.Log
 		n := &Node{log: log.Logger()}
-		n.config.TLS = issue(15 * time.Hour) // and an hour before now
+		n.config.TLS = issue(15 * time.Hour) // Issue adds an hour before now
 		n.endpoint, err = secure.New(secure.Config{Cluster: "elect", Member: "n1", TLS: n.config.TLS})
 		require.NoError(t, err)
 		ctx, stop := context.WithCancel(t.Context())
@@ -95,13 +95,13 @@ func TestEndOfTheOwnCertificate(t *testing.T) {
 	})
 }
 
-// TestOrderComesAfterTheCertificate: one that waits for the loop is not carried out after it.
-func TestOrderComesAfterTheCertificate(t *testing.T) {
+// An admin request that waits for the loop is rejected if the client's certificate ends meanwhile.
+func TestAdminRequestAfterCertificateEndIsRejected(t *testing.T) {
 	n := &Node{}
 	operator := secure.Identity{Role: secure.Operator, Until: time.Now().Add(time.Hour)}
-	who, err := n.authorizeAdmin(transport.Peer{Principal: operator})
+	by, err := n.authorizeAdmin(transport.Peer{Principal: operator})
 	require.NoError(t, err)
-	require.Equal(t, "operator", who)
+	require.Equal(t, "operator", by)
 	operator.Until = time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
 	_, err = n.authorizeAdmin(transport.Peer{Principal: operator})
 	require.EqualError(t, err, "cluster: the certificate of operator ended at 2026-01-02T03:04:05Z")

@@ -13,13 +13,12 @@ import (
 	"github.com/elect-go/elect/internal/testkit"
 )
 
-// listed runs an algorithm with a list of three members.
+// listed configures an algorithm and a list of three members.
 func listed(algorithm string) func(*cluster.Config) {
 	return func(c *cluster.Config) { c.Algorithm, c.Members = builtin.Lookup(algorithm), listOf(3) }
 }
 
-// The procedure of docs/operations.md: all are stopped, the word is changed, all are
-// started. A member that was down all the time comes along.
+// The procedure of docs/operations.md: stop all members, change the algorithm, start all members.
 func TestAlgorithmChange(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := newFleet(t)
@@ -62,9 +61,9 @@ func TestAlgorithmChange(t *testing.T) {
 	})
 }
 
-// A member whose algorithm was changed while the others run finds that out, says it, and
-// stops, whether it could lead without them or not. The others go on as if it were down.
-func TestAMemberThatRunsAnotherAlgorithmStops(t *testing.T) {
+// The algorithm of one member was changed while the others run. That member stops with an error that names both
+// algorithms, whether or not it could lead alone. For the others it is a member that is down.
+func TestMemberWithOtherAlgorithmStops(t *testing.T) {
 	for _, algorithm := range []string{"ring", "vote"} {
 		t.Run(algorithm, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
@@ -73,19 +72,19 @@ func TestAMemberThatRunsAnotherAlgorithmStops(t *testing.T) {
 				f.halt(members[2])
 				f.agree("n2", bound)
 				f.config = listed(algorithm)
-				odd := f.start(3)
+				other := f.start(3)
 				delete(f.live, "n3")
 				before := len(members[0].seen())
-				<-odd.done
-				require.ErrorIs(t, odd.err, cluster.ErrJoinRejected)
-				require.ErrorContains(t, odd.err, `runs algorithm "bully", this node runs "`+algorithm+`"`)
-				require.ErrorContains(t, odd.err, "stop all members before the algorithm is changed")
+				<-other.done
+				require.ErrorIs(t, other.err, cluster.ErrJoinRejected)
+				require.ErrorContains(t, other.err, `runs algorithm "bully", this node runs "`+algorithm+`"`)
+				require.ErrorContains(t, other.err, "stop all members before the algorithm is changed")
 				f.quiet(2 * bound)
-				require.Len(t, members[0].seen(), before, "the others elect")
+				require.Len(t, members[0].seen(), before, "the other members have elected")
 				require.NotEmpty(t, append(members[0].log.Lines("n3", `runs algorithm \"`+algorithm+`\", this node runs \"bully\"`),
-					members[1].log.Lines("n3", `runs algorithm \"`+algorithm+`\", this node runs \"bully\"`)...), "the others name it")
+					members[1].log.Lines("n3", `runs algorithm \"`+algorithm+`\", this node runs \"bully\"`)...), "no other member names n3")
 
-				f.config = runs("bully") // nothing is lost by the mistake
+				f.config = runs("bully") // the mistake has lost no data
 				f.start(3)
 				f.agree("n3", bound)
 			})
@@ -93,23 +92,23 @@ func TestAMemberThatRunsAnotherAlgorithmStops(t *testing.T) {
 	}
 }
 
-func TestANewcomerThatRunsAnotherAlgorithmStops(t *testing.T) {
+func TestJoinerWithOtherAlgorithmStops(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := newFleet(t)
 		f.grow(2)
 		f.config = runs("ring")
-		odd := f.start(3)
+		other := f.start(3)
 		delete(f.live, "n3")
-		<-odd.done
-		require.ErrorIs(t, odd.err, cluster.ErrJoinRejected)
-		require.ErrorContains(t, odd.err, `runs algorithm "bully", this node runs "ring"`)
+		<-other.done
+		require.ErrorIs(t, other.err, cluster.ErrJoinRejected)
+		require.ErrorContains(t, other.err, `runs algorithm "bully", this node runs "ring"`)
 		f.quiet(bound)
 	})
 }
 
-// Who has met one of its own kind stays. One that was cut off while the others were changed
-// keeps running, alone as before: each refuses the other by name.
-func TestWhoHasMetItsOwnKindIsNotStoppedByAnOddOne(t *testing.T) {
+// A member that has connected to a peer with the same algorithm runs on, even if another peer has a different one. A
+// member that was cut off while the others changed runs on alone. Both sides log the peer and the two algorithms.
+func TestMemberWithMatchingPeerRunsOn(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := newFleet(t)
 		forgotten := f.grow(3)[2]
@@ -139,8 +138,8 @@ func TestWhoHasMetItsOwnKindIsNotStoppedByAnOddOne(t *testing.T) {
 	})
 }
 
-// A member that was down while the others were changed, and starts with the old word, stops.
-func TestAForgottenMemberThatStartsStops(t *testing.T) {
+// A member that was down while the others changed their algorithm stops if it starts with the former one.
+func TestMemberWithFormerAlgorithmStops(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := newFleet(t)
 		f.grow(3)

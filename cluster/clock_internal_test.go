@@ -8,8 +8,8 @@ import (
 	"go.uber.org/goleak"
 )
 
-// The alarm of a lease rings when its time has come and not before, also when it is set anew, or late.
-func TestAnAlarmRingsInTime(t *testing.T) {
+// The timer of a lease never fires before its deadline. It fires at once if the deadline has passed.
+func TestClockTimerFiresAtDeadline(t *testing.T) {
 	for name, clock := range map[string]Clock{"wakeful": bootClock(time.Now()), "runtime": runtimeClock(time.Now())} {
 		t.Run(name, func(t *testing.T) {
 			defer goleak.VerifyNone(t, goleak.IgnoreCurrent())
@@ -21,7 +21,7 @@ func TestAnAlarmRingsInTime(t *testing.T) {
 			set(first)
 			require.GreaterOrEqual(t, <-rings, first)
 			set(clock.Now() - time.Second)
-			<-rings // it is over already
+			<-rings // the deadline has passed already
 			set(clock.Now() + time.Hour)
 			stop()
 			require.Empty(t, rings)

@@ -91,8 +91,8 @@ type Config struct {
 	// priority and leadership.
 	NoAdmin bool
 
-	// SecretFile and TLS are two ways to authenticate peers. A cluster uses one of them: see package secure. A node whose
-	// address is not of the loopback needs one of them, or Insecure.
+	// SecretFile and TLS are two ways to authenticate peers. A cluster uses one of them: see package secure. A node
+	// whose address is not of the loopback needs one of them, or Insecure.
 	SecretFile string
 	TLS        secure.Certificate
 	// Security is "migrate" while a running cluster goes from none of them to one, or, with both, from a secret to

@@ -16,7 +16,7 @@ import (
 	"github.com/elect-go/elect/internal/store"
 )
 
-// good is a configuration without a mistake.
+// good returns valid settings.
 func good() cluster.Config {
 	return cluster.Config{Name: "n1", Listen: "10.0.0.1:7400", DataDir: "data", Insecure: true, Lease: lease.Off}
 }
@@ -36,23 +36,23 @@ func problems(err error) []*algo.SettingError {
 	return []*algo.SettingError{mistake}
 }
 
-func TestConfigMistakes(t *testing.T) {
+func TestInvalidConfigIsRejected(t *testing.T) {
 	ms := time.Millisecond
 	const bothWays = ", want a quorum, which bully with lease: off does not have: drop lease: off, choose algorithm vote, or set one list of members on all nodes instead"
 	cases := []struct {
 		name   string
 		change func(c *cluster.Config)
-		want   string // in the text of the error
+		want   string // substring of the error
 		field  string
 	}{
 		{"no address", func(c *cluster.Config) { c.Listen = "" }, `listen is "", want host:port (it is empty)`, "listen"},
-		{"an address that is no text", func(c *cluster.Config) { c.Listen = "10.0.0.1\x1b[2J:7400" }, `listen is "10.0.0.1\x1b[2J:7400", want host:port (it is not plain text)`, "listen"},
-		{"members that are no text", func(c *cluster.Config) { c.Members = []string{"\x1b[2J:7400"} }, `members is "\x1b[2J:7400", want this member's own address`, "members"},
+		{"control characters in an address", func(c *cluster.Config) { c.Listen = "10.0.0.1\x1b[2J:7400" }, `listen is "10.0.0.1\x1b[2J:7400", want host:port (it is not plain text)`, "listen"},
+		{"control characters in members", func(c *cluster.Config) { c.Members = []string{"\x1b[2J:7400"} }, `members is "\x1b[2J:7400", want this member's own address`, "members"},
 		{"no port", func(c *cluster.Config) { c.Listen = "10.0.0.1" }, `listen is "10.0.0.1", want host:port (missing port in address)`, "listen"},
-		{"a port by name", func(c *cluster.Config) { c.Listen = "10.0.0.1:http" }, `the port "http" is not a number from 0 to 65535`, "listen"},
-		{"a large port", func(c *cluster.Config) { c.Listen = "10.0.0.1:65536" }, `the port "65536" is not a number`, "listen"},
-		{"a long address", func(c *cluster.Config) { c.Listen = strings.Repeat("a", 260) + ":1" }, "more than 255 characters", "listen"},
-		{"every interface", func(c *cluster.Config) { c.Listen = ":7400" }, "advertise is empty, want host:port as the others dial it, for listen (:7400) names no host", "advertise"},
+		{"named port", func(c *cluster.Config) { c.Listen = "10.0.0.1:http" }, `the port "http" is not a number from 0 to 65535`, "listen"},
+		{"large port", func(c *cluster.Config) { c.Listen = "10.0.0.1:65536" }, `the port "65536" is not a number`, "listen"},
+		{"long address", func(c *cluster.Config) { c.Listen = strings.Repeat("a", 260) + ":1" }, "more than 255 characters", "listen"},
+		{"all interfaces", func(c *cluster.Config) { c.Listen = ":7400" }, "advertise is empty, want host:port as the others dial it, for listen (:7400) names no host", "advertise"},
 		{"0.0.0.0", func(c *cluster.Config) { c.Listen = "0.0.0.0:7400" }, "advertise is empty", "advertise"},
 		{"[::]", func(c *cluster.Config) { c.Listen = "[::]:0" }, "advertise is empty", "advertise"},
 		{"advertise 0.0.0.0", func(c *cluster.Config) { c.Advertise = "0.0.0.0:7400" }, "the host 0.0.0.0 stands for all of a machine's own", "advertise"},
@@ -62,30 +62,30 @@ func TestConfigMistakes(t *testing.T) {
 		{"advertise as listen, 0.0.0.0", func(c *cluster.Config) { c.Listen, c.Advertise = "0.0.0.0:7400", "0.0.0.0:7400" }, "the host 0.0.0.0 stands for", "advertise"},
 		{"advertise as listen, no host", func(c *cluster.Config) { c.Listen, c.Advertise = ":7400", ":7400" }, "the host is missing", "advertise"},
 		{"advertise as listen, port 0", func(c *cluster.Config) { c.Listen, c.Advertise = "10.0.0.1:0", "10.0.0.1:0" }, "the port is 0", "advertise"},
-		{"a seed", func(c *cluster.Config) { c.Join = []string{"10.0.0.2:7400", "10.0.0.3"} }, `join[1] is "10.0.0.3", want host:port`, "join[1]"},
-		{"a member", func(c *cluster.Config) { c.Members = []string{"10.0.0.1:7400", "0.0.0.0:1"} }, `members[1] is "0.0.0.0:1"`, "members[1]"},
-		{"a member twice", func(c *cluster.Config) { c.Members = []string{"10.0.0.1:7400", "10.0.0.1:7400"} }, "want each address once", "members[1]"},
-		{"not among the members", func(c *cluster.Config) { c.Members = []string{"10.0.0.2:7400"} }, "want this member's own address among them (10.0.0.1:7400)", "members"},
+		{"seed without a port", func(c *cluster.Config) { c.Join = []string{"10.0.0.2:7400", "10.0.0.3"} }, `join[1] is "10.0.0.3", want host:port`, "join[1]"},
+		{"member without a host", func(c *cluster.Config) { c.Members = []string{"10.0.0.1:7400", "0.0.0.0:1"} }, `members[1] is "0.0.0.0:1"`, "members[1]"},
+		{"member twice", func(c *cluster.Config) { c.Members = []string{"10.0.0.1:7400", "10.0.0.1:7400"} }, "want each address once", "members[1]"},
+		{"own address not among the members", func(c *cluster.Config) { c.Members = []string{"10.0.0.2:7400"} }, "want this member's own address among them (10.0.0.1:7400)", "members"},
 		{"too many seeds", func(c *cluster.Config) { c.Join = make([]string, 513) }, "join is 513 addresses, want at most 512", "join"},
 		{"join and members", func(c *cluster.Config) { c.Join, c.Members = []string{"10.0.0.2:1"}, []string{"10.0.0.1:7400"} }, "members is set beside join, want one of the two", "members"},
 		{"join without a quorum", func(c *cluster.Config) { c.Join = []string{"10.0.0.2:1"} }, "join is set" + bothWays, "join"},
 		{"bootstrap without a quorum", func(c *cluster.Config) { c.Bootstrap = true }, "bootstrap is true" + bothWays, "bootstrap"},
 		{"removal without a quorum", func(c *cluster.Config) { c.RemoveSuspectedAfter = time.Minute }, "remove_suspected_after is 1m0s" + bothWays, "remove_suspected_after"},
-		{"a drain below 0", func(c *cluster.Config) { c.DrainTimeout = -1 }, "drain_timeout is -1ns, want not below 0", "drain_timeout"},
-		{"a name with a space", func(c *cluster.Config) { c.Name = "n 1" }, `name is "n 1", want 1 to 64 letters, digits, '.', '-' or '_'`, "name"},
-		{"a long name", func(c *cluster.Config) { c.Name = strings.Repeat("n", 65) }, "want 1 to 64 letters", "name"},
-		{"a cluster's name", func(c *cluster.Config) { c.Cluster = "é" }, `cluster is "é"`, "cluster"},
-		{"an algorithm", func(c *cluster.Config) { c.Algorithm = builtin.Lookup("raft") }, `algorithm is "raft", want one of bully`, "algorithm"},
-		{"a heartbeat", func(c *cluster.Config) { c.Timing = algo.LAN(); c.Timing.Heartbeat = 0 }, "timing.heartbeat is 0s, want from", "timing.heartbeat"},
-		{"a timeout below the heartbeats", func(c *cluster.Config) { c.Timing = algo.LAN(); c.Timing.Timeout = 99 * ms }, "timing.timeout is 99ms, want at least", "timing.timeout"},
-		{"a timeout below the network", func(c *cluster.Config) {
+		{"drain below 0", func(c *cluster.Config) { c.DrainTimeout = -1 }, "drain_timeout is -1ns, want not below 0", "drain_timeout"},
+		{"name with a space", func(c *cluster.Config) { c.Name = "n 1" }, `name is "n 1", want 1 to 64 letters, digits, '.', '-' or '_'`, "name"},
+		{"long name", func(c *cluster.Config) { c.Name = strings.Repeat("n", 65) }, "want 1 to 64 letters", "name"},
+		{"invalid cluster name", func(c *cluster.Config) { c.Cluster = "é" }, `cluster is "é"`, "cluster"},
+		{"unknown algorithm", func(c *cluster.Config) { c.Algorithm = builtin.Lookup("raft") }, `algorithm is "raft", want one of bully`, "algorithm"},
+		{"zero heartbeat", func(c *cluster.Config) { c.Timing = algo.LAN(); c.Timing.Heartbeat = 0 }, "timing.heartbeat is 0s, want from", "timing.heartbeat"},
+		{"timeout below the heartbeats", func(c *cluster.Config) { c.Timing = algo.LAN(); c.Timing.Timeout = 99 * ms }, "timing.timeout is 99ms, want at least", "timing.timeout"},
+		{"timeout below the network", func(c *cluster.Config) {
 			c.Timing = algo.LAN()
 			c.Timing.Heartbeat, c.Timing.Timeout, c.Timing.RoundTrip = 50*ms, 340*ms, 600*ms
 		}, "timing.timeout is 340ms, want at least a heartbeat and half a round trip (350ms)", "timing.timeout"},
-		{"a round trip", func(c *cluster.Config) { c.Timing = algo.LAN(); c.Timing.RoundTrip = 0 }, "timing.round_trip is 0s, want more than 0", "timing.round_trip"},
-		{"a first contact", func(c *cluster.Config) { c.Timing = algo.LAN(); c.Timing.StartupWait = -1 }, "timing.startup_wait is -1ns, want from 0 to 1h0m0s", "timing.startup_wait"},
-		{"a first contact for ever", func(c *cluster.Config) { c.Timing = algo.LAN(); c.Timing.StartupWait = 1<<63 - 1 }, "want from 0 to 1h0m0s", "timing.startup_wait"},
-		{"an option", func(c *cluster.Config) {
+		{"zero round trip", func(c *cluster.Config) { c.Timing = algo.LAN(); c.Timing.RoundTrip = 0 }, "timing.round_trip is 0s, want more than 0", "timing.round_trip"},
+		{"negative startup wait", func(c *cluster.Config) { c.Timing = algo.LAN(); c.Timing.StartupWait = -1 }, "timing.startup_wait is -1ns, want from 0 to 1h0m0s", "timing.startup_wait"},
+		{"huge startup wait", func(c *cluster.Config) { c.Timing = algo.LAN(); c.Timing.StartupWait = 1<<63 - 1 }, "want from 0 to 1h0m0s", "timing.startup_wait"},
+		{"too small option", func(c *cluster.Config) {
 			c.Algorithm = bully.With(func(o *bully.Options) { o.AnswerTimeout = ms })
 		}, "bully.answer_timeout is 1ms, want at least the round trip (" + algo.LAN().RoundTrip.String() + ")", "bully.answer_timeout"},
 	}
@@ -104,7 +104,7 @@ func TestConfigMistakes(t *testing.T) {
 	}
 }
 
-func TestEveryMistakeIsReportedAtOnce(t *testing.T) {
+func TestAllConfigErrorsAreReportedTogether(t *testing.T) {
 	_, err := cluster.New(cluster.Config{
 		Cluster: "a b", Name: "c d", Listen: "x", Join: []string{"y"}, Algorithm: builtin.Lookup("raft"),
 		Timing: algo.Timing{Heartbeat: 1},
@@ -149,7 +149,7 @@ func TestDefaults(t *testing.T) {
 	require.NotEmpty(t, c.Name)
 }
 
-func TestConfigIsTheNodesOwn(t *testing.T) {
+func TestNodeCopiesConfig(t *testing.T) {
 	config := good()
 	config.Members = []string{"10.0.0.1:7400", "10.0.0.2:7400"}
 	n, err := cluster.New(config)
@@ -158,7 +158,7 @@ func TestConfigIsTheNodesOwn(t *testing.T) {
 	require.Equal(t, "10.0.0.2:7400", n.Config().Members[1])
 }
 
-func TestAVoteMustNotBeForgotten(t *testing.T) {
+func TestVoteNeedsDataOrStore(t *testing.T) {
 	config := good()
 	config.Algorithm = func(t algo.Timing, decode func(any) error) (algo.Spec, error) {
 		spec, err := bully.Factory(t, decode)
@@ -175,10 +175,10 @@ func TestAVoteMustNotBeForgotten(t *testing.T) {
 	config.Name, config.Timing = "n 1", algo.Timing{Heartbeat: 1}
 	_, err = cluster.New(config)
 	require.ErrorContains(t, err, "data_dir is empty, want a folder: a node that forgets its vote lets vote elect two leaders")
-	require.ErrorContains(t, err, "name is", "all mistakes at once")
+	require.ErrorContains(t, err, "name is", "all errors are reported together")
 }
 
-func TestAlgorithmThatTheWireCannotName(t *testing.T) {
+func TestTooLongAlgorithmNameIsRejected(t *testing.T) {
 	name := strings.Repeat("long", 20)
 	config := good()
 	config.Algorithm = func(t algo.Timing, decode func(any) error) (algo.Spec, error) {
@@ -205,8 +205,8 @@ func TestPresets(t *testing.T) {
 	require.Less(t, algo.LAN().RecoveryBound(), algo.WAN().RecoveryBound())
 }
 
-// A textbook runs for a lesson only, and a lesson only where nobody else is.
-func TestATextbookRunsOnlyForALesson(t *testing.T) {
+// A textbook algorithm needs allow_textbook. With that setting all addresses must be on the loopback.
+func TestTextbookNeedsPermissionAndLoopback(t *testing.T) {
 	const wanted = "an address of the loopback, such as 127.0.0.1:7400, for allow_textbook is set"
 	local := func(change func(c *cluster.Config)) cluster.Config {
 		c := cluster.Config{Name: "n1", Listen: "127.0.0.1:7400", DataDir: "data", Algorithm: builtin.Lookup("textbook-bully"), AllowTextbook: true, Lease: lease.Off}
@@ -215,22 +215,22 @@ func TestATextbookRunsOnlyForALesson(t *testing.T) {
 	}
 	for name, tc := range map[string]struct {
 		change func(c *cluster.Config)
-		field  string // of the mistake; empty: there is none
+		field  string // of the error; empty if the settings are valid
 		want   string
 	}{
-		"for a lesson":    {func(*cluster.Config) {}, "", ""},
-		"on IPv6":         {func(c *cluster.Config) { c.Listen = "[::1]:7400" }, "", ""},
-		"by name":         {func(c *cluster.Config) { c.Listen = "localhost:7400" }, "", ""},
-		"for use":         {func(c *cluster.Config) { c.AllowTextbook = false }, "algorithm", "one for use, or allow_textbook as well (--allow-textbook)"},
-		"for others":      {func(c *cluster.Config) { c.Listen = "10.0.0.1:7400" }, "listen", wanted},
-		"for all":         {func(c *cluster.Config) { c.Listen, c.Advertise = ":7400", "127.0.0.1:7400" }, "listen", wanted},
-		"known to others": {func(c *cluster.Config) { c.Advertise = "n1.example:7400" }, "advertise", wanted},
-		"let in elsewhere": {func(c *cluster.Config) {
+		"permitted":            {func(*cluster.Config) {}, "", ""},
+		"on IPv6":              {func(c *cluster.Config) { c.Listen = "[::1]:7400" }, "", ""},
+		"loopback by name":     {func(c *cluster.Config) { c.Listen = "localhost:7400" }, "", ""},
+		"not permitted":        {func(c *cluster.Config) { c.AllowTextbook = false }, "algorithm", "one for use, or allow_textbook as well (--allow-textbook)"},
+		"listens elsewhere":    {func(c *cluster.Config) { c.Listen = "10.0.0.1:7400" }, "listen", wanted},
+		"listens everywhere":   {func(c *cluster.Config) { c.Listen, c.Advertise = ":7400", "127.0.0.1:7400" }, "listen", wanted},
+		"advertised elsewhere": {func(c *cluster.Config) { c.Advertise = "n1.example:7400" }, "advertise", wanted},
+		"joins elsewhere": {func(c *cluster.Config) {
 			c.Lease, c.Join = lease.Defaults(algo.LAN()), []string{"127.0.0.1:7401", "10.0.0.2:7400"}
 		}, "join[1]", wanted},
-		"of members elsewhere": {func(c *cluster.Config) { c.Members = []string{"127.0.0.1:7400", "10.0.0.2:7400"} },
+		"members elsewhere": {func(c *cluster.Config) { c.Members = []string{"127.0.0.1:7400", "10.0.0.2:7400"} },
 			"members[1]", wanted},
-		"a lesson of one for use": {func(c *cluster.Config) { c.Algorithm, c.Listen = builtin.Lookup("bully"), "10.0.0.1:7400" }, "listen", wanted},
+		"production algorithm elsewhere": {func(c *cluster.Config) { c.Algorithm, c.Listen = builtin.Lookup("bully"), "10.0.0.1:7400" }, "listen", wanted},
 	} {
 		t.Run(name, func(t *testing.T) {
 			_, err := cluster.New(local(tc.change))
@@ -238,10 +238,10 @@ func TestATextbookRunsOnlyForALesson(t *testing.T) {
 				require.NoError(t, err)
 				return
 			}
-			found := problems(err)
-			require.Len(t, found, 1)
-			require.Equal(t, tc.field, found[0].Field)
-			require.Contains(t, found[0].Want, tc.want)
+			all := problems(err)
+			require.Len(t, all, 1)
+			require.Equal(t, tc.field, all[0].Field)
+			require.Contains(t, all[0].Want, tc.want)
 		})
 	}
 }

@@ -56,13 +56,13 @@ func TestLeaseNeedsDataOrStore(t *testing.T) {
 	const vote = "data_dir is empty, want a folder: a node that forgets its vote lets vote elect two leaders"
 	_, err = cluster.New(c)
 	require.EqualError(t, err, vote)
-	c.Lease = lease.Options{} // without the lease vote needs the folder as well
+	c.Lease = lease.Options{} // vote needs the folder with a lease, too
 	_, err = cluster.New(c)
 	require.EqualError(t, err, vote)
 }
 
-// A mistake in the timing or in the lease is not taken for a lack of a quorum.
-func TestJoinIsAcceptedBesideOtherMistakes(t *testing.T) {
+// A wrong timing, lease or algorithm is reported as such, and not as a missing quorum.
+func TestJoinIsAcceptedDespiteOtherErrors(t *testing.T) {
 	for field, change := range map[string]func(*cluster.Config){
 		"timing.heartbeat":  func(c *cluster.Config) { c.Timing = algo.LAN(); c.Timing.Heartbeat = -1 },
 		"lease.clock_drift": func(c *cluster.Config) { c.Lease = lease.Defaults(algo.LAN()); c.Lease.ClockDrift = 90 },
@@ -78,7 +78,7 @@ func TestJoinIsAcceptedBesideOtherMistakes(t *testing.T) {
 	}
 }
 
-func TestNodeSaysAtStartThatLeaseIsOff(t *testing.T) {
+func TestNodeWarnsAtStartThatLeaseIsOff(t *testing.T) {
 	for _, tc := range []struct{ algorithm, effect string }{
 		{"bully", "without a lease two nodes may lead at the same time: each side of a partition may elect a leader"},
 		{"ring", "without a lease two nodes may lead at the same time: each side of a partition may elect a leader"},
@@ -96,8 +96,8 @@ func TestNodeSaysAtStartThatLeaseIsOff(t *testing.T) {
 	}
 }
 
-// With a quorum each change to two members is a warning, and so is a start with two.
-func TestTwoMembersWithQuorumAreWarnedOf(t *testing.T) {
+// With a quorum a node warns after each change to two members, and after a start with two.
+func TestTwoMembersWithQuorumCauseWarning(t *testing.T) {
 	const warning = "of two members neither can lead without the other"
 	for algorithm, warns := range map[string]int{"bully with a lease": 1, "vote": 1, "bully": 0} {
 		synctest.Test(t, func(t *testing.T) {
@@ -129,8 +129,8 @@ func TestTwoMembersWithQuorumAreWarnedOf(t *testing.T) {
 	}
 }
 
-// A newcomer's program: three nodes with one list, of which two survive the third.
-func TestThreeNodesWithDefaultsSurviveOne(t *testing.T) {
+// Three nodes with default settings: two of them replace a killed leader, and one alone does not lead.
+func TestThreeNodesWithDefaultsSurviveOneFailure(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := clustertest.New(t, clustertest.Config{Nodes: 3})
 		old := c.Await()

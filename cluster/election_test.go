@@ -13,7 +13,7 @@ import (
 	"github.com/elect-go/elect/internal/testkit"
 )
 
-func TestTheHighestLeads(t *testing.T) {
+func TestHighestMemberLeads(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := newFleet(t)
 		f.grow(3)
@@ -35,7 +35,7 @@ func TestKilledLeaderIsReplacedByEvidence(t *testing.T) {
 	})
 }
 
-func TestSilentLeaderIsReplacedAfterTheTimeout(t *testing.T) {
+func TestSilentLeaderIsReplacedAfterTimeout(t *testing.T) {
 	cases := map[string]func(f *fleet, leader *member){
 		"paused":      func(f *fleet, leader *member) { f.t.Cleanup(f.pause(leader)) },
 		"unreachable": func(f *fleet, leader *member) { f.net.Partition([]string{leader.name}) },
@@ -60,7 +60,7 @@ func TestSilentLeaderIsReplacedAfterTheTimeout(t *testing.T) {
 	}
 }
 
-func TestWithoutEvidenceOnlySilenceCounts(t *testing.T) {
+func TestTimeoutOnlyIgnoresEvidence(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := newFleet(t)
 		f.config = func(c *cluster.Config) {
@@ -76,12 +76,12 @@ func TestWithoutEvidenceOnlySilenceCounts(t *testing.T) {
 	})
 }
 
-func TestGoodbyeIsFollowedAtOnce(t *testing.T) {
+func TestNextMemberLeadsAtOnceAfterGoodbye(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := newFleet(t)
 		f.config = func(c *cluster.Config) {
 			c.Timing = algo.LAN()
-			c.Timing.TimeoutOnly = true // so that nothing else can tell
+			c.Timing.TimeoutOnly = true // so the goodbye is the only evidence
 		}
 		members := f.grow(3)
 		start := time.Now()
@@ -107,7 +107,7 @@ func TestHealEndsWithOneLeader(t *testing.T) {
 	})
 }
 
-func TestPausedLeaderWakes(t *testing.T) {
+func TestResumedLeaderLeadsAgain(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := newFleet(t)
 		members := f.grow(3)
@@ -120,7 +120,7 @@ func TestPausedLeaderWakes(t *testing.T) {
 	})
 }
 
-func TestPausedFollowerSuspectsNobodyWhenItWakes(t *testing.T) {
+func TestResumedFollowerSuspectsNoPeer(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := newFleet(t)
 		members := f.grow(3)
@@ -134,8 +134,8 @@ func TestPausedFollowerSuspectsNobodyWhenItWakes(t *testing.T) {
 	})
 }
 
-// One after another stops and starts again: the leader changes when the leader
-// itself stops, and when the highest comes back; never else.
+// The members stop and start again one after another. The leader changes only if the leader itself stops, or if the
+// highest member returns.
 func TestRollingRestart(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := newFleet(t)
@@ -161,7 +161,7 @@ func TestRollingRestart(t *testing.T) {
 	})
 }
 
-func TestRestartedMemberKeepsItsIDAndItsEpoch(t *testing.T) {
+func TestRestartedMemberKeepsIDAndEpoch(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := newFleet(t)
 		members := f.grow(3)
@@ -184,17 +184,17 @@ func TestJoinWhileOthersElect(t *testing.T) {
 		f.quiet(time.Minute)
 		status, err := members[0].Status(t.Context())
 		require.NoError(t, err)
-		require.Len(t, status.Members, 4, "the dead one stays a member")
+		require.Len(t, status.Members, 4, "the dead node stays a member")
 	})
 }
 
 func TestColdStart(t *testing.T) {
 	cases := map[string]func(i int, c *cluster.Config){
-		"of a fixed set": func(_ int, c *cluster.Config) { c.Members = listOf(5) },
-		"by joining": func(i int, c *cluster.Config) {
+		"static members": func(_ int, c *cluster.Config) { c.Members = listOf(5) },
+		"join": func(i int, c *cluster.Config) {
 			leased(c)
 			if c.Bootstrap = i == 2; !c.Bootstrap {
-				c.Join = listOf(5) // itself among them
+				c.Join = listOf(5) // includes its own address
 			}
 		},
 	}
@@ -209,15 +209,15 @@ func TestColdStart(t *testing.T) {
 					}
 					f.agree("n5", 2*bound)
 					f.quiet(time.Minute)
-					var views []uint64
+					var versions []uint64
 					for _, m := range f.live {
 						status, err := m.Status(t.Context())
 						require.NoError(t, err)
 						require.Len(t, status.Members, 5)
-						views = append(views, status.ConfigVersion)
+						versions = append(versions, status.ConfigVersion)
 					}
-					for _, view := range views {
-						require.Equal(t, views[0], view)
+					for _, version := range versions {
+						require.Equal(t, versions[0], version)
 					}
 				})
 			}
@@ -225,7 +225,7 @@ func TestColdStart(t *testing.T) {
 	}
 }
 
-func TestFixedSetStartsWithoutTheDead(t *testing.T) {
+func TestStaticMembersStartWithoutDeadMember(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := newFleet(t)
 		f.config = func(c *cluster.Config) { c.Members = listOf(3) }

@@ -13,11 +13,11 @@ import (
 	"github.com/elect-go/elect/secure"
 )
 
-// Only a process that could be the member may report its end. Then the next member leads long before the lease of the
-// leader would end.
+// Only a process that could be the member may report its end. After the report the next member leads long before the
+// former leader's lease would expire.
 func TestEndOfLeaderIsReported(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		f, a := newFleet(t), newTrial(t)
+		f, a := newFleet(t), newAuthority(t)
 		f.config = func(c *cluster.Config) {
 			leased(c)
 			c.TLS = a.certificate(secure.Member, c.Name)
@@ -41,20 +41,20 @@ func TestEndOfLeaderIsReported(t *testing.T) {
 			"other cluster":       {a.certificate(secure.Member, "n3"), otherCluster, "it is no member of this cluster"},
 			"the receiver":        {a.certificate(secure.Member, "n1"), ownEnd, "it concerns this node"},
 		} {
-			err := f.asking(secure.Config{TLS: test.tls}).ReportEnd(t.Context(), "n1:7400", test.end)
+			err := f.client(secure.Config{TLS: test.tls}).ReportEnd(t.Context(), "n1:7400", test.end)
 			require.ErrorContains(t, err, test.want, name)
 		}
 		testkit.Pass(50 * time.Millisecond)
 		l, _ := members[0].Leader()
 		require.Contains(t, []string{"", "n3"}, l.Name, "the lease of n3 has not ended")
-		n3 := f.asking(secure.Config{TLS: a.certificate(secure.Member, "n3")})
+		n3 := f.client(secure.Config{TLS: a.certificate(secure.Member, "n3")})
 		for _, addr := range []string{"n1:7400", "n2:7400"} {
 			require.NoError(t, n3.ReportEnd(t.Context(), addr, end))
 		}
 		f.agree("n2", 100*time.Millisecond)
 		require.NotEmpty(t, f.live["n1"].log.Lines("member has ended", "member=n3"))
 
-		f.start(3) // it waits for its own grants, and leads as the highest
+		f.start(3) // n3 waits until its earlier grants have expired, and leads as the highest
 		f.agree("n3", time.Minute)
 		for range 2 {
 			err := n3.ReportEnd(t.Context(), "n1:7400", end)
@@ -64,7 +64,8 @@ func TestEndOfLeaderIsReported(t *testing.T) {
 	})
 }
 
-// The supervisor of a command asks for the report with each renewal of the deadline. A slow save must not delay that.
+// The supervisor of a command fetches the report with each renewal of the deadline. A slow save must not delay the
+// renewal.
 func TestEndDoesNotWaitForLoop(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := newFleet(t)

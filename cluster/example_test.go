@@ -14,7 +14,8 @@ import (
 	"github.com/elect-go/elect/cluster/clustertest"
 )
 
-// A program that works only while it leads. With a lease at most one node works at any moment. Alone, it leads at once.
+// A program works only while it leads. With a lease at most one node works at any moment. The only member of a cluster
+// leads at once.
 func ExampleRun() {
 	data, err := os.MkdirTemp("", "elect")
 	if err != nil {
@@ -26,8 +27,8 @@ func ExampleRun() {
 	config := cluster.Config{Name: "n1", Listen: "127.0.0.1:0", Bootstrap: true, DataDir: data}
 	err = cluster.Run(ctx, config, func(ctx context.Context, l cluster.Leadership) error {
 		fmt.Println(l.Name, "leads in epoch", l.Epoch)
-		stop()       // somebody stops the program
-		<-ctx.Done() // the work ends with the leadership
+		stop()       // as SIGTERM does in a real program
+		<-ctx.Done() // ctx ends with the leadership
 		return nil
 	})
 	fmt.Println(err)
@@ -36,7 +37,7 @@ func ExampleRun() {
 	// <nil>
 }
 
-// A program that asks its node for more than the work: who leads, say.
+// A program that creates its node itself can also ask it for the leader.
 func ExampleNode_Lead() {
 	data, err := os.MkdirTemp("", "elect")
 	if err != nil {
@@ -55,8 +56,8 @@ func ExampleNode_Lead() {
 
 	err = node.Lead(ctx, func(ctx context.Context, l cluster.Leadership) error {
 		fmt.Println(l.Name, "leads in epoch", l.Epoch)
-		stop()       // somebody stops the program
-		<-ctx.Done() // the work ends with the leadership
+		stop()       // as SIGTERM does in a real program
+		<-ctx.Done() // ctx ends with the leadership
 		return nil
 	})
 	fmt.Println(err)
@@ -70,13 +71,14 @@ func ExampleNode_Lead() {
 	// a leader is known: false
 }
 
-// Why a leadership ended says what its work may still do: context.Cause has it, too.
+// The cause of the end of a leadership decides what the program may still do. It is also the context.Cause of the Lead
+// callback's context.
 func ExampleState() {
 	next := func(s cluster.State) string {
 		var deposed *cluster.DeposedError
 		switch {
 		case errors.Is(s.Cause, cluster.ErrReelected):
-			return "begin anew: another may have worked in between"
+			return "start again: another leader may have worked in between"
 		case errors.As(s.Cause, &deposed):
 			return "leave the work to " + deposed.By.Name
 		case errors.Is(s.Cause, cluster.ErrNoMajority), errors.Is(s.Cause, cluster.ErrNoLeader):
@@ -98,14 +100,14 @@ func ExampleState() {
 	fmt.Println(errors.Is(&cluster.DeposedError{}, cluster.ErrDeposed))
 	// Output:
 	// leave the work to n2
-	// begin anew: another may have worked in between
+	// start again: another leader may have worked in between
 	// wait: others may lead where this node cannot see it
 	// hand over: this was asked for
 	// work
 	// true
 }
 
-// A service that has only to prepare something when it leads goes on leading afterwards.
+// With KeepLeading the node leads on after the Lead callback has returned. So a callback may only prepare a service.
 func ExampleNode_Lead_keep() {
 	data, err := os.MkdirTemp("", "elect")
 	if err != nil {
@@ -122,7 +124,7 @@ func ExampleNode_Lead_keep() {
 	stopped := make(chan error)
 	go func() { stopped <- node.Run(ctx) }()
 
-	fmt.Println(node.WaitLeader(ctx)) // a leader is known
+	fmt.Println(node.WaitLeader(ctx))
 	prepare := func(_ context.Context, l cluster.Leadership) error {
 		fmt.Println(l.ID == node.ID(), l.Valid())
 		return nil
@@ -139,8 +141,8 @@ func ExampleNode_Lead_keep() {
 	// <nil>
 }
 
-// With a lease at most one node works at any moment. The context of the work ends with it; what must be done in
-// one go looks first whether there is time for it.
+// With a lease at most one node works at any moment. The context of the Lead callback ends with the lease. Before a
+// step that must not be interrupted, the callback checks the remaining time.
 func ExampleLeadership_Deadline() {
 	data, err := os.MkdirTemp("", "elect")
 	if err != nil {
@@ -161,7 +163,7 @@ func ExampleLeadership_Deadline() {
 		end, bounded := l.Deadline()
 		fmt.Println(bounded, end.IsZero())
 		if time.Until(end) < 100*time.Millisecond {
-			fmt.Println("that is too little for what takes a while")
+			fmt.Println("too little time for a long step")
 		}
 		stop()
 		<-ctx.Done()
@@ -176,7 +178,7 @@ func ExampleLeadership_Deadline() {
 	// <nil>
 }
 
-// How the life of a node can end, and what is to be done about it.
+// The error of Run says how the run of a node ended, and what the operator can do.
 func ExampleNode_Run() {
 	after := func(err error) string {
 		switch {
@@ -213,7 +215,7 @@ func ExampleNode_Run() {
 	// true
 }
 
-// A program that follows the leader, wherever it is: a client that connects to it, say.
+// A program follows the leader across elections, for example to connect to it.
 func ExampleNode_Watch() {
 	node, err := cluster.New(cluster.Config{Name: "n1", Listen: "127.0.0.1:0", Members: []string{"127.0.0.1:0"}, Lease: lease.Off})
 	if err != nil {
@@ -226,7 +228,7 @@ func ExampleNode_Watch() {
 	go func() { stopped <- node.Run(ctx) }()
 
 	for s := range node.Watch(ctx) {
-		if s.HasLeader() { // and not during an election
+		if s.HasLeader() { // false during an election
 			fmt.Println(s.Leader.Name, "leads in epoch", s.Leader.Epoch)
 			stop() // the states end with ctx
 		}
@@ -237,7 +239,7 @@ func ExampleNode_Watch() {
 	// <nil>
 }
 
-// A leader hands over before its machine is serviced. For an hour it is not elected again.
+// A leader hands over before the maintenance of its machine. It is not elected again for an hour.
 func ExampleNode_Resign() {
 	ctx, stop := context.WithTimeout(context.Background(), time.Minute)
 	defer stop()
@@ -259,7 +261,7 @@ func ExampleNode_Resign() {
 			break
 		}
 	}
-	fmt.Println(node.Resign(ctx, time.Hour)) // when another leads
+	fmt.Println(node.Resign(ctx, time.Hour)) // returns when another node leads
 	leader, _ := node.Leader()
 	fmt.Println(leader.Name, "leads")
 	stop()
@@ -270,7 +272,7 @@ func ExampleNode_Resign() {
 	// <nil> <nil>
 }
 
-// With a quorum the members change while the cluster runs, at the request of any of them.
+// With a quorum any member may request a change of the members while the cluster runs.
 func ExampleNode_Remove() {
 	data, err := os.MkdirTemp("", "elect")
 	if err != nil {
@@ -304,7 +306,7 @@ func ExampleNode_Remove() {
 	// <nil>
 }
 
-// Without a quorum the members are those of a list, which is changed on each node.
+// Without a quorum a list defines the members. The operator changes the list on each node.
 func ExampleNode_SetMembers() {
 	node, err := cluster.New(cluster.Config{Name: "n1", Listen: "127.0.0.1:0", Members: []string{"127.0.0.1:0"}, Lease: lease.Off})
 	if err != nil {
@@ -316,7 +318,7 @@ func ExampleNode_SetMembers() {
 	go func() { stopped <- node.Run(ctx) }()
 
 	fmt.Println(node.SetMembers(ctx, []string{"127.0.0.1:0", "10.0.0.2:7400"}))
-	fmt.Println(errors.Is(node.Leave(ctx), cluster.ErrNoQuorum)) // change the lists of the others, and stop this node
+	fmt.Println(errors.Is(node.Leave(ctx), cluster.ErrNoQuorum)) // instead, change the lists of the others, and stop this node
 	stop()
 	fmt.Println(<-stopped)
 	// Output:
@@ -325,7 +327,7 @@ func ExampleNode_SetMembers() {
 	// <nil>
 }
 
-// Members may be found by something else than DNS: a service registry, say.
+// A program may resolve member names without DNS, for example with a service registry.
 func ExampleNetwork() {
 	registry := map[string][]string{"elect.internal": {"10.0.0.1", "10.0.0.2", "10.0.0.3"}}
 	lookup := func(_ context.Context, host string) ([]string, error) {
@@ -343,7 +345,7 @@ func ExampleNetwork() {
 	// <nil>
 }
 
-// A follower finds the service of the leader by what that says of itself.
+// A follower finds the leader's service by the metadata of the leader.
 func ExampleLeadership_Meta() {
 	data, err := os.MkdirTemp("", "elect")
 	if err != nil {

@@ -1,7 +1,6 @@
 package cluster
 
-// Hold keeps the loop of a running node from running until release is called: what a
-// stopped process looks like from within.
+// Hold blocks the loop of a running node until release is called.
 func (n *Node) Hold() (release func()) {
 	held, resume := make(chan struct{}), make(chan struct{})
 	n.enqueue(func() {
@@ -15,5 +14,5 @@ func (n *Node) Hold() (release func()) {
 // Waiting returns the number of inputs that wait for the loop.
 func (n *Node) Waiting() int { return len(n.inbox) }
 
-// FramesIn returns how many frames the node has read, also while its loop hangs.
+// FramesIn returns the number of frames that the node has read. It does not need the loop.
 func (n *Node) FramesIn() uint64 { return n.net.Counters()["frames.in"] }

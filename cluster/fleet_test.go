@@ -40,7 +40,7 @@ type member struct {
 	err     error // of Run, when done is closed
 
 	mu     sync.Mutex
-	states []cluster.State // all that Watch has shown, but for what it skipped
+	states []cluster.State // the states that Watch has yielded
 }
 
 func (m *member) seen() []cluster.State {
@@ -69,7 +69,7 @@ func withNetwork(listen func(addr string) (net.Listener, error), dial func(ctx c
 	return func(c *cluster.Config) { c.Network.Listen, c.Network.Dial = listen, dial }
 }
 
-// run starts a node and keeps what it shows.
+// run starts a node and records its states.
 func run(t testing.TB, c cluster.Config, options ...option) *member {
 	t.Helper()
 	m := &member{name: c.Name, log: new(testkit.Log), done: make(chan struct{})}
@@ -110,7 +110,7 @@ func (m *member) halt() error {
 	return m.err
 }
 
-// follows waits until a node follows the member of that name, for at most a time.
+// follows waits until m follows the named leader, for at most within.
 func (m *member) follows(t testing.TB, leader string, within time.Duration) cluster.State {
 	t.Helper()
 	return m.shows(t, "the leader "+leader, within, func(s cluster.State) bool { return s.Leader.Name == leader })
@@ -130,14 +130,14 @@ func (m *member) shows(t testing.TB, what string, within time.Duration, ok func(
 	return last
 }
 
-// fleet is a cluster on a network in memory. Its members are n1, n2 and so on, in
-// the order of candidates; their stores outlive them.
+// fleet is a cluster on a network in memory. Its members are n1, n2 and so on, by rising priority. Their stores outlive
+// them.
 type fleet struct {
 	t      testing.TB
 	net    *clustertest.Network
 	live   map[string]*member
 	stores map[string]cluster.Store
-	config func(*cluster.Config) // changes every member's
+	config func(*cluster.Config) // changes the settings of each member
 	list   []string              // addresses of all members, without a quorum
 }
 
@@ -157,7 +157,7 @@ func listOf(n int) (list []string) {
 	return list
 }
 
-// runs gives each member an algorithm, "bully" or "bully with a lease".
+// runs configures an algorithm, such as "bully" or "bully with a lease".
 func runs(algorithm string) func(*cluster.Config) {
 	return func(c *cluster.Config) {
 		word, isLeased := strings.CutSuffix(algorithm, " with a lease")
@@ -167,13 +167,13 @@ func runs(algorithm string) func(*cluster.Config) {
 	}
 }
 
-// leased has a quorum with the default algorithm.
+// leased configures the default lease, so the default algorithm has a quorum.
 func leased(c *cluster.Config) { c.Lease = lease.Options{} }
 
-// quorums have one, and the nodes join, leave and are removed.
+// quorums are algorithms with a quorum, so nodes can join, leave and be removed.
 var quorums = []string{"bully with a lease", "vote"}
 
-// start starts member i, without a lease unless the config of the fleet has one. See place.
+// start starts member i. It has a lease only if f.config sets one. See place.
 func (f *fleet) start(i int, options ...option) *member {
 	f.t.Helper()
 	name := nameOf(i)
@@ -199,9 +199,8 @@ func needsQuorum(c *cluster.Config) bool {
 	return spec.Claims.NeedsQuorum
 }
 
-// place completes settings that name no other node. With a quorum the node joins the live members, or founds the
-// cluster. Without one it gets the list of all members, to which it is added if it is new. The live members get the
-// new list then.
+// place completes settings that name no other node. With a quorum the node joins the live members, or bootstraps the
+// cluster. Without one it gets the list of all members. A new member is first added to the lists of all live members.
 func (f *fleet) place(c *cluster.Config) {
 	f.t.Helper()
 	if c.Bootstrap || len(c.Join)+len(c.Members) > 0 {
@@ -223,8 +222,8 @@ func (f *fleet) place(c *cluster.Config) {
 	c.Members = f.list
 }
 
-// grow starts members 1 to n, one after another, until all follow the highest. Without a quorum the list names all of
-// them from the beginning.
+// grow starts members 1 to n, one after another, until all follow the highest. Without a quorum the list names all n
+// members from the start.
 func (f *fleet) grow(n int) []*member {
 	f.t.Helper()
 	f.list = listOf(n)
@@ -256,13 +255,12 @@ func (f *fleet) pause(m *member) (resume func()) {
 	return m.process.Resume
 }
 
-// agree waits until all live members follow the one of that name in one epoch, and
-// returns it.
+// agree waits until all live members, except but, follow the named leader in one epoch, and returns the leadership.
 func (f *fleet) agree(leader string, within time.Duration, but ...*member) cluster.Leadership {
 	f.t.Helper()
 	limit := time.Now().Add(within)
 	for {
-		synctest.Wait() // what is under way takes no time: let it arrive
+		synctest.Wait() // deliver all messages in flight
 		var all []cluster.Leadership
 		for _, m := range f.live {
 			if len(but) == 0 || m != but[0] {
@@ -281,7 +279,7 @@ func (f *fleet) agree(leader string, within time.Duration, but ...*member) clust
 	}
 }
 
-// quiet asserts that nobody sees a change of leadership for a while.
+// quiet fails the test if a live member sees a change of leadership within d.
 func (f *fleet) quiet(d time.Duration) {
 	f.t.Helper()
 	synctest.Wait()

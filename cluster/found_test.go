@@ -21,7 +21,7 @@ import (
 	"github.com/elect-go/elect/internal/testkit"
 )
 
-// dns is a resolver of a test. What is not in it does not exist.
+// dns is a resolver for tests. Names without an entry do not exist.
 type dns struct {
 	mu    sync.Mutex
 	names map[string][]string
@@ -44,7 +44,7 @@ func (d *dns) lookup(_ context.Context, host string) ([]string, error) {
 	return nil, &net.DNSError{Err: "no such host", Name: host, IsNotFound: true}
 }
 
-// site is some machines in virtual time, 10.0.0.1 and so on, and their resolver.
+// site is a set of machines in virtual time, 10.0.0.1 and so on, with their resolver.
 type site struct {
 	t    *testing.T
 	net  *clustertest.Network
@@ -69,7 +69,7 @@ func (s *site) start(i int, c cluster.Config) *member {
 	return m
 }
 
-// clusters is how many different leaders are followed, and how many nodes follow one.
+// clusters returns the number of different leaders that the members follow, and the number of members that follow one.
 func clusters(members ...*member) (leaders, following int) {
 	seen := make(map[cluster.Leadership]bool)
 	for _, m := range members {
@@ -81,9 +81,9 @@ func clusters(members ...*member) (leaders, following int) {
 	return len(seen), following
 }
 
-// All name one name behind which all are, and all may found a cluster, or one of them: there is
-// one cluster, in whatever order they start and are shown.
-func TestOneClusterIsFounded(t *testing.T) {
+// All nodes have one DNS name of all addresses as their seed. Either all of them or one may bootstrap. They form one
+// cluster in whatever order they start.
+func TestOneClusterIsBootstrapped(t *testing.T) {
 	for name, may := range map[string]func(i int) bool{
 		"one may":  func(i int) bool { return i == 2 },
 		"all may":  func(int) bool { return true },
@@ -119,9 +119,9 @@ func TestOneClusterIsFounded(t *testing.T) {
 	}
 }
 
-// The setting is left in the file, and the founder loses its volume: it is let in again by the
-// others. While one of them is silent it waits, and says so.
-func TestAFounderThatLostItsVolume(t *testing.T) {
+// A node with the setting bootstrap loses its volume. It joins its former cluster again. While another node is silent
+// it waits, and logs the reason.
+func TestBootstrapNodeWithLostVolumeRejoins(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newSite(t)
 		join := []string{machine(1) + ":7400", machine(2) + ":7400", machine(3) + ":7400"}
@@ -141,7 +141,7 @@ func TestAFounderThatLostItsVolume(t *testing.T) {
 		one = start(1)
 		testkit.Pass(30 * time.Second)
 		leaders, _ = clusters(one)
-		require.Zero(t, leaders, "it founded a second cluster")
+		require.Zero(t, leaders, "the node created a second cluster")
 		require.NotEmpty(t, one.log.Lines(`msg="waiting for members"`, "it founds a cluster only when no address is silent"))
 		two.process.Resume()
 		three.process.Resume()
@@ -152,8 +152,8 @@ func TestAFounderThatLostItsVolume(t *testing.T) {
 	})
 }
 
-// A node whose settings name no other node stops, and says which settings it could have.
-func TestNodeWithoutAnyPeerInItsSettingsStops(t *testing.T) {
+// A node without seeds, members or bootstrap stops. The error names the missing settings.
+func TestNodeWithoutPeersInSettingsStops(t *testing.T) {
 	for want, c := range map[string]cluster.Config{
 		"set bootstrap, join or members":            {},
 		"the settings name no members: set members": {Lease: lease.Off},
@@ -166,9 +166,9 @@ func TestNodeWithoutAnyPeerInItsSettingsStops(t *testing.T) {
 	}
 }
 
-// A StatefulSet: equal lists of names, which begin to resolve one by one, some time after the
-// nodes have started. They agree within a second after the last; ring may need two, for its elections.
-func TestMembersWhoseNamesResolveLate(t *testing.T) {
+// In a StatefulSet the nodes have equal lists of names, which resolve one by one after the nodes have started. The
+// nodes agree within a second after the last name resolves. Ring may need two seconds for its elections.
+func TestMembersWithLateDNSAgree(t *testing.T) {
 	list := []string{"n1.elect:7400", "n2.elect:7400", "n3.elect:7400"}
 	for algorithm, bound := range map[string]time.Duration{"bully": time.Second, "ring": 2 * time.Second, "vote": time.Second} {
 		t.Run(algorithm, func(t *testing.T) {
@@ -196,8 +196,8 @@ func TestMembersWhoseNamesResolveLate(t *testing.T) {
 	}
 }
 
-// The same over TCP.
-func TestMembersWhoseNamesResolveLateOverTCP(t *testing.T) {
+// As TestMembersWithLateDNSAgree, but over TCP.
+func TestMembersWithLateDNSAgreeOverTCP(t *testing.T) {
 	names := newDNS()
 	var sockets []net.Listener
 	var list []string

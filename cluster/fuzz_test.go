@@ -18,9 +18,8 @@ import (
 	"github.com/elect-go/elect/internal/wire"
 )
 
-// FuzzWireTypes takes any bytes for each type that a node reads: frames of peers, of
-// clients, hellos, and its own records. What decodes must encode, and decode to the
-// same again.
+// FuzzWireTypes decodes arbitrary bytes with the codecs of peers, clients, hellos and records. A decoded value must
+// encode again, and decode to the same value.
 func FuzzWireTypes(f *testing.F) {
 	n, err := New(Config{Name: "n1", Listen: "127.0.0.1:0", Members: []string{"127.0.0.1:0"}, Lease: lease.Off})
 	require.NoError(f, err)

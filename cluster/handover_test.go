@@ -19,13 +19,13 @@ import (
 	"github.com/elect-go/elect/trace"
 )
 
-// shift is when one node worked.
+// shift is the period in which the Lead callback of one node ran.
 type shift struct {
 	name         string
 	began, ended time.Time
 }
 
-// slow is work that takes a while to return after it was told.
+// slow returns a Lead callback that returns some time after its context has ended.
 func slow(takes time.Duration, done chan<- shift) func(context.Context, cluster.Leadership) error {
 	return func(ctx context.Context, l cluster.Leadership) error {
 		s := shift{name: l.Name, began: time.Now()}
@@ -37,9 +37,10 @@ func slow(takes time.Duration, done chan<- shift) func(context.Context, cluster.
 	}
 }
 
-// stopping is a cluster of three whose leader gives up in one of several ways, while its work takes so long to
-// return. It returns when each of the two worked, and when the leader began to give up.
-func stopping(t *testing.T, takes time.Duration, algorithm string, giveUp func(ctx context.Context, n *cluster.Node, stop func()), options ...option) (first, next shift, told time.Time) {
+// stopping runs a cluster of three members, and lets the leader give up its leadership with giveUp. The Lead callbacks
+// need the time takes to return. stopping returns the shifts of the first and the next leader, and the time at which
+// giveUp was called.
+func stopping(t *testing.T, takes time.Duration, algorithm string, giveUp func(ctx context.Context, n *cluster.Node, stop func()), options ...option) (first, next shift, called time.Time) {
 	f := newFleet(t)
 	f.config = runs(algorithm)
 	var members []*member
@@ -51,7 +52,7 @@ func stopping(t *testing.T, takes time.Duration, algorithm string, giveUp func(c
 	leader := f.leader(0)
 	done := make(chan shift, 10)
 	var working sync.WaitGroup
-	for _, m := range members { // as in the README: one context for both
+	for _, m := range members { // as in the README: one context for Run and Lead
 		ctx, cancel := context.WithCancel(t.Context())
 		stop := m.stop
 		m.stop = func() { cancel(); stop() }
@@ -59,7 +60,7 @@ func stopping(t *testing.T, takes time.Duration, algorithm string, giveUp func(c
 	}
 	synctest.Wait()
 	testkit.Pass(time.Second)
-	told = time.Now()
+	called = time.Now()
 	gone := make(chan struct{})
 	go func() {
 		defer close(gone)
@@ -80,7 +81,7 @@ func stopping(t *testing.T, takes time.Duration, algorithm string, giveUp func(c
 		m.stop()
 	}
 	working.Wait()
-	return first, next, told
+	return first, next, called
 }
 
 var waysToGiveUp = map[string]func(ctx context.Context, n *cluster.Node, stop func()){
@@ -89,7 +90,7 @@ var waysToGiveUp = map[string]func(ctx context.Context, n *cluster.Node, stop fu
 	"leave":  func(ctx context.Context, n *cluster.Node, _ func()) { _ = n.Leave(ctx) },
 }
 
-// algorithmsOf returns the algorithms with a way to give up. To leave needs a quorum.
+// algorithmsOf returns the algorithms that support a way to give up. Leaving needs a quorum.
 func algorithmsOf(way string) []string {
 	if way == "leave" {
 		return quorums
@@ -97,14 +98,14 @@ func algorithmsOf(way string) []string {
 	return []string{"bully", "ring", "vote", "bully with a lease"}
 }
 
-// Whoever gives its leadership up does so when its work has returned: two do not work at once.
-func TestTheNextOneWorksWhenTheWorkBeforeHasReturned(t *testing.T) {
+// A leader hands over only after its Lead callback has returned, so two callbacks never run at once.
+func TestNextLeadCallbackWaitsForPreviousOne(t *testing.T) {
 	for name, giveUp := range waysToGiveUp {
 		for _, algorithm := range algorithmsOf(name) {
 			t.Run(name+"/"+algorithm, func(t *testing.T) {
 				synctest.Test(t, func(t *testing.T) {
-					first, next, told := stopping(t, 3*time.Second, algorithm, giveUp)
-					require.GreaterOrEqual(t, first.ended.Sub(told), 3*time.Second)
+					first, next, called := stopping(t, 3*time.Second, algorithm, giveUp)
+					require.GreaterOrEqual(t, first.ended.Sub(called), 3*time.Second)
 					require.GreaterOrEqual(t, next.began.Sub(first.ended), time.Duration(0), "two worked at once")
 					require.Less(t, next.began.Sub(first.ended), bound)
 				})
@@ -113,19 +114,19 @@ func TestTheNextOneWorksWhenTheWorkBeforeHasReturned(t *testing.T) {
 	}
 }
 
-// Work that does not return holds the others up for so long, and no longer.
-func TestWorkThatDoesNotReturnIsWaitedForInVain(t *testing.T) {
+// A Lead callback that does not return delays the hand-over by at most DrainTimeout.
+func TestHandOverWaitsAtMostDrainTimeout(t *testing.T) {
 	for name, giveUp := range waysToGiveUp {
 		for _, algorithm := range algorithmsOf(name) {
 			if name != "stop" && algorithm == "bully with a lease" {
-				continue // the lease waits as well
+				continue // the lease waits for the callback, too
 			}
 			for drain, options := range map[time.Duration][]option{5 * time.Second: nil, time.Second: {withDrain(time.Second)}} {
 				t.Run(name+"/"+algorithm+"/"+drain.String(), func(t *testing.T) {
 					synctest.Test(t, func(t *testing.T) {
-						_, next, told := stopping(t, 20*time.Second, algorithm, giveUp, options...)
-						require.GreaterOrEqual(t, next.began.Sub(told), drain)
-						require.Less(t, next.began.Sub(told), drain+bound)
+						_, next, called := stopping(t, 20*time.Second, algorithm, giveUp, options...)
+						require.GreaterOrEqual(t, next.began.Sub(called), drain)
+						require.Less(t, next.began.Sub(called), drain+bound)
 					})
 				})
 			}
@@ -133,16 +134,16 @@ func TestWorkThatDoesNotReturnIsWaitedForInVain(t *testing.T) {
 	}
 }
 
-// While the work cleans up the node says nothing of its end, and goes on being heard.
-func TestWhoWaitsForItsWorkLeadsForTheOthers(t *testing.T) {
+// While the Lead callback cleans up, the node sends heartbeats and no goodbye, so its peers still follow it.
+func TestDrainingLeaderIsStillFollowed(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := newFleet(t)
-		said := make(chan time.Time, 10)
+		sent := make(chan time.Time, 10) // goodbyes
 		f.start(1)
 		f.agree("n1", bound)
 		leader := f.start(2, withTrace(func(e trace.Event) {
 			if _, goodbye := e.Message.(engine.Goodbye); goodbye && e.Kind == trace.Send {
-				said <- time.Now()
+				sent <- time.Now()
 			}
 		}))
 		f.agree("n2", bound)
@@ -151,16 +152,16 @@ func TestWhoWaitsForItsWorkLeadsForTheOthers(t *testing.T) {
 		synctest.Wait()
 		go leader.stop()
 		testkit.Pass(3 * time.Second)
-		require.Empty(t, said)
-		require.Equal(t, "n2", leaderOf(f.live["n1"]), "it is heard")
-		require.False(t, leader.IsLeader(), "and works no more")
+		require.Empty(t, sent)
+		require.Equal(t, "n2", leaderOf(f.live["n1"]), "n1 does not follow the draining leader")
+		require.False(t, leader.IsLeader(), "a draining node reports that it leads")
 		f.halt(leader)
-		require.Equal(t, (<-done).ended, <-said)
+		require.Equal(t, (<-done).ended, <-sent)
 	})
 }
 
-// Whose work returns does not lead without it: another is elected.
-func TestWhoseWorkReturnsHandsOver(t *testing.T) {
+// After its Lead callback has returned, a node hands over to another member.
+func TestReturnOfLeadCallbackHandsOver(t *testing.T) {
 	bad := errors.New("the database is gone")
 	for name, returns := range map[string]func() error{
 		"nil":   func() error { return nil },
@@ -196,8 +197,8 @@ func TestWhoseWorkReturnsHandsOver(t *testing.T) {
 	}
 }
 
-// Who wants that keeps it.
-func TestWhoseWorkReturnsMayKeepTheLeadership(t *testing.T) {
+// With KeepLeading the node leads on after its Lead callback has returned.
+func TestKeepLeadingKeepsLeadershipAfterReturn(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := newFleet(t)
 		n := f.grow(2)[1]
@@ -209,14 +210,15 @@ func TestWhoseWorkReturnsMayKeepTheLeadership(t *testing.T) {
 				return nil
 			}, cluster.KeepLeading))
 		}
-		require.Equal(t, 2, runs, "the second begins at once: the node leads on")
+		require.Equal(t, 2, runs, "the second call starts at once, because the node leads on")
 		f.quiet(time.Minute)
 		require.True(t, n.IsLeader())
 	})
 }
 
-// Two calls at once both work for each leadership. The first that returns gives it up for both.
-func TestTwoCallsOfLeadShareTheLeadership(t *testing.T) {
+// Both callbacks of two concurrent Lead calls run in each leadership. The first that returns ends the leadership for
+// both.
+func TestTwoLeadCallsShareLeadership(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := newFleet(t)
 		members := f.grow(2)
@@ -238,14 +240,14 @@ func TestTwoCallsOfLeadShareTheLeadership(t *testing.T) {
 		require.Equal(t, enough, <-result)
 		require.Equal(t, cluster.ErrResigned, <-w.results)
 		require.Equal(t, "n1", leaderOf(n))
-		require.Empty(t, other, "it waits for the next leadership")
-		second := <-w.begun // n2 comes back when its time is over
+		require.Empty(t, other, "the other call waits for the next leadership")
+		second := <-w.begun // n2 leads again after its standby period
 		require.Greater(t, second.Epoch, first.Epoch)
 	})
 }
 
-// While a node waits for its work to return it begins no other, also where it is elected anew.
-func TestNoWorkBeginsInWhoIsAboutToResign(t *testing.T) {
+// While a node waits for its Lead callback to return it starts no other callback, even if it is elected again.
+func TestDrainingNodeStartsNoLeadCallback(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := newFleet(t)
 		n := f.grow(2)[1]
@@ -255,7 +257,7 @@ func TestNoWorkBeginsInWhoIsAboutToResign(t *testing.T) {
 		resigned := make(chan error, 1)
 		go func() { resigned <- n.Resign(t.Context(), time.Minute) }()
 		testkit.Pass(time.Second)
-		lead(t.Context(), n, w) // another
+		lead(t.Context(), n, w) // another Lead call
 		require.NoError(t, n.Campaign(t.Context()))
 		synctest.Wait()
 		require.False(t, n.IsLeader())
@@ -266,9 +268,9 @@ func TestNoWorkBeginsInWhoIsAboutToResign(t *testing.T) {
 	})
 }
 
-// Who resigns and does not wait hands over all the same when its work has returned: the work itself can do so. Who
-// does not wait to have left stays a member.
-func TestWhoDoesNotWaitHandsOverAllTheSame(t *testing.T) {
+// A Lead callback calls Resign or Leave with its own context, which ends at once. The node still hands over when the
+// callback has returned. A canceled Leave does not end the membership.
+func TestResignWithEndedContextHandsOver(t *testing.T) {
 	for name, giveUp := range map[string]func(context.Context, *cluster.Node) error{
 		"resign": func(ctx context.Context, n *cluster.Node) error { return n.Resign(ctx, time.Minute) },
 		"leave":  func(ctx context.Context, n *cluster.Node) error { return n.Leave(ctx) },
@@ -305,8 +307,9 @@ func TestWhoDoesNotWaitHandsOverAllTheSame(t *testing.T) {
 	}
 }
 
-// Who would leave, and is the last by the time that its work has returned, leads on, and its work begins anew.
-func TestWhoIsTheLastWhenItsWorkHasReturnedLeadsOn(t *testing.T) {
+// A node that wants to leave becomes the last member while it drains. It stays, leads on, and its Lead callback starts
+// again.
+func TestLastMemberLeadsOnAfterDrain(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := newFleet(t)
 		f.config = leased
@@ -330,8 +333,8 @@ func TestWhoIsTheLastWhenItsWorkHasReturnedLeadsOn(t *testing.T) {
 	})
 }
 
-// What a service asks its node before and while it works.
-func TestWhoANodeIsAndWhetherItLeads(t *testing.T) {
+// ID, IsLeader, Leader and WaitLeader before, during and after Run.
+func TestNodeReportsIDAndLeadership(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := clustertest.NewNetwork()
 		n, err := cluster.New(cluster.Config{Name: "n1", Listen: "n1:7400", Members: []string{"n1:7400"}, Lease: lease.Off, Network: w.Process("n1").Cluster()})
@@ -348,7 +351,7 @@ func TestWhoANodeIsAndWhetherItLeads(t *testing.T) {
 		require.True(t, n.IsLeader())
 		now, _ := n.Leader()
 		require.Equal(t, now.ID, n.ID())
-		require.False(t, now.Valid(), "that is for work")
+		require.False(t, now.Valid(), "Valid holds only in a Lead callback")
 		stop()
 		require.NoError(t, <-done)
 		require.False(t, n.IsLeader())

@@ -10,8 +10,8 @@ import (
 	"github.com/elect-go/elect/secure"
 )
 
-// TestOwnerOfAnID: the config has the name a for an ID, which a certificate with two names may change.
-func TestOwnerOfAnID(t *testing.T) {
+// The config has the name a for an ID. Only a certificate that includes this name may use the ID.
+func TestCertificateMustNameOwnerOfID(t *testing.T) {
 	id := algo.NodeID{1}
 	view := algo.NewView(1, algo.Member{ID: id, Name: "a"})
 	n := &Node{}
@@ -25,10 +25,10 @@ func TestOwnerOfAnID(t *testing.T) {
 		{"its own", secure.Identity{Role: secure.Member, Names: []string{"a"}}, id, true},
 		{"of another", secure.Identity{Role: secure.Member, Names: []string{"b"}}, id, false},
 		{"of two names", secure.Identity{Role: secure.Member, Names: []string{"b", "a"}}, id, true},
-		{"a new ID", secure.Identity{Role: secure.Member, Names: []string{"b"}}, algo.NodeID{2}, true},
-		{"a secret", secure.Identity{Role: secure.SecretHolder}, id, true},
-		{"a secret and the certificate of another", secure.Identity{Role: secure.SecretHolder, Names: []string{"b"}}, id, false},
-		{"an open cluster", secure.Identity{}, id, true},
+		{"new ID", secure.Identity{Role: secure.Member, Names: []string{"b"}}, algo.NodeID{2}, true},
+		{"secret", secure.Identity{Role: secure.SecretHolder}, id, true},
+		{"secret and the certificate of another", secure.Identity{Role: secure.SecretHolder, Names: []string{"b"}}, id, false},
+		{"open cluster", secure.Identity{}, id, true},
 		{"no member", secure.Identity{Role: secure.Operator}, id, false},
 	} {
 		err := n.checkOwner(test.proved, wire.Hello{ID: test.id, Name: "b"})

@@ -24,8 +24,8 @@ import (
 	"github.com/elect-go/elect/secure"
 )
 
-// closedFleet has a quorum, and a certificate for each member.
-func closedFleet(t testing.TB, a *trial) *fleet {
+// closedFleet returns a fleet with a quorum and a certificate for each member.
+func closedFleet(t testing.TB, a *authority) *fleet {
 	f := newFleet(t)
 	f.config = func(c *cluster.Config) {
 		leased(c)
@@ -36,50 +36,50 @@ func closedFleet(t testing.TB, a *trial) *fleet {
 
 func leasedHello(h *wire.Hello) { h.Algorithm = "bully+lease" }
 
-// enters dials a node with a certificate, and is played by hand from then on.
-func (f *fleet) enters(addr string, c secure.Certificate) raw {
+// dialAs dials a node with a certificate. The test sends all messages itself.
+func (f *fleet) dialAs(addr string, c secure.Certificate) raw {
 	f.t.Helper()
-	door, err := secure.New(secure.Config{TLS: c})
+	endpoint, err := secure.New(secure.Config{TLS: c})
 	require.NoError(f.t, err)
 	near, err := f.net.Process("mallory").Dial(f.t.Context(), addr)
 	require.NoError(f.t, err)
 	f.t.Cleanup(func() { near.Close() })
-	safe, _, err := door.Client(near)
+	safe, _, err := endpoint.Client(near)
 	require.NoError(f.t, err)
 	return raw{f.t, safe}
 }
 
-// TestCertificateEndsWhileAnOperatorIsConnected: it gives orders until then, and none after it.
-func TestCertificateEndsWhileAnOperatorIsConnected(t *testing.T) {
+// A connected operator can send admin requests until its certificate ends. Then the node closes the connection.
+func TestOperatorIsDisconnectedAtCertificateEnd(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		a := newTrial(t)
+		a := newAuthority(t)
 		f := closedFleet(t, a)
 		n := f.grow(1)[0]
-		r := f.enters("n1:7400", a.lasting(20*time.Second, secure.Operator))
+		r := f.dialAs("n1:7400", a.lasting(20*time.Second, secure.Operator))
 		client := wire.NewClientCodec(func(text string) string { return text })
-		order := func(priority int) {
+		setPriority := func(priority int) {
 			frame, err := client.Append(nil, wire.AdminRequest{Action: wire.SetPriority, Priority: priority, Timeout: time.Second})
 			require.NoError(t, err)
 			r.frame(frame)
 		}
 		r.greet(hello(func(h *wire.Hello) { h.Client = true }))
 		testkit.Pass(19 * time.Second)
-		order(7)
+		setPriority(7)
 		_, err := r.next()
 		require.NoError(t, err)
 		require.Equal(t, 7, n.Members()[0].Priority)
 		testkit.Pass(2 * time.Second)
-		order(8)
+		setPriority(8)
 		require.Contains(t, r.closes(bound), "the certificate with which this connection was made ended at 2000-01-01T00:00:2")
 		require.Equal(t, 7, n.Members()[0].Priority)
 		require.NotEmpty(t, n.log.Lines("connection closed", "reason=expired"))
 	})
 }
 
-// TestCertificateOfANodeEndsWhileAnOperatorWaits: what answers afterwards is not believed.
-func TestCertificateOfANodeEndsWhileAnOperatorWaits(t *testing.T) {
+// A client that waits for a reply closes the connection when the certificate of the node ends.
+func TestClientDisconnectsAtCertificateEndOfNode(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		a := newTrial(t)
+		a := newAuthority(t)
 		listens, err := secure.New(secure.Config{Cluster: "elect", TLS: a.lasting(10*time.Second, secure.Member, "n1")})
 		require.NoError(t, err)
 		near, far := net.Pipe()
@@ -91,7 +91,7 @@ func TestCertificateOfANodeEndsWhileAnOperatorWaits(t *testing.T) {
 				_, _ = io.Copy(io.Discard, safe)
 			}
 		}()
-		to := (&fleet{t: t, net: clustertest.NewNetwork()}).asking(secure.Config{TLS: a.certificate(secure.Operator)})
+		to := (&fleet{t: t, net: clustertest.NewNetwork()}).client(secure.Config{TLS: a.certificate(secure.Operator)})
 		to.Dial = func(context.Context, string) (net.Conn, error) { return near, nil }
 		begin := time.Now()
 		_, err = to.Status(t.Context(), "n1:7400")
@@ -100,10 +100,11 @@ func TestCertificateOfANodeEndsWhileAnOperatorWaits(t *testing.T) {
 	})
 }
 
-// TestCertificateOfAMemberEnds: it is out of the cluster then, also as the leader, until it has another one.
-func TestCertificateOfAMemberEnds(t *testing.T) {
+// When the certificate of a member ends, its peers disconnect it, even if it leads. It takes part again after a
+// renewal.
+func TestMemberIsDisconnectedAtCertificateEnd(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		a := newTrial(t)
+		a := newAuthority(t)
 		f := closedFleet(t, a)
 		config := f.config
 		f.config = func(c *cluster.Config) {
@@ -125,25 +126,25 @@ func TestCertificateOfAMemberEnds(t *testing.T) {
 	})
 }
 
-// TestStatusTellsTheEndOfTheCertificate, also over the wire.
-func TestStatusTellsTheEndOfTheCertificate(t *testing.T) {
+// The local and the remote status show the end of the certificate.
+func TestStatusShowsCertificateEnd(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		a := newTrial(t)
+		a := newAuthority(t)
 		f := closedFleet(t, a)
 		n := f.grow(1)[0]
 		near, err := n.Status(t.Context())
 		require.NoError(t, err)
 		require.Equal(t, time.Date(2000, 1, 1, 0, 0, 0, 0, time.UTC).Add(10000*time.Hour), near.CertificateEnd.UTC())
-		far, err := f.asking(secure.Config{TLS: a.certificate(secure.Observer)}).Status(t.Context(), "n1:7400")
+		far, err := f.client(secure.Config{TLS: a.certificate(secure.Observer)}).Status(t.Context(), "n1:7400")
 		require.NoError(t, err)
 		require.Equal(t, near.CertificateEnd, far.CertificateEnd)
 	})
 }
 
-// TestCertificatesAreRenewed: nobody notices that the ones from before end.
-func TestCertificatesAreRenewed(t *testing.T) {
+// If all certificates are renewed in time, no member logs a closed connection or an election.
+func TestRenewedCertificatesKeepConnections(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		a := newTrial(t)
+		a := newAuthority(t)
 		f := closedFleet(t, a)
 		f.config = func(c *cluster.Config) {
 			leased(c)
@@ -166,16 +167,17 @@ func TestCertificatesAreRenewed(t *testing.T) {
 	})
 }
 
-// TestMemberSaysTheIDOfAnother: with its own certificate it is not taken for the leader, whether that lives or not. So
-// it does not say goodbye for it, gets nothing that is for it, and does not keep it out by a higher count of starts.
-func TestMemberSaysTheIDOfAnother(t *testing.T) {
+// A process with the certificate of member mallory uses the leader's ID, while the leader is alive and when it is dead.
+// Its goodbye is ignored, it receives no messages for the leader, and its higher incarnation does not keep the leader
+// out.
+func TestMemberCannotUseIDOfOtherMember(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		a := newTrial(t)
+		a := newAuthority(t)
 		f := closedFleet(t, a)
 		all := f.grow(3)
-		leader := f.enters("n3:7400", a.certificate(secure.Member, "mallory")).greet(hello(leasedHello))
+		leader := f.dialAs("n3:7400", a.certificate(secure.Member, "mallory")).greet(hello(leasedHello))
 		attack := func(incarnation uint64) {
-			r := f.enters("n1:7400", a.certificate(secure.Member, "mallory"))
+			r := f.dialAs("n1:7400", a.certificate(secure.Member, "mallory"))
 			r.say(hello(leasedHello, func(h *wire.Hello) { h.ID, h.Incarnation, h.Addr = leader.ID, incarnation, "n3:7400" }))
 			r.say(engine.Goodbye{})
 			require.Contains(t, r.closes(bound), "belongs to member n3, and this process has proved that it is member mallory")
@@ -191,14 +193,15 @@ func TestMemberSaysTheIDOfAnother(t *testing.T) {
 	})
 }
 
-// TestPeerHasTheIDOfAMemberThatJoins: a node learns only later that the ID of a peer belongs to another name.
-func TestPeerHasTheIDOfAMemberThatJoins(t *testing.T) {
+// A peer connects with an ID that no member has. When a member of that ID joins under another name, the peer is
+// disconnected.
+func TestPeerWithIDOfJoinedMemberIsDisconnected(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		a := newTrial(t)
+		a := newAuthority(t)
 		f := closedFleet(t, a)
 		f.grow(2)
 		id := algo.NodeID(uuid.New())
-		r := f.enters("n1:7400", a.certificate(secure.Member, "mallory"))
+		r := f.dialAs("n1:7400", a.certificate(secure.Member, "mallory"))
 		r.greet(hello(leasedHello, func(h *wire.Hello) { h.ID = id }))
 		f.stores["n4"] = identityStore(t, id)
 		config := f.config
@@ -213,7 +216,7 @@ func TestPeerHasTheIDOfAMemberThatJoins(t *testing.T) {
 	})
 }
 
-// identityStore returns a store of a node that has only drawn its ID.
+// identityStore returns the store of a node that has saved only its ID.
 func identityStore(t *testing.T, id algo.NodeID) cluster.Store {
 	t.Helper()
 	value, err := wire.Must(identity{}).Append(nil, identity{ID: id, Cluster: "elect", Starts: 1})
@@ -223,10 +226,10 @@ func identityStore(t *testing.T, id algo.NodeID) cluster.Store {
 	return s
 }
 
-// TestDataFolderOfAnotherMember: a node that has one stops, and says why.
-func TestDataFolderOfAnotherMember(t *testing.T) {
+// A node with the data folder of another member stops. The error names both members.
+func TestNodeWithDataOfOtherMemberStops(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		a := newTrial(t)
+		a := newAuthority(t)
 		f := closedFleet(t, a)
 		f.grow(3)
 		f.stores["n4"] = f.copied("n1")
@@ -238,16 +241,16 @@ func TestDataFolderOfAnotherMember(t *testing.T) {
 	})
 }
 
-// TestMemberJoinsUnderTheNameOfAnother: with its own certificate it takes the place of no member that is down.
-func TestMemberJoinsUnderTheNameOfAnother(t *testing.T) {
+// A joiner with its own certificate cannot join under the name of a dead member.
+func TestJoinerCannotTakeNameOfOtherMember(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		a := newTrial(t)
+		a := newAuthority(t)
 		f := closedFleet(t, a)
 		all := f.grow(3)
 		before := all[2].Members()
 		f.kill(all[0])
 		testkit.Pass(bound)
-		r := f.enters("n3:7400", a.certificate(secure.Member, "mallory"))
+		r := f.dialAs("n3:7400", a.certificate(secure.Member, "mallory"))
 		h := hello(leasedHello)
 		r.greet(h)
 		config := r.hears("config").(membership.Update).Config

@@ -24,8 +24,8 @@ import (
 	"github.com/elect-go/elect/trace"
 )
 
-// hooked is a store that tells the kinds of records that each save changes, before it
-// is done, and fails with what the hook returns.
+// hooked is a store that calls hook before each save with the kinds of the changed records. The save fails with the
+// error of the hook.
 type hooked struct {
 	cluster.Store
 	mu   sync.Mutex
@@ -46,7 +46,7 @@ func (h *hooked) Save(state []byte) error {
 	hook, kept, kinds := h.hook, make(map[string]bool), []string{}
 	for rest := state; len(rest) > 0; {
 		size, n := binary.Uvarint(rest)
-		record := string(rest[n:][:size]) // an array, and first in it the kind
+		record := string(rest[n:][:size]) // an array that begins with the kind
 		if kept[record] = true; !h.kept[record] {
 			kinds = append(kinds, record[2:][:record[1]&0x1f])
 		}
@@ -62,11 +62,10 @@ func (h *hooked) Save(state []byte) error {
 	return h.Store.Save(state)
 }
 
-// work is a function for Lead that lasts as long as the leadership, and what became of
-// it.
+// leadTask is a Lead callback that runs until its leadership ends, and records its leaderships and their causes.
 type leadTask struct {
 	begun   chan cluster.Leadership
-	results chan error // the cause
+	results chan error // causes of the ends
 	ctx     atomic.Pointer[context.Context]
 }
 
@@ -82,20 +81,20 @@ func (w *leadTask) do(ctx context.Context, l cluster.Leadership) error {
 	return nil
 }
 
-// over reports whether the context of the work has ended.
+// ended reports whether the context of the callback has ended.
 func (w *leadTask) ended() bool {
 	ctx := w.ctx.Load()
 	return ctx != nil && (*ctx).Err() != nil
 }
 
-// lead has a member do the work, until the returned channel has what Lead returned.
+// lead calls Lead of a member with w. The returned channel receives the result of Lead.
 func lead(ctx context.Context, m *member, w *leadTask) <-chan error {
 	result := make(chan error, 1)
 	go func() { result <- m.Lead(ctx, w.do) }()
 	return result
 }
 
-func TestTheCauseSaysWhyTheLeadershipEnded(t *testing.T) {
+func TestCauseNamesEndOfLeadership(t *testing.T) {
 	bad := errors.New("the disk is full")
 	cases := []struct {
 		name string
@@ -115,7 +114,7 @@ func TestTheCauseSaysWhyTheLeadershipEnded(t *testing.T) {
 			},
 		},
 		{
-			"elected anew in a newer epoch",
+			"elected again in a newer epoch",
 			func(_ *fleet, leader *member, _ *hooked) { _ = leader.Campaign(context.Background()) },
 			func(t *testing.T, cause error) { require.Equal(t, cluster.ErrReelected, cause) },
 		},
@@ -160,7 +159,7 @@ func TestTheCauseSaysWhyTheLeadershipEnded(t *testing.T) {
 	}
 }
 
-func TestTheWorkIsToldBeforeAnythingIsSavedOrSent(t *testing.T) {
+func TestLeadContextEndsBeforeSaveAndSend(t *testing.T) {
 	cases := map[string]func(f *fleet, leader *member){
 		"goodbye":     func(f *fleet, leader *member) { f.halt(leader) },
 		"resignation": func(_ *fleet, leader *member) { _ = leader.Resign(context.Background(), 0) },
@@ -177,7 +176,7 @@ func TestTheWorkIsToldBeforeAnythingIsSavedOrSent(t *testing.T) {
 					if watching.Load() {
 						acted.Store(true)
 						if !w.ended() {
-							t.Errorf("%v while the work still runs", what)
+							t.Errorf("%v before the context of the callback has ended", what)
 						}
 					}
 				}
@@ -190,7 +189,7 @@ func TestTheWorkIsToldBeforeAnythingIsSavedOrSent(t *testing.T) {
 					}
 				}))
 				f.agree("n2", bound)
-				if name == "deposition" { // by one that is in a later epoch, which has to be saved
+				if name == "deposition" { // by a leader in a newer epoch, which the node has to save
 					other := f.start(3)
 					f.agree("n3", bound)
 					f.net.Partition([]string{"n3"})
@@ -211,13 +210,13 @@ func TestTheWorkIsToldBeforeAnythingIsSavedOrSent(t *testing.T) {
 				<-w.begun
 				watching.Store(true)
 				end(f, leader)
-				require.True(t, acted.Load(), "nothing was saved or sent: the test shows nothing")
+				require.True(t, acted.Load(), "the test needs a save or a goodbye")
 			})
 		})
 	}
 }
 
-func TestTheWorkIsToldAlsoWhileASaveHangs(t *testing.T) {
+func TestLeadContextEndsWhileSaveHangs(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := newFleet(t)
 		s := newHooked()
@@ -233,7 +232,7 @@ func TestTheWorkIsToldAlsoWhileASaveHangs(t *testing.T) {
 			<-disk
 			return nil
 		})
-		joined := f.start(3) // the new member has to be saved
+		joined := f.start(3) // the node has to save the new member
 		<-saving
 		leader.stop()
 		synctest.Wait()
@@ -249,16 +248,15 @@ func TestTheWorkIsToldAlsoWhileASaveHangs(t *testing.T) {
 	})
 }
 
-// Users of other libraries see it: their leader loop returned when the leadership
-// ended, and the next leadership of the node has nobody to work for it.
-func TestLeadWaitsForTheNextLeadership(t *testing.T) {
+// Lead does not return when a leadership ends. It calls the callback again in the next leadership of the node.
+func TestLeadWaitsForNextLeadership(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := newFleet(t)
 		members := f.grow(2)
 		w := newWork()
 		result := lead(t.Context(), members[0], w)
 		synctest.Wait()
-		require.Empty(t, w.begun, "it does not lead")
+		require.Empty(t, w.begun, "the callback of a follower runs")
 		f.halt(members[1])
 		first := <-w.begun
 		f.start(2)
@@ -273,7 +271,7 @@ func TestLeadWaitsForTheNextLeadership(t *testing.T) {
 	})
 }
 
-func TestLeadReturnsOnlyAfterTheWorkHas(t *testing.T) {
+func TestLeadReturnsAfterCallback(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := newFleet(t)
 		n := f.grow(1)[0]
@@ -283,16 +281,16 @@ func TestLeadReturnsOnlyAfterTheWorkHas(t *testing.T) {
 		go func() {
 			result <- n.Lead(t.Context(), func(context.Context, cluster.Leadership) error {
 				if running.Add(1) > 1 {
-					t.Error("the work runs twice at a time")
+					t.Error("the callback runs twice at once")
 				}
 				begun <- struct{}{}
-				<-release // deaf to its context
+				<-release // ignores its context
 				running.Add(-1)
 				return nil
 			})
 		}()
 		<-begun
-		require.NoError(t, n.Campaign(t.Context())) // a newer leadership waits for it
+		require.NoError(t, n.Campaign(t.Context())) // the newer leadership waits for the callback
 		testkit.Pass(time.Minute)
 		require.Empty(t, begun)
 		release <- struct{}{}
@@ -305,20 +303,20 @@ func TestLeadReturnsOnlyAfterTheWorkHas(t *testing.T) {
 	})
 }
 
-func TestLeadReturnsWhatTheWorkReturned(t *testing.T) {
-	for _, want := range []error{nil, errors.New("no work left")} {
+func TestLeadReturnsErrorOfCallback(t *testing.T) {
+	for _, want := range []error{nil, errors.New("nothing left to do")} {
 		synctest.Test(t, func(t *testing.T) {
 			f := newFleet(t)
 			n := f.grow(1)[0]
 			got := n.Lead(t.Context(), func(context.Context, cluster.Leadership) error { return want })
 			require.Equal(t, want, got)
-			require.Equal(t, "n1", leaderOf(n), "it goes on leading")
+			require.Equal(t, "n1", leaderOf(n), "the only member does not lead on")
 		})
 	}
 }
 
-// What it returns after its leadership is over is no answer: it goes on with the next one.
-func TestWhatLateWorkReturnsEndsNothing(t *testing.T) {
+// Lead ignores the error that a callback returns after its leadership has ended, and calls it in the next leadership.
+func TestErrorOfLateCallbackIsIgnored(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := newFleet(t)
 		n := f.grow(1)[0]
@@ -342,7 +340,7 @@ func TestLeadEndsWithItsContext(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := newFleet(t)
 		members := f.grow(2)
-		for _, m := range members { // one that waits, one that works
+		for _, m := range members { // in one Lead waits, in the other the callback runs
 			ctx, cancel := context.WithCancelCause(t.Context())
 			w := newWork()
 			result := lead(ctx, m, w)
@@ -351,26 +349,26 @@ func TestLeadEndsWithItsContext(t *testing.T) {
 			require.Equal(t, enough, <-result)
 			require.Equal(t, enough, m.Lead(ctx, w.do))
 		}
-		require.Equal(t, "n1", leaderOf(members[1]), "nobody works on n2")
-		f.agree("n2", 2*bound) // its time is over
+		require.Equal(t, "n1", leaderOf(members[1]), "n2 leads without a callback")
+		f.agree("n2", 2*bound) // its standby period has ended
 		f.quiet(time.Minute)
 	})
 }
 
-func TestPanicGoesOnAndTheNodeResigns(t *testing.T) {
+func TestPanicPropagatesAndNodeResigns(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := newFleet(t)
 		members := f.grow(2)
 		broken := func(context.Context, cluster.Leadership) error { panic("broken") }
 		require.PanicsWithValue(t, "broken", func() { _ = members[1].Lead(t.Context(), broken) })
-		require.NotEqual(t, "n2", leaderOf(members[1]), "over at once for who recovers from the panic")
+		require.NotEqual(t, "n2", leaderOf(members[1]), "the leadership lasts after the panic")
 		f.agree("n1", bound)
 		now := members[1].follows(t, "n1", bound)
 		require.Equal(t, cluster.ErrResigned, now.Cause)
 	})
 }
 
-func TestPanicAfterTheEndIsNoResignation(t *testing.T) {
+func TestPanicAfterLeadershipEndIsNoResignation(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := newFleet(t)
 		n := f.grow(2)[1]
@@ -384,22 +382,22 @@ func TestPanicAfterTheEndIsNoResignation(t *testing.T) {
 	})
 }
 
-func TestWhoNeverLedIsNeverToldThatItStopped(t *testing.T) {
+func TestFollowerSeesNoEndOfOwnLeadership(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := newFleet(t)
 		f.grow(2)
 		follower := f.live["n1"]
-		witness := follower.seen()
+		states := follower.seen()
 		f.kill(f.live["n2"])
 		f.agree("n1", bound)
-		for _, s := range witness {
+		for _, s := range states {
 			if s.Leader.Name == "n2" && !s.IsLeader && s.Cause != nil {
-				// n1 led before n2 came.
+				// n1 led before n2 joined.
 				var deposed *cluster.DeposedError
 				require.ErrorAs(t, s.Cause, &deposed)
 			}
 		}
-		// One that joins a cluster that has a leader above it never leads.
+		// A node that joins a cluster with a higher leader never leads.
 		f = newFleet(t)
 		f.start(5)
 		f.agree("n5", bound)
@@ -417,7 +415,7 @@ func TestWhoNeverLedIsNeverToldThatItStopped(t *testing.T) {
 	})
 }
 
-func TestWatchShowsTheCurrentStateAndNeverLosesTheLatest(t *testing.T) {
+func TestWatchYieldsCurrentAndLatestState(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := newFleet(t)
 		n := f.grow(1)[0]
@@ -432,7 +430,7 @@ func TestWatchShowsTheCurrentStateAndNeverLosesTheLatest(t *testing.T) {
 				}
 			case 2:
 				now, _ := n.Leader()
-				require.Equal(t, now, s.Leader, "the latest, none of those between")
+				require.Equal(t, now, s.Leader, "a slow reader gets an older state than the latest")
 				f.halt(n)
 			}
 		}
@@ -441,7 +439,7 @@ func TestWatchShowsTheCurrentStateAndNeverLosesTheLatest(t *testing.T) {
 		require.Equal(t, cluster.ErrStopped, seen[2].Cause)
 
 		for s := range n.Watch(t.Context()) {
-			require.Equal(t, seen[2], s, "and is shown to those who come later")
+			require.Equal(t, seen[2], s, "a later reader gets another last state")
 		}
 	})
 }
@@ -462,7 +460,7 @@ func TestWatchEndsWithItsContext(t *testing.T) {
 	})
 }
 
-func TestReaderThatNeverReadsHoldsUpNobody(t *testing.T) {
+func TestStuckReaderBlocksNoNode(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := newFleet(t)
 		members := f.grow(3)
@@ -492,7 +490,7 @@ func TestVacancyIsReported(t *testing.T) {
 		synctest.Wait()
 		states := members[0].seen()[before:]
 		require.True(t, states[len(states)-1].IsLeader)
-		// n1 leads as soon as it misses n2: nobody is between. A witness has nobody.
+		// n1 leads as soon as it suspects n2, without a vacancy. A witness has a vacancy.
 		f = newFleet(t)
 		f.start(2)
 		f.agree("n2", bound)
@@ -512,13 +510,13 @@ func TestResignReturnsWhenAnotherLeads(t *testing.T) {
 		require.Equal(t, "n2", leaderOf(members[2]))
 		start := time.Now()
 		f.agree("n2", bound)
-		f.agree("n3", 2*bound) // it comes back when its time is over
+		f.agree("n3", 2*bound) // n3 leads again after its standby period
 		require.InDelta(t, bound, time.Since(start), float64(100*time.Millisecond))
 		f.quiet(time.Minute)
 	})
 }
 
-func TestResignOfAFollowerReturnsAtOnce(t *testing.T) {
+func TestResignOfFollowerReturnsAtOnce(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := newFleet(t)
 		members := f.grow(2)
@@ -527,7 +525,7 @@ func TestResignOfAFollowerReturnsAtOnce(t *testing.T) {
 	})
 }
 
-func TestResignIsRefusedWhereNobodyElseMayLead(t *testing.T) {
+func TestResignWithoutEligiblePeerIsRejected(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := newFleet(t)
 		n := f.grow(1)[0]
@@ -536,13 +534,13 @@ func TestResignIsRefusedWhereNobodyElseMayLead(t *testing.T) {
 		other := f.start(2)
 		f.agree("n2", bound)
 		require.NoError(t, n.Resign(t.Context(), time.Minute))
-		synctest.Wait() // the other one hears of it
-		require.ErrorIs(t, other.Resign(t.Context(), 0), cluster.ErrNoEligibleMember, "the other one has resigned")
+		synctest.Wait() // n2 receives the standby state of n1
+		require.ErrorIs(t, other.Resign(t.Context(), 0), cluster.ErrNoEligibleMember, "n1 has resigned")
 		f.quiet(time.Minute)
 	})
 }
 
-func TestResignWithNobodyElseLastsAsLongAsItsContext(t *testing.T) {
+func TestResignWithoutLivePeerEndsWithContext(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := newFleet(t)
 		members := f.grow(2)
@@ -562,7 +560,7 @@ func TestResignWithNobodyElseLastsAsLongAsItsContext(t *testing.T) {
 	})
 }
 
-func TestCampaignCallsForAnElection(t *testing.T) {
+func TestCampaignStartsElection(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := newFleet(t)
 		members := f.grow(3)
@@ -577,7 +575,7 @@ func TestCampaignCallsForAnElection(t *testing.T) {
 	})
 }
 
-func TestAfterRunNobodyLeadsAndNothingHangs(t *testing.T) {
+func TestMethodsReturnAfterRun(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := newFleet(t)
 		n := f.grow(1)[0]
@@ -596,10 +594,10 @@ func TestAfterRunNobodyLeadsAndNothingHangs(t *testing.T) {
 	})
 }
 
-func TestBeforeRunMethodsWaitForIt(t *testing.T) {
+func TestMethodsWaitForRun(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		w := clustertest.NewNetwork()
-		n, err := cluster.New(cluster.Config{Name: "n1", Listen: "n1:7400", Members: []string{"n1:7400"}, Lease: lease.Off, Network: w.Process("n1").Cluster()})
+		network := clustertest.NewNetwork()
+		n, err := cluster.New(cluster.Config{Name: "n1", Listen: "n1:7400", Members: []string{"n1:7400"}, Lease: lease.Off, Network: network.Process("n1").Cluster()})
 		require.NoError(t, err)
 		require.Empty(t, n.Members())
 		_, known := n.Leader()
@@ -608,13 +606,13 @@ func TestBeforeRunMethodsWaitForIt(t *testing.T) {
 		defer cancel()
 		require.ErrorIs(t, n.Campaign(ctx), context.DeadlineExceeded)
 
-		work := newWork()
+		w := newWork()
 		ctx, stop := context.WithCancel(t.Context())
 		result := make(chan error, 1)
-		go func() { result <- n.Lead(context.Background(), work.do) }()
+		go func() { result <- n.Lead(context.Background(), w.do) }()
 		done := make(chan error, 1)
 		go func() { done <- n.Run(ctx) }()
-		require.Equal(t, "n1", (<-work.begun).Name)
+		require.Equal(t, "n1", (<-w.begun).Name)
 		members := n.Members()
 		require.Len(t, members, 1)
 		require.Equal(t, "self", members[0].State)
@@ -624,16 +622,16 @@ func TestBeforeRunMethodsWaitForIt(t *testing.T) {
 	})
 }
 
-// The peers of a node whose save failed have never heard of what was not saved.
-func TestFailedSaveStopsTheNodeBeforeAnythingIsSent(t *testing.T) {
+// After a failed save, a node sends nothing that depends on the save.
+func TestFailedSaveStopsNodeBeforeSend(t *testing.T) {
 	bad := errors.New("no space left")
 	synctest.Test(t, func(t *testing.T) {
 		f := newFleet(t)
 		s := newHooked()
 		f.stores["n2"] = s
 		var mu sync.Mutex
-		var heard algo.Epoch // the highest that n1 was told by n2
-		var lost algo.Epoch  // what n2 could not save
+		var heard algo.Epoch // highest epoch that n1 received from n2
+		var lost algo.Epoch  // epoch that n2 failed to save
 		var failing atomic.Bool
 		f.start(1, withTrace(func(e trace.Event) {
 			if e.Kind != trace.Deliver {
@@ -680,8 +678,8 @@ func TestFailedSaveStopsTheNodeBeforeAnythingIsSent(t *testing.T) {
 	})
 }
 
-// docs/guarantees.md says how long a leader of vote may go on when it is cut off.
-func TestALeaderThatIsCutOffGivesUpInTime(t *testing.T) {
+// docs/guarantees.md states how long an isolated leader of vote may lead.
+func TestIsolatedVoteLeaderStopsInTime(t *testing.T) {
 	for name, timing := range algo.Presets() {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
@@ -697,9 +695,9 @@ func TestALeaderThatIsCutOffGivesUpInTime(t *testing.T) {
 				cut := time.Now()
 				s := leader.shows(t, "no leadership", time.Minute, func(s cluster.State) bool { return !s.IsLeader })
 				require.ErrorIs(t, s.Cause, cluster.ErrNoMajority)
-				promised := timing.Timeout + 3*4*timing.Heartbeat
-				require.InDelta(t, promised, time.Since(cut), float64(timing.Heartbeat+10*time.Millisecond), "the time since then")
-				require.LessOrEqual(t, time.Since(cut), promised+10*time.Millisecond)
+				limit := timing.Timeout + 3*4*timing.Heartbeat
+				require.InDelta(t, limit, time.Since(cut), float64(timing.Heartbeat+10*time.Millisecond))
+				require.LessOrEqual(t, time.Since(cut), limit+10*time.Millisecond)
 			})
 		})
 	}

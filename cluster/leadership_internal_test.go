@@ -14,13 +14,12 @@ func leading(epoch algo.Epoch) State {
 	return State{Leader: Leadership{Epoch: epoch, ID: algo.NodeID{15: 1}}, IsLeader: true, At: time.Now()}
 }
 
-// Who reads slowly may begin to work for a leadership that is over, while this node leads in
-// a newer one already.
-func TestWorkForAnOlderLeadershipDoesNotBegin(t *testing.T) {
+// A slow reader may register a callback for a leadership that has ended while the node leads in a newer one.
+func TestCallbackOfOlderLeadershipDoesNotStart(t *testing.T) {
 	b := newLeadershipState()
 	require.True(t, b.publish(leading(1)))
 	require.True(t, b.publish(leading(2)))
-	end := func(error) { t.Error("it is told of an end, and never began") }
+	end := func(error) { t.Error("a callback that was not started is ended") }
 	require.Nil(t, b.register(leading(1).Leader, end))
 	require.Nil(t, b.register(leading(3).Leader, end))
 	var ended error
@@ -32,16 +31,16 @@ func TestWorkForAnOlderLeadershipDoesNotBegin(t *testing.T) {
 	require.EqualValues(t, 2, epoch)
 }
 
-// Nor does it begin when the leadership is over and nobody leads.
-func TestWorkDoesNotBeginAfterTheEnd(t *testing.T) {
+// A callback does not start after another node has become the leader.
+func TestCallbackDoesNotStartAfterLeadershipEnd(t *testing.T) {
 	b := newLeadershipState()
 	b.publish(leading(1))
 	b.publish(State{Leader: Leadership{Epoch: 1, ID: algo.NodeID{15: 2}}, At: time.Now()})
-	require.Nil(t, b.register(leading(1).Leader, func(error) { t.Error("it is told of an end, and never began") }))
+	require.Nil(t, b.register(leading(1).Leader, func(error) { t.Error("a callback that was not started is ended") }))
 }
 
-// Who works is told once, and the board knows whether it still does.
-func TestWorkIsToldThatItsLeadershipIsOver(t *testing.T) {
+// The end of a leadership is reported to a callback once. The node is idle when the callback has returned.
+func TestCallbackIsEndedOnce(t *testing.T) {
 	b := newLeadershipState()
 	b.publish(leading(2))
 	var ended []error
@@ -50,21 +49,21 @@ func TestWorkIsToldThatItsLeadershipIsOver(t *testing.T) {
 	b.endLeadership(why, false)
 	b.endLeadership(errors.New("again"), false)
 	require.Equal(t, []error{why}, ended)
-	require.False(t, b.isIdle(), "it has been told, and works")
+	require.False(t, b.isIdle(), "the callback has not returned")
 	_, over := b.unregister(w)
 	require.True(t, over)
 	require.True(t, b.isIdle())
 }
 
-// A state that is shown already, and one that comes after the last, wakes no reader.
-func TestWhatIsNoNewsIsNotShown(t *testing.T) {
+// An unchanged state wakes no reader, and neither does a state after the last one.
+func TestUnchangedStateIsNotPublished(t *testing.T) {
 	b := newLeadershipState()
 	require.True(t, b.publish(leading(1)))
 	_, changed, _ := b.snapshot()
 	require.False(t, b.publish(leading(1)))
 	select {
 	case <-changed:
-		t.Error("the same state is shown again")
+		t.Error("the same state is published again")
 	default:
 	}
 	b.endLeadership(ErrStopped, true)
@@ -75,8 +74,8 @@ func TestWhatIsNoNewsIsNotShown(t *testing.T) {
 	require.Equal(t, last, now)
 }
 
-// Whoever asks is told the end of a lease by the clock, also before anybody has noticed it.
-func TestALeadershipIsValidUntilItsLeaseEnds(t *testing.T) {
+// Valid compares the end of the lease with the clock. It does not need the loop.
+func TestLeadershipIsValidUntilLeaseEnds(t *testing.T) {
 	b := newLeadershipState()
 	now := time.Duration(0)
 	b.clock = func() time.Duration { return now }

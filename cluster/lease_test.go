@@ -21,16 +21,16 @@ import (
 	"github.com/elect-go/elect/internal/testkit"
 )
 
-// guarded is a cluster with a lease, and a judge of who works in it.
+// guarded is a cluster that fails the test if two Lead callbacks run at once.
 type guarded struct {
 	*clustertest.Cluster
 	t     testing.TB
-	takes time.Duration // until work that is told to end has returned
-	real  bool          // not in a bubble: what works may not run for a while, and say so late
+	takes time.Duration // time that a callback needs to return
+	real  bool          // real clock: a callback may not be scheduled for a while, so overlaps are not reported
 
 	mu      sync.Mutex
-	working []*task // in the order in which they began
-	token   uint64  // of the task that began last
+	working []*task // in the order of their starts
+	token   uint64  // of the latest task
 	shifts  int
 	causes  map[error]int
 }
@@ -41,19 +41,19 @@ func newGuarded(t testing.TB, algorithm string, nodes int, drift map[string]floa
 		c.Algorithm, c.Lease = builtin.Lookup(algorithm), lease.Options{}
 	}})
 	for _, n := range g.Nodes() {
-		g.employ(n)
+		g.addTask(n)
 	}
 	return g
 }
 
-// task is one Lead callback from its begin to its end.
+// task is one call of a Lead callback.
 type task struct {
 	name   string
 	leased bool // without a lease two nodes may lead for a moment
 }
 
-// employ gives a node a Lead callback, until the node stops.
-func (g *guarded) employ(n *cluster.Node) {
+// addTask runs a Lead callback on a node until the node stops.
+func (g *guarded) addTask(n *cluster.Node) {
 	me := task{name: n.Config().Name, leased: !n.Config().Lease.IsOff()}
 	ctx := g.t.Context()
 	go func() {
@@ -87,17 +87,18 @@ func (g *guarded) employ(n *cluster.Node) {
 	}()
 }
 
-// begin records that a task began, and reports a violation if another one is under way.
+// begin records the start of a task. It fails the test if another task runs, or if the token is not above that of the
+// previous task.
 func (g *guarded) begin(me *task, l cluster.Leadership) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	for _, other := range g.working {
 		if !g.real && (me.leased || other.leased) {
-			g.t.Errorf("%s begins to work while %s does (%s, token %d)", me.name, other.name, time.Now().Format("05.000"), l.Token)
+			g.t.Errorf("the callback of %s starts while that of %s runs (%s, token %d)", me.name, other.name, time.Now().Format("05.000"), l.Token)
 		}
 	}
 	if l.Token <= g.token && !g.real && me.leased {
-		g.t.Errorf("%s works with token %d after %d", me.name, l.Token, g.token)
+		g.t.Errorf("%s leads with token %d after %d", me.name, l.Token, g.token)
 	}
 	g.working = append(g.working, me)
 	g.token = l.Token
@@ -114,8 +115,8 @@ func (g *guarded) kill(name string) {
 	}
 }
 
-// latest returns the name of the node whose task began last, empty if none works, and how many
-// leaderships have ended with the cause.
+// latest returns the name of the node with the latest running task, empty if none runs, and the number of tasks that
+// ended with cause.
 func (g *guarded) latest(cause error) (name string, ended int) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -125,7 +126,7 @@ func (g *guarded) latest(cause error) (name string, ended int) {
 	return name, g.causes[cause]
 }
 
-// names returns the names of all nodes that work.
+// names returns the names of all nodes that run a task.
 func (g *guarded) names() (all []string) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -143,9 +144,8 @@ func withLease(t *testing.T, test func(t *testing.T, algorithm string)) {
 	}
 }
 
-// A leader that is stopped, or whose loop hangs in a save, does not work beyond its lease; another one
-// begins when it is over, and not before.
-func TestALeaseEndsWhereTheLoopStands(t *testing.T) {
+// The Lead callback of a paused leader ends with its lease. The next callback starts only then.
+func TestLeaseOfPausedLeaderExpires(t *testing.T) {
 	withLease(t, func(t *testing.T, algorithm string) {
 		g := newGuarded(t, algorithm, 3, nil)
 		g.Pass(time.Second)
@@ -153,7 +153,7 @@ func TestALeaseEndsWhereTheLoopStands(t *testing.T) {
 		g.Pause(first.Name)
 		g.Pass(lease.Defaults(algo.LAN()).Duration)
 		works, expired := g.latest(cluster.ErrLeaseExpired)
-		require.NotEqual(t, first.Name, works, "it works beyond its lease")
+		require.NotEqual(t, first.Name, works, "the callback runs beyond the lease")
 		require.Equal(t, 1, expired)
 		g.Pass(2 * bound)
 		works, _ = g.latest(nil)
@@ -165,8 +165,8 @@ func TestALeaseEndsWhereTheLoopStands(t *testing.T) {
 	})
 }
 
-// The same where the network stands: the work on the side without a majority ends before another begins.
-func TestOfTwoSidesOneWorks(t *testing.T) {
+// In a partition, the callback on the side without a quorum ends before the callback on the other side starts.
+func TestOnlyOneSideOfPartitionLeads(t *testing.T) {
 	withLease(t, func(t *testing.T, algorithm string) {
 		g := newGuarded(t, algorithm, 5, map[string]float64{"n1": 10, "n2": -10, "n3": 10, "n4": -10, "n5": -10})
 		g.Pass(time.Second)
@@ -194,8 +194,8 @@ func TestOfTwoSidesOneWorks(t *testing.T) {
 	})
 }
 
-// A leader that stops, resigns or whose work returns hands over at once: nobody waits for the end of its lease.
-func TestALeaseIsHandedOver(t *testing.T) {
+// A leader that stops or resigns releases its lease, so the next member leads before the lease would expire.
+func TestLeaseIsReleasedOnHandOver(t *testing.T) {
 	withLease(t, func(t *testing.T, algorithm string) {
 		g := newGuarded(t, algorithm, 3, nil)
 		g.Pass(time.Second)
@@ -213,8 +213,8 @@ func TestALeaseIsHandedOver(t *testing.T) {
 	})
 }
 
-// Whatever happens to nodes and network, at most one works, with a higher token than any before.
-func TestOneWorksWhateverHappens(t *testing.T) {
+// Under random crashes, pauses and partitions at most one callback runs, with a higher token than all previous ones.
+func TestAtMostOneCallbackRunsUnderFaults(t *testing.T) {
 	withLease(t, func(t *testing.T, algorithm string) {
 		random := rand.New(rand.NewPCG(1, 7))
 		g := newGuarded(t, algorithm, 5, map[string]float64{"n1": 10, "n2": -10, "n4": 10, "n5": -10})
@@ -231,7 +231,7 @@ func TestOneWorksWhateverHappens(t *testing.T) {
 				}
 			case 1:
 				for name := range down {
-					g.employ(g.Start(name))
+					g.addTask(g.Start(name))
 					delete(down, name)
 				}
 			case 2:
@@ -255,7 +255,7 @@ func TestOneWorksWhateverHappens(t *testing.T) {
 			g.Resume(name)
 		}
 		for name := range down {
-			g.employ(g.Start(name))
+			g.addTask(g.Start(name))
 		}
 		g.Heal()
 		g.Pass(bound)
@@ -267,8 +267,8 @@ func TestOneWorksWhateverHappens(t *testing.T) {
 	})
 }
 
-// A leader gives way to a higher one that is back, when its work has returned.
-func TestAHigherOneWaitsForTheWork(t *testing.T) {
+// A leader hands over to a restarted higher member only after its callback has returned.
+func TestHigherMemberWaitsForLeadCallback(t *testing.T) {
 	withLease(t, func(t *testing.T, algorithm string) {
 		g := newGuarded(t, algorithm, 3, nil)
 		g.mu.Lock()
@@ -280,9 +280,9 @@ func TestAHigherOneWaitsForTheWork(t *testing.T) {
 		second := g.Await()
 		require.NotEqual(t, first.Name, second.Name)
 		g.Pass(time.Second)
-		g.employ(g.Start(first.Name))
+		g.addTask(g.Start(first.Name))
 		g.Pass(2 * bound)
-		if algorithm != "vote" { // which leaves a leader alone
+		if algorithm != "vote" { // vote does not replace a live leader
 			require.Equal(t, "n3", g.Await().Name)
 		}
 	})
@@ -294,10 +294,11 @@ func lasting(d time.Duration) lease.Options {
 	return o
 }
 
-// A lease is turned off, or made longer or shorter, one member after the other, each killed and started again until it is
-// let in: at every step at most one works, and at the end one does. Who leads is the first of them, or the last. To turn
-// it on all are stopped first: who runs without one has promised nothing.
-func TestALeaseIsChangedStepByStep(t *testing.T) {
+// A lease is turned off, made longer or made shorter on one member after another, beginning or ending with the leader.
+// Each member is killed, and started again until its peers accept it. At every step at most one callback runs, and at
+// the end one does. To turn a lease on, all members are stopped first, because a member without a lease has granted
+// none.
+func TestLeaseOptionsChangeMemberByMember(t *testing.T) {
 	short, long := lasting(lease.Defaults(algo.LAN()).Duration), lasting(6*time.Second)
 	for name, change := range map[string][2]lease.Options{"on": {lease.Off, short}, "off": {long, lease.Off}, "longer": {short, long}, "shorter": {long, short}} {
 		for _, first := range []bool{true, false} {
@@ -308,7 +309,7 @@ func TestALeaseIsChangedStepByStep(t *testing.T) {
 					g.Cluster = clustertest.New(t, clustertest.Config{Nodes: 3, Configure: func(c *cluster.Config) { c.Algorithm, c.Lease = builtin.Lookup(algorithm), now }})
 					names := []string{"n1", "n2", "n3"}
 					for _, n := range g.Nodes() {
-						g.employ(n)
+						g.addTask(n)
 					}
 					g.Pass(time.Second)
 					leader := g.Await().Name
@@ -326,15 +327,15 @@ func TestALeaseIsChangedStepByStep(t *testing.T) {
 					}
 					now = change[1]
 					for i := range names {
-						for _, name := range names[:i+1] { // who was refused is started again
+						for _, name := range names[:i+1] { // a member that its peers rejected is started again
 							g.kill(name)
-							g.employ(g.Start(name))
+							g.addTask(g.Start(name))
 						}
 						g.Pass(10 * time.Second)
 					}
 					for _, name := range names {
 						g.kill(name)
-						g.employ(g.Start(name))
+						g.addTask(g.Start(name))
 					}
 					g.Pass(10 * time.Second)
 					require.Equal(t, []string{g.Await().Name}, g.names())
@@ -344,9 +345,9 @@ func TestALeaseIsChangedStepByStep(t *testing.T) {
 	}
 }
 
-// A node whose lease is turned off does not help another to lead before what it has promised is over, and
-// neither does one whose lease is made shorter. So at every step at most one works.
-func TestALeaseIsTurnedOff(t *testing.T) {
+// A voter honors its earlier grant until the grant expires, even if its lease is turned off or made shorter. So at
+// every step at most one node leads.
+func TestVoterHonorsGrantAfterLeaseChange(t *testing.T) {
 	for _, later := range []lease.Options{lease.Off, lasting(2 * lease.Defaults(algo.LAN()).Duration)} {
 		withLease(t, func(t *testing.T, algorithm string) {
 			long := lasting(20 * time.Second)
@@ -354,7 +355,7 @@ func TestALeaseIsTurnedOff(t *testing.T) {
 			g := &guarded{t: t, causes: make(map[error]int)}
 			g.Cluster = clustertest.New(t, clustertest.Config{Nodes: 3, Configure: func(c *cluster.Config) { c.Algorithm, c.Lease = builtin.Lookup(algorithm), now }})
 			for _, n := range g.Nodes() {
-				g.employ(n)
+				g.addTask(n)
 			}
 			g.Pass(time.Second)
 			holder := g.Await().Name
@@ -429,24 +430,24 @@ func TestStalledLeaderLeadsAgainAfterLateRenewal(t *testing.T) {
 	})
 }
 
-// On TCP, with folders and the clock of the machine, one works after the other.
-func TestALeaseOnTCP(t *testing.T) {
+// On TCP, with data folders and the clock of the machine, the next member leads when the leader has stopped.
+func TestLeaseIsHandedOverOnTCP(t *testing.T) {
 	g := &guarded{t: t, real: true, causes: make(map[error]int)}
 	config := func(name string, join ...string) cluster.Config {
 		return cluster.Config{Name: name, Listen: "127.0.0.1:0", Bootstrap: join == nil, Join: join, DataDir: t.TempDir(), Timing: algo.Local()}
 	}
-	founder := run(t, config("n1"))
-	addr := founder.follows(t, "n1", patience).Leader.Addr
-	members := map[string]*member{"n1": founder, "n2": run(t, config("n2", addr)), "n3": run(t, config("n3", addr))}
+	first := run(t, config("n1"))
+	addr := first.follows(t, "n1", patience).Leader.Addr
+	members := map[string]*member{"n1": first, "n2": run(t, config("n2", addr)), "n3": run(t, config("n3", addr))}
 	for _, m := range members {
-		g.employ(m.Node)
+		g.addTask(m.Node)
 	}
 	for _, m := range members {
 		m.shows(t, "a leader", patience, cluster.State.HasLeader)
 	}
-	for range 2 { // of three a majority is left after the first
+	for range 2 { // after the first stop two of three members remain, which is a quorum
 		var leader string
-		until(t, "one leads and works", func() bool {
+		until(t, "a leader runs its callback", func() bool {
 			leader, _ = g.latest(nil)
 			return members[leader] != nil && members[leader].IsLeader()
 		})

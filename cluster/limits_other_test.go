@@ -2,5 +2,5 @@
 
 package cluster_test
 
-// openFileLimit is how many files this process may have open; zero: not known.
+// openFileLimit returns 0: the limit on open files is unknown.
 func openFileLimit() int { return 0 }

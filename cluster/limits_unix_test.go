@@ -4,7 +4,7 @@ package cluster_test
 
 import "syscall"
 
-// openFileLimit is how many files this process may have open.
+// openFileLimit returns the limit on open files of this process, or 0 if it is unknown.
 func openFileLimit() int {
 	var limit syscall.Rlimit
 	if syscall.Getrlimit(syscall.RLIMIT_NOFILE, &limit) != nil {

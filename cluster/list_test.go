@@ -15,7 +15,7 @@ import (
 	"github.com/elect-go/elect/internal/testkit"
 )
 
-// Without a quorum the members are those of a list, which is set on each node.
+// Without a quorum a list on each node defines the members.
 
 func TestWithoutQuorumNoMemberIsRemoved(t *testing.T) {
 	each(t, []string{"bully", "ring"}, func(t *testing.T, f *fleet) {
@@ -31,11 +31,11 @@ func TestWithoutQuorumNoMemberIsRemoved(t *testing.T) {
 		require.Equal(t, "rejected: cluster: remove n2: "+way, refused.Reason)
 		testkit.Pass(2 * bound)
 		f.members(0, "n1", "n2", "n3")
-		require.Equal(t, leader, f.leader(0), "it has not resigned either")
+		require.Equal(t, leader, f.leader(0), "the leader has changed")
 	})
 }
 
-// setMembers gives the live members a list, and fails unless all take it.
+// setMembers sets the list of all live members.
 func (f *fleet) setMembers(list []string) {
 	f.t.Helper()
 	for _, m := range f.live {
@@ -43,8 +43,8 @@ func (f *fleet) setMembers(list []string) {
 	}
 }
 
-// The lists are changed node by node. The node that no list names any more stops, and never leads alone.
-func TestListGrowsAndShrinksWhileTheClusterRuns(t *testing.T) {
+// The operator changes the lists node by node. A node that the other lists no longer name stops, and never leads alone.
+func TestListChangesWhileClusterRuns(t *testing.T) {
 	for _, removed := range []string{"n4", "n1"} { // the leader, and a follower
 		synctest.Test(t, func(t *testing.T) {
 			f := newFleet(t)
@@ -78,7 +78,7 @@ func TestListGrowsAndShrinksWhileTheClusterRuns(t *testing.T) {
 	}
 }
 
-func TestBadListIsRejectedAndChangesNothing(t *testing.T) {
+func TestInvalidListIsRejected(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := newFleet(t)
 		n := f.grow(3)[0]
@@ -86,10 +86,10 @@ func TestBadListIsRejectedAndChangesNothing(t *testing.T) {
 			list        []string
 			field, want string
 		}{
-			"no own address":   {[]string{"n2:7400", "n3:7400"}, "members", "want this member's own address among them (n1:7400)"},
-			"an address twice": {[]string{"n1:7400", "n2:7400", "N2:07400"}, "members[2]", "want each address once"},
-			"no port":          {[]string{"n1:7400", "n2"}, "members[1]", "want host:port"},
-			"empty":            {nil, "members", "members is empty, want the addresses of all members"},
+			"no own address": {[]string{"n2:7400", "n3:7400"}, "members", "want this member's own address among them (n1:7400)"},
+			"address twice":  {[]string{"n1:7400", "n2:7400", "N2:07400"}, "members[2]", "want each address once"},
+			"no port":        {[]string{"n1:7400", "n2"}, "members[1]", "want host:port"},
+			"empty":          {nil, "members", "members is empty, want the addresses of all members"},
 		} {
 			var mistake *algo.SettingError
 			err := n.SetMembers(t.Context(), test.list)
@@ -107,18 +107,18 @@ func TestBadListIsRejectedAndChangesNothing(t *testing.T) {
 	})
 }
 
-func TestWithQuorumMembersAreNotSet(t *testing.T) {
+func TestSetMembersIsRejectedWithQuorum(t *testing.T) {
 	each(t, quorums, func(t *testing.T, f *fleet) {
 		n := f.growTo(3)[0]
-		testkit.Pass(2 * bound) // n3, which joined last, may still take over from n2
+		testkit.Pass(2 * bound) // n3 may still take over from n2
 		require.Equal(t, cluster.ErrQuorum, n.SetMembers(t.Context(), listOf(2)))
 		f.quiet(2 * bound)
 		f.members(0, "n1", "n2", "n3")
 	})
 }
 
-// A node whose own list is complete, and that no other list names, waits until one does.
-func TestNodeThatNoOtherListNamesWaits(t *testing.T) {
+// A node that no other list names waits until the lists name it, even if its own list is complete.
+func TestUnlistedNodeWaits(t *testing.T) {
 	each(t, []string{"bully", "ring"}, func(t *testing.T, f *fleet) {
 		f.growTo(2)
 		algorithm := f.config
@@ -146,9 +146,9 @@ func TestNodeThatNoOtherListNamesWaits(t *testing.T) {
 	})
 }
 
-// A cluster without a quorum gets a lease: all nodes are stopped, and started with it. It is the same cluster for a
-// resource, and its tokens are above all of before.
-func TestNodesThatGetALeaseKeepTheirCluster(t *testing.T) {
+// All nodes of a cluster without a quorum are stopped and started again with a lease. A resource sees the same cluster
+// ID, and tokens above all previous ones.
+func TestTurningLeaseOnKeepsCluster(t *testing.T) {
 	for _, algorithm := range []string{"bully", "ring"} {
 		synctest.Test(t, func(t *testing.T) {
 			f := newFleet(t)

@@ -11,9 +11,9 @@ import (
 	"github.com/elect-go/elect/cluster"
 )
 
-// The first node of a list founds its cluster. A node with another list takes part if it is listed, or joins,
-// and a warning shows both lists.
-func TestTheListOfTheFirstNodeCounts(t *testing.T) {
+// The list of its first node creates the cluster. A node with another list takes part if that list names it, and joins
+// otherwise. Both log a warning.
+func TestListOfFirstNodeCreatesCluster(t *testing.T) {
 	lists := map[string][]string{"n1": {"n1:7400", "n2:7400"}, "n2": {"n1:7400", "n2:7400", "n3:7400"}, "n3": {"n1:7400", "n2:7400", "n3:7400"}}
 	synctest.Test(t, func(t *testing.T) {
 		f := newFleet(t)
@@ -32,8 +32,8 @@ func TestTheListOfTheFirstNodeCounts(t *testing.T) {
 	})
 }
 
-// Without a quorum nodes that name each other elect one leader, also if one of them names a third. Both warn.
-func TestListsThatDiffer(t *testing.T) {
+// Without a quorum, nodes that name each other elect one leader, even if one of them also names a third. Both warn.
+func TestNodesWithDifferentListsElectOneLeader(t *testing.T) {
 	each(t, []string{"bully", "ring"}, func(t *testing.T, f *fleet) {
 		lists := map[string][]string{"n1": listOf(2), "n2": listOf(3)}
 		algorithm := f.config
@@ -51,14 +51,14 @@ func TestListsThatDiffer(t *testing.T) {
 	})
 }
 
-// Lists are changed node by node: once the members have met, a difference is a warning.
-func TestListsThatAreChanged(t *testing.T) {
+// Lists change node by node, so a difference between members that have met causes only a warning.
+func TestChangedListCausesWarning(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		list := []string{"n1:7400", "n2:7400", "n3:7400"}
 		f := newFleet(t)
 		f.config = func(c *cluster.Config) { c.Members = list }
 		one, two := f.start(1), f.start(2)
-		f.agree("n2", bound) // n3 has never come
+		f.agree("n2", bound) // n3 never starts
 		f.halt(two)
 		list = []string{"N1:07400", "n2:7400", "n4:7400"}
 		two = f.start(2)
@@ -70,8 +70,8 @@ func TestListsThatAreChanged(t *testing.T) {
 	})
 }
 
-// A list is the same however its addresses are written, and in whichever order.
-func TestListsThatAreWrittenDifferently(t *testing.T) {
+// Lists with the same addresses are equal, whatever the order and the spelling of the addresses.
+func TestListOrderAndSpellingDoNotMatter(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		lists := map[string][]string{"n1": {"n1:7400", "n2:7400"}, "n2": {"N2:07400", "n1:7400"}}
 		f := newFleet(t)

@@ -21,9 +21,9 @@ import (
 	"github.com/elect-go/elect/trace"
 )
 
-// When a process did not run, the readers of its sockets did not either: what they bring
-// within a moment comes before the timers that ended long ago.
-func TestWhatComesAMomentAfterAPauseComesBeforeTheTimers(t *testing.T) {
+// After a stall, the frames that arrive within catchUpTime are handled before the overdue timers, because the readers
+// of the sockets have stalled, too.
+func TestFramesPrecedeTimersAfterStall(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		timing := algo.LAN()
 		spec, err := bully.New(bully.Defaults(timing))
@@ -43,7 +43,7 @@ func TestWhatComesAMomentAfterAPauseComesBeforeTheTimers(t *testing.T) {
 				}
 			},
 		})
-		n.engine.Start(n.now()) // alone, it leads: the next thing due is to say so again
+		n.engine.Start(n.now()) // the only member leads, so its next timer repeats the announcement
 		deadline, due := n.engine.Deadline()
 		require.True(t, due)
 		testkit.Pass(deadline + timing.Heartbeat)
@@ -53,14 +53,14 @@ func TestWhatComesAMomentAfterAPauseComesBeforeTheTimers(t *testing.T) {
 		}()
 		n.fireDeadline()
 		if len(order) == 1 {
-			(<-n.inbox)() // it comes too late
+			(<-n.inbox)() // the frame is late
 		}
 		require.Equal(t, []string{"frame", "timer"}, order)
 	})
 }
 
-// What somebody waits for is given up when its time is over, and taken back.
-func TestAnErrandEndsWithItsTime(t *testing.T) {
+// An operation that is not done at its deadline is undone, and its caller gets the error.
+func TestOperationEndsAtDeadline(t *testing.T) {
 	for name, over := range map[string]bool{"in time": false, "late": true} {
 		until := time.Now().Add(time.Hour)
 		if over {
@@ -68,7 +68,7 @@ func TestAnErrandEndsWithItsTime(t *testing.T) {
 		}
 		undone, answers := false, []error(nil)
 		n := &Node{operations: []*operation{{
-			isDone: func() bool { return false }, onTimeout: func() error { undone = true; return errors.New("nobody answers") },
+			isDone: func() bool { return false }, onTimeout: func() error { undone = true; return errors.New("no answer") },
 			deadline: until, result: func(err error) { answers = append(answers, err) },
 		}}}
 		n.completeOperations()
@@ -79,21 +79,21 @@ func TestAnErrandEndsWithItsTime(t *testing.T) {
 		}
 		require.Empty(t, n.operations, name)
 		require.Len(t, answers, 1, name)
-		require.EqualError(t, answers[0], "nobody answers", name)
+		require.EqualError(t, answers[0], "no answer", name)
 	}
 }
 
-// saving is a store that says when it saves.
+// saving is a store that calls a function for each save.
 type saving func()
 
 func (saving) Load() ([]byte, error) { return nil, nil }
 func (s saving) Save([]byte) error   { s(); return nil }
 func (saving) Close() error          { return nil }
 
-// A save may be slow: the work of a leader is told before it that another leads, or that this node is no member
-// any more. Where this node leads on in a newer epoch its work lasts until that is saved; with vote it goes on
-// where that epoch is the next one, for no other can have led.
-func TestTheWorkIsToldBeforeASaveUnlessThisNodeLeadsOn(t *testing.T) {
+// A save may be slow. So the context of a Lead callback ends before the save if another node leads, or if this node is
+// removed. If this node leads on in a newer epoch, the context ends after the save. With vote it does not end if the
+// epoch is the next one, because no other node can have led in between.
+func TestLeadContextEndsBeforeSaveUnlessReelected(t *testing.T) {
 	bullies, err := bully.New(bully.Defaults(algo.LAN()))
 	require.NoError(t, err)
 	votes, err := vote.New(vote.Defaults(algo.LAN()))
@@ -109,11 +109,11 @@ func TestTheWorkIsToldBeforeASaveUnlessThisNodeLeadsOn(t *testing.T) {
 		want  []string
 		cause error
 	}{
-		"another leads":                 {bullies, &engine.Output{Leaders: []algo.Leader{{Epoch: 2, ID: algo.NodeID{15: 2}}}}, []string{"told", "saved"}, ErrDeposed},
-		"it is removed":                 {bullies, removed, []string{"told", "saved"}, ErrRemoved},
-		"it leads on":                   {bullies, on(2), []string{"saved", "told"}, ErrReelected},
-		"it leads on, of vote":          {votes, on(2), []string{"saved"}, nil},
-		"another may have led, of vote": {votes, on(3), []string{"saved", "told"}, ErrReelected},
+		"another node leads":              {bullies, &engine.Output{Leaders: []algo.Leader{{Epoch: 2, ID: algo.NodeID{15: 2}}}}, []string{"ended", "saved"}, ErrDeposed},
+		"removed":                         {bullies, removed, []string{"ended", "saved"}, ErrRemoved},
+		"leads on":                        {bullies, on(2), []string{"saved", "ended"}, ErrReelected},
+		"leads on, vote":                  {votes, on(2), []string{"saved"}, nil},
+		"another node may have led, vote": {votes, on(3), []string{"saved", "ended"}, ErrReelected},
 	} {
 		t.Run(name, func(t *testing.T) {
 			var order []string
@@ -123,7 +123,7 @@ func TestTheWorkIsToldBeforeASaveUnlessThisNodeLeadsOn(t *testing.T) {
 			n.records = newRecords(saving(func() { order = append(order, "saved") }), "")
 			n.leadership.publish(leading(1))
 			w := n.leadership.register(leading(1).Leader, func(cause error) {
-				order = append(order, "told")
+				order = append(order, "ended")
 				require.ErrorIs(t, cause, test.cause)
 			})
 			test.out.Save = []algo.Message{engine.SavedState{Epoch: 2}}
@@ -138,8 +138,8 @@ func TestTheWorkIsToldBeforeASaveUnlessThisNodeLeadsOn(t *testing.T) {
 	}
 }
 
-// Saves that use up the lease let no node lead for long: the log says so, with both times.
-func TestASlowSaveIsAWarningWithItsNumbers(t *testing.T) {
+// A save that takes a large part of the lease is logged with both durations.
+func TestSlowSaveIsLoggedWithDurations(t *testing.T) {
 	lasts := 960 * time.Millisecond
 	for name, test := range map[string]struct {
 		takes time.Duration

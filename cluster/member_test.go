@@ -40,7 +40,7 @@ func TestSetPriority(t *testing.T) {
 		}
 		f.halt(members[0])
 		f.agree("n3", bound)
-		f.start(1) // its configuration counts again
+		f.start(1) // with the priority of its settings
 		f.agree("n3", bound)
 		f.members(bound, "n1", "n2", "n3")
 
@@ -55,7 +55,7 @@ func TestSetPriority(t *testing.T) {
 	})
 }
 
-// members waits until every live member knows these, and no others.
+// members waits until the committed config of each live member has exactly the members in want.
 func (f *fleet) members(within time.Duration, want ...string) {
 	f.t.Helper()
 	slices.Sort(want)
@@ -83,7 +83,7 @@ func (f *fleet) members(within time.Duration, want ...string) {
 	}
 }
 
-// growTo starts members 1 to n, of whatever algorithm, until all know each other.
+// growTo starts members 1 to n, one after another, until all know each other. Unlike grow it requires no leader.
 func (f *fleet) growTo(n int) []*member {
 	f.t.Helper()
 	f.list = listOf(n)
@@ -96,7 +96,7 @@ func (f *fleet) growTo(n int) []*member {
 	return all
 }
 
-// leader waits until all live members follow one.
+// leader waits until all live members follow one live leader, and returns it.
 func (f *fleet) leader(within time.Duration) *member {
 	f.t.Helper()
 	limit := time.Now().Add(within)
@@ -130,12 +130,12 @@ func each(t *testing.T, algorithms []string, test func(t *testing.T, f *fleet)) 
 	}
 }
 
-// operator gives orders from a host of its own.
+// operator returns a client on a separate host.
 func (f *fleet) operator() client.Client {
 	return client.Client{Dial: f.net.Process("operator").Dial}
 }
 
-func TestRemoveADeadMember(t *testing.T) {
+func TestDeadMemberIsRemoved(t *testing.T) {
 	each(t, quorums, func(t *testing.T, f *fleet) {
 		all := f.growTo(4)
 		id, err := all[3].Status(t.Context())
@@ -156,7 +156,7 @@ func TestRemoveADeadMember(t *testing.T) {
 	})
 }
 
-func TestRemoveALivingMember(t *testing.T) {
+func TestLiveLeaderIsRemoved(t *testing.T) {
 	each(t, quorums, func(t *testing.T, f *fleet) {
 		f.growTo(3)
 		leader := f.leader(bound)
@@ -178,7 +178,7 @@ func TestRemoveALivingMember(t *testing.T) {
 	})
 }
 
-// Who leaves ends its own work first, then its leadership, then its membership.
+// A leader that leaves ends its Lead callback first, then its leadership, then its membership.
 func TestLeave(t *testing.T) {
 	each(t, quorums, func(t *testing.T, f *fleet) {
 		f.growTo(3)
@@ -190,7 +190,7 @@ func TestLeave(t *testing.T) {
 		require.True(t, w.ended())
 		require.ErrorIs(t, <-w.results, cluster.ErrResigned)
 		<-leader.done
-		require.NoError(t, leader.err, "it was asked to")
+		require.NoError(t, leader.err, "a requested leave is no error")
 		require.ErrorIs(t, <-led, cluster.ErrStopped)
 		delete(f.live, leader.name)
 		f.leader(bound)
@@ -208,8 +208,8 @@ func TestLeave(t *testing.T) {
 	})
 }
 
-// A leave that nobody hears of is given up with its context: the node stays.
-func TestLeaveInVain(t *testing.T) {
+// Without a quorum, Leave is canceled when its context ends, and the node stays a member.
+func TestLeaveWithoutQuorumIsCanceled(t *testing.T) {
 	each(t, quorums, func(t *testing.T, f *fleet) {
 		all := f.growTo(3)
 		f.kill(all[0])
@@ -230,8 +230,8 @@ func TestLeaveInVain(t *testing.T) {
 	})
 }
 
-// So is one whose context ends while the node is still saving what it begins with.
-func TestLeaveThatIsGivenUpInASave(t *testing.T) {
+// A leave is canceled, too, if its context ends during the first save.
+func TestLeaveIsCanceledDuringSave(t *testing.T) {
 	each(t, quorums, func(t *testing.T, f *fleet) {
 		for i := 1; i <= 3; i++ {
 			f.stores[nameOf(i)] = newHooked()
@@ -252,7 +252,7 @@ func TestLeaveThatIsGivenUpInASave(t *testing.T) {
 			<-returned
 			return nil
 		})
-		time.AfterFunc(2*bound, cancel) // where nothing has to be saved for it
+		time.AfterFunc(2*bound, cancel) // if the leave needs no save
 		require.ErrorIs(t, leader.Leave(ctx), context.Canceled)
 		close(returned)
 		testkit.Pass(2 * bound)
@@ -281,7 +281,7 @@ func TestOperator(t *testing.T) {
 		i := slices.IndexFunc(status("n2").Members, func(m cluster.Member) bool { return m.Name == "n2" })
 		require.Equal(t, 50, status("n2").Members[i].Priority)
 
-		testkit.Pass(time.Second) // the log has room again
+		testkit.Pass(time.Second) // the log limit allows new lines
 		leader := f.leader(bound)
 		require.NoError(t, o.Resign(ctx, leader.name+":7400", 2*time.Second))
 		require.NotEqual(t, leader, f.leader(bound))
@@ -301,8 +301,8 @@ func TestOperator(t *testing.T) {
 		f.leader(2 * bound)
 
 		var refused *client.RefusedError
-		require.ErrorAs(t, o.Remove(ctx, "n1:7400", "nobody"), &refused)
-		require.Contains(t, refused.Error(), `n1:7400: rejected: cluster: remove "nobody": there is no such member`)
+		require.ErrorAs(t, o.Remove(ctx, "n1:7400", "n9"), &refused)
+		require.Contains(t, refused.Error(), `n1:7400: rejected: cluster: remove "n9": there is no such member`)
 		if strconv.IntSize > 32 {
 			require.ErrorAs(t, o.SetPriority(ctx, "n1:7400", math.MaxInt), &refused)
 		}
@@ -317,12 +317,12 @@ func TestOperator(t *testing.T) {
 		require.ErrorAs(t, o.Leave(ctx, "n1:7400"), &refused)
 		require.Contains(t, refused.Reason, "last member")
 		require.Error(t, o.Leave(ctx, "n1"), "no port")
-		require.Error(t, o.Leave(ctx, "n2:7400"), "nobody listens")
+		require.Error(t, o.Leave(ctx, "n2:7400"), "no node listens")
 	})
 }
 
-// Without a quorum what is done here may be unknown elsewhere, and the operator hears of whom.
-func TestAnOrderThatNotAllHear(t *testing.T) {
+// Without a quorum, suspected members may not know of a change. The reply names them.
+func TestAdminReplyNamesSuspectedMembers(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := newFleet(t)
 		all := f.grow(3)
@@ -337,13 +337,13 @@ func TestAnOrderThatNotAllHear(t *testing.T) {
 	})
 }
 
-// Nothing is changed without a majority, and the operator hears why.
-func TestAnOrderWithoutAMajority(t *testing.T) {
+// A removal without a quorum times out. The reply and the status name the reason.
+func TestRemoveWithoutQuorumTimesOut(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := newFleet(t)
 		f.config = func(c *cluster.Config) { c.Algorithm = builtin.Lookup("vote") }
 		all := f.growTo(2)
-		testkit.Pass(31 * time.Second) // one that dies before that is out by itself
+		testkit.Pass(31 * time.Second)
 		f.kill(all[1])
 		testkit.Pass(2 * bound)
 		ctx, cancel := context.WithTimeout(t.Context(), 3*time.Second)
@@ -351,20 +351,20 @@ func TestAnOrderWithoutAMajority(t *testing.T) {
 		var refused *client.RefusedError
 		require.ErrorAs(t, f.operator().Remove(ctx, "n1:7400", "n2"), &refused)
 		require.Equal(t, "cluster: not done in time: no leader is known to do it (this node hears from 1 of 2 members, and 2 are needed: if the others are lost for good see elect recover); it is given up, and may still happen", refused.Reason)
-		asked, leave := context.WithCancel(t.Context())
+		canceled, cancelRemove := context.WithCancel(t.Context())
 		time.AfterFunc(time.Second, func() {
-			defer leave()
+			defer cancelRemove()
 			status, err := all[0].Status(t.Context())
 			require.NoError(t, err)
 			require.Equal(t, []cluster.Change{{What: "remove", ID: all[1].ID(), Name: "n2", Reason: "no leader is known"}}, status.Pending)
 		})
-		require.ErrorContains(t, f.operator().Remove(asked, "n1:7400", "n2"), "context canceled: the order may have been carried out; look with elect status")
+		require.ErrorContains(t, f.operator().Remove(canceled, "n1:7400", "n2"), "context canceled: the order may have been carried out; look with elect status")
 		require.Len(t, all[0].Members(), 2)
 	})
 }
 
-// A cluster takes no orders before it is founded.
-func TestAnOrderBeforeTheFounding(t *testing.T) {
+// A node rejects admin requests until its cluster has been created.
+func TestAdminRequestBeforeBootstrapIsRejected(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := newFleet(t)
 		f.config = func(c *cluster.Config) {
@@ -386,7 +386,7 @@ func TestAnOrderBeforeTheFounding(t *testing.T) {
 	})
 }
 
-func TestNoAdmin(t *testing.T) {
+func TestNoAdminRejectsAdminRequests(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := newFleet(t)
 		f.config = func(c *cluster.Config) { c.NoAdmin = c.Name == "n1" }
@@ -402,19 +402,19 @@ func TestNoAdmin(t *testing.T) {
 		}
 		f.members(bound, "n1", "n2")
 		require.NotEmpty(t, all[0].log.Lines(`msg="admin request rejected" from=`, "order=remove member=n2 error=", "no_admin is set"))
-		require.NoError(t, o.SetPriority(ctx, "n2:7400", 1), "each decides for itself")
+		require.NoError(t, o.SetPriority(ctx, "n2:7400", 1), "no_admin of n1 concerns n2")
 		_, err := o.Status(ctx, "n1:7400")
-		require.NoError(t, err, "who only asks is answered")
+		require.NoError(t, err, "no_admin rejects a status request")
 	})
 }
 
-// More orders than a node takes at a time are turned away, and do it no harm.
-func TestAFloodOfOrders(t *testing.T) {
+// A node rejects admin requests above its limit, and runs on.
+func TestExcessAdminRequestsAreRejected(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := newFleet(t)
 		f.config = func(c *cluster.Config) { c.Algorithm = builtin.Lookup("vote") }
 		all := f.growTo(2)
-		testkit.Pass(31 * time.Second) // one that dies before that is out by itself
+		testkit.Pass(31 * time.Second)
 		f.kill(all[1])
 		testkit.Pass(2 * bound)
 		var flood sync.WaitGroup
@@ -437,8 +437,8 @@ func TestAFloodOfOrders(t *testing.T) {
 	})
 }
 
-// Whoever gives order upon order does not fill the log.
-func TestOrdersWithoutEndAreLoggedWithinALimit(t *testing.T) {
+// A long series of admin requests does not fill the log.
+func TestLogOfAdminRequestsIsLimited(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := newFleet(t)
 		one := f.growTo(2)[0]
@@ -480,9 +480,9 @@ func TestSuspectedMemberIsRemoved(t *testing.T) {
 	require.ErrorContains(t, err, "remove_suspected_after is 1s, want 0, or at least max_timeout (3.8s)")
 }
 
-// Two nodes on copies of one data folder have one id. Each takes the other for its double,
-// not for its own mirror image, and says so.
-func TestACopyOfADataFolder(t *testing.T) {
+// Two nodes with copies of one data folder have the same ID. Each logs that another node uses it, and not that it has
+// connected to itself.
+func TestCopiedDataFolderIsReported(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := newFleet(t)
 		f.config = func(c *cluster.Config) { c.Members = listOf(2) }
@@ -501,13 +501,12 @@ func TestACopyOfADataFolder(t *testing.T) {
 	})
 }
 
-// A seed may be a name behind which there are many: all members, dead ones and this node
-// itself among them.
-func TestJoinThroughAName(t *testing.T) {
+// A seed may be a DNS name with the addresses of all members, including dead ones and this node itself.
+func TestNodeJoinsThroughDNSName(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		net := clustertest.NewNetwork()
 		var mu sync.Mutex
-		found := []string{"10.0.0.2", "10.0.0.9"} // itself, and nobody
+		found := []string{"10.0.0.2", "10.0.0.9"} // the node itself, and an unused address
 		lookup := func(_ context.Context, host string) ([]string, error) {
 			mu.Lock()
 			defer mu.Unlock()
@@ -524,7 +523,7 @@ func TestJoinThroughAName(t *testing.T) {
 		one.follows(t, "n1", bound)
 		two := start("10.0.0.2", "nowhere:7400", "seeds:7400")
 		testkit.Pass(10 * time.Second)
-		require.False(t, two.seen()[len(two.seen())-1].HasLeader(), "it founded a cluster, and others may be behind the name")
+		require.False(t, two.seen()[len(two.seen())-1].HasLeader(), "it created a cluster, although the name may have other nodes")
 		mu.Lock()
 		found = []string{"10.0.0.9", "10.0.0.2", "10.0.0.1"}
 		mu.Unlock()
@@ -536,7 +535,7 @@ func TestJoinThroughAName(t *testing.T) {
 		require.True(t, known)
 		require.Equal(t, a, b)
 
-		// Behind a name that is this node alone there is nobody to join, and nothing is founded.
+		// If the name has only the address of this node, the node joins no cluster, and creates none.
 		mu.Lock()
 		found = []string{"10.0.0.3"}
 		mu.Unlock()

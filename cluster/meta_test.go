@@ -19,15 +19,15 @@ import (
 	"github.com/elect-go/elect/cluster/clustertest"
 )
 
-// told are nodes each of which says where its service listens.
-func told(t *testing.T, algorithm string, nodes int) *clustertest.Cluster {
+// withMeta starts nodes each of which has the address of its service as metadata.
+func withMeta(t *testing.T, algorithm string, nodes int) *clustertest.Cluster {
 	return clustertest.New(t, clustertest.Config{Nodes: nodes, Configure: func(c *cluster.Config) {
 		c.Algorithm, c.Meta = builtin.Lookup(algorithm), map[string]string{"http": c.Name + ":8080"}
 	}})
 }
 
-// wantLeaderSays fails unless all who run know what the leader says of itself.
-func wantLeaderSays(t *testing.T, c *clustertest.Cluster, http string) {
+// requireLeaderMeta fails the test unless all running nodes know the metadata of the leader.
+func requireLeaderMeta(t *testing.T, c *clustertest.Cluster, http string) {
 	t.Helper()
 	synctest.Wait()
 	for _, n := range c.Nodes() {
@@ -36,66 +36,66 @@ func wantLeaderSays(t *testing.T, c *clustertest.Cluster, http string) {
 	}
 }
 
-// A follower finds the service of the leader, also after the next election, a restart and a change.
-func TestAFollowerKnowsWhatTheLeaderSaysOfItself(t *testing.T) {
+// Followers know the leader's metadata, also after a change, an election and a restart.
+func TestFollowerKnowsMetadataOfLeader(t *testing.T) {
 	for _, algorithm := range []string{"bully", "ring", "vote"} {
 		t.Run(algorithm, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				c := told(t, algorithm, 5)
+				c := withMeta(t, algorithm, 5)
 				first := c.Await()
-				wantLeaderSays(t, c, first.Name+":8080")
+				requireLeaderMeta(t, c, first.Name+":8080")
 
 				leader := c.Node(first.Name)
 				changed := map[string]string{"http": "10.0.0.9:80"}
 				require.NoError(t, leader.SetMeta(t.Context(), changed))
-				changed["http"] = "another's"
-				wantLeaderSays(t, c, "10.0.0.9:80")
+				changed["http"] = "changed later"
+				requireLeaderMeta(t, c, "10.0.0.9:80")
 
 				c.Kill(first.Name)
 				second := c.Await()
-				wantLeaderSays(t, c, second.Name+":8080")
+				requireLeaderMeta(t, c, second.Name+":8080")
 				c.Start(first.Name)
 				c.Await()
 				c.Pass(c.Node(first.Name).Config().Timing.RecoveryBound())
-				wantLeaderSays(t, c, c.Await().Name+":8080")
+				requireLeaderMeta(t, c, c.Await().Name+":8080")
 			})
 		})
 	}
 }
 
-// In a ring a member talks with its neighbours alone, and it may never have met who leads next.
-func TestAFollowerKnowsWhatALeaderSaysThatItHasNotMet(t *testing.T) {
+// In a ring a member connects only to its neighbors, so it may have no connection to the next leader.
+func TestFollowerKnowsMetadataOfUnconnectedLeader(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		guests := []string{"n6", "n7", "n8"}
+		lowest := []string{"n6", "n7", "n8"}
 		c := clustertest.New(t, clustertest.Config{Nodes: 5, Configure: func(c *cluster.Config) {
 			c.Algorithm, c.Meta = builtin.Lookup("ring"), map[string]string{"http": c.Name + ":8080"}
-			if slices.Contains(guests, c.Name) {
+			if slices.Contains(lowest, c.Name) {
 				c.Priority = -1
 			}
 		}})
-		for _, name := range guests {
+		for _, name := range lowest {
 			c.Start(name)
 			c.Await()
 		}
 		for _, next := range []string{"n4", "n3"} {
-			c.Pass(2 * time.Minute) // connections that carry nothing are closed
+			c.Pass(2 * time.Minute) // idle connections are closed
 			c.Kill(c.Await().Name)
 			require.Equal(t, next, c.Await().Name)
-			wantLeaderSays(t, c, next+":8080")
+			requireLeaderMeta(t, c, next+":8080")
 		}
-		for _, name := range guests {
+		for _, name := range lowest {
 			c.Kill(name)
 			c.Start(name)
 		}
 		require.Equal(t, "n3", c.Await().Name)
-		wantLeaderSays(t, c, "n3:8080")
+		requireLeaderMeta(t, c, "n3:8080")
 	})
 }
 
-// A change is a new state of the same leadership: Watch shows it, and no work ends for it.
-func TestAChangeOfMetadataWakesWatch(t *testing.T) {
+// After a change of the leader's metadata, Watch yields a new state of the same leadership. The Lead callback runs on.
+func TestMetadataChangeWakesWatch(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		c := told(t, "bully", 3)
+		c := withMeta(t, "bully", 3)
 		leader := c.Node(c.Await().Name)
 		ended := false
 		go func() {
@@ -116,7 +116,7 @@ func TestAChangeOfMetadataWakesWatch(t *testing.T) {
 			require.NoError(t, leader.SetMeta(t.Context(), map[string]string{"http": http}))
 			synctest.Wait()
 		}
-		require.NoError(t, c.Node("n2").SetMeta(t.Context(), nil), "another's is no news of the leadership")
+		require.NoError(t, c.Node("n2").SetMeta(t.Context(), nil), "metadata of a follower")
 		synctest.Wait()
 		l := c.Await()
 		at := fmt.Sprint(l.Name, l.Epoch)
@@ -131,7 +131,7 @@ func TestAChangeOfMetadataWakesWatch(t *testing.T) {
 	})
 }
 
-// metas is what members say of themselves, by name.
+// metas returns the metadata of n1, n2 and so on.
 func metas(members []cluster.Member) (all []map[string]string) {
 	by := make(map[string]map[string]string)
 	for _, m := range members {
@@ -145,7 +145,7 @@ func metas(members []cluster.Member) (all []map[string]string) {
 	return all
 }
 
-func TestMetadataThatIsRefused(t *testing.T) {
+func TestInvalidMetadataIsRejected(t *testing.T) {
 	full := map[string]string{"a": strings.Repeat("x", 255), "b": strings.Repeat("x", 255), "c": strings.Repeat("x", 255), "d": strings.Repeat("x", 248)}
 	config := good()
 	config.Meta = full
@@ -171,12 +171,12 @@ func TestMetadataThatIsRefused(t *testing.T) {
 	}
 }
 
-// status says how the lease stands: to its holder, to others, and to who cannot have it.
-func TestStatusSaysHowTheLeaseStands(t *testing.T) {
+// The status shows the lease on its holder, on followers, and on a nominee that reaches no quorum.
+func TestStatusShowsLease(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := clustertest.New(t, clustertest.Config{Nodes: 5, Configure: func(c *cluster.Config) { c.Lease = lease.Options{} }})
 		leader := c.Await()
-		stands := func(name string) cluster.Lease {
+		leaseOf := func(name string) cluster.Lease {
 			s, err := c.Node(name).Status(t.Context())
 			require.NoError(t, err)
 			return *s.Lease
@@ -185,11 +185,11 @@ func TestStatusSaysHowTheLeaseStands(t *testing.T) {
 		for _, name := range []string{"n1", "n2", "n3", "n4", "n5"} {
 			if name != leader.Name {
 				others = append(others, name)
-				require.Equal(t, cluster.Lease{Token: leader.Token}, stands(name))
+				require.Equal(t, cluster.Lease{Token: leader.Token}, leaseOf(name))
 			}
 		}
 		config := c.Node(leader.Name).Config().Lease
-		holder := stands(leader.Name)
+		holder := leaseOf(leader.Name)
 		require.Equal(t, leader.Token, holder.Token)
 		require.Greater(t, holder.Remaining, config.Duration/2)
 		require.Less(t, holder.Remaining, config.Duration)
@@ -197,16 +197,16 @@ func TestStatusSaysHowTheLeaseStands(t *testing.T) {
 		few, many := []string{leader.Name, others[3]}, others[:3]
 		c.Partition(few)
 		nominated := 0
-		for range 40 { // the one of them, and then the other, while that stands aside
+		for range 40 { // each of the two is nominated while the other has withdrawn
 			c.Pass(config.Duration / 4)
 			for _, name := range few {
-				if l := stands(name); l.Nominated {
+				if l := leaseOf(name); l.Nominated {
 					nominated++
 					require.Subset(t, l.PendingGrants, many)
 				}
 			}
 		}
 		require.NotZero(t, nominated)
-		require.Equal(t, cluster.Lease{Token: c.Await(many...).Token}, stands(slices.DeleteFunc(many, func(name string) bool { return name == c.Await(many...).Name })[0]))
+		require.Equal(t, cluster.Lease{Token: c.Await(many...).Token}, leaseOf(slices.DeleteFunc(many, func(name string) bool { return name == c.Await(many...).Name })[0]))
 	})
 }

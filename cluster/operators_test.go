@@ -17,7 +17,7 @@ import (
 	"github.com/elect-go/elect/internal/wire"
 )
 
-func TestStatusOverTheWireIsTheNodesOwn(t *testing.T) {
+func TestRemoteStatusEqualsLocalStatus(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := newFleet(t)
 		members := f.grow(3)
@@ -29,7 +29,7 @@ func TestStatusOverTheWireIsTheNodesOwn(t *testing.T) {
 			require.NoError(t, err)
 			near, err := m.Status(t.Context())
 			require.NoError(t, err)
-			for _, s := range []*cluster.Status{&near, &far} { // what the query itself has moved
+			for _, s := range []*cluster.Status{&near, &far} { // counters that the request itself changes
 				for name := range s.Counters {
 					switch name {
 					case "frames.in", "frames.out", "bytes.in", "bytes.out":
@@ -80,8 +80,8 @@ func storeOf(t *testing.T, members []membership.Member) cluster.Store {
 	return s
 }
 
-// The status of the largest cluster with the longest names and addresses does not fit a frame. It arrives all the
-// same, without some of the members.
+// The status of the largest cluster with the longest names and addresses does not fit into a frame. The reply omits
+// some of the members.
 func TestStatusOfLargestCluster(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := newFleet(t)

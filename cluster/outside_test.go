@@ -15,8 +15,8 @@ import (
 	"github.com/elect-go/elect/secure"
 )
 
-// TestRequestsFromOutsideShareOneAnswer: the loop makes one status for all that ask at the same time.
-func TestRequestsFromOutsideShareOneAnswer(t *testing.T) {
+// The loop creates one status for all concurrent requests.
+func TestStatusRequestsShareOneReply(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := newFleet(t)
 		m := f.grow(1)[0]
@@ -46,19 +46,19 @@ func TestRequestsFromOutsideShareOneAnswer(t *testing.T) {
 		require.NoError(t, f.operator().SetPriority(t.Context(), addrOf(1), 7))
 		s, err := f.operator().Status(t.Context(), addrOf(1))
 		require.NoError(t, err)
-		require.Equal(t, 7, s.Members[0].Priority, "an order shows in the next answer")
+		require.Equal(t, 7, s.Members[0].Priority, "the next status does not show the change")
 	})
 }
 
-// TestLoopHasNoPartInRejectedOrders: an order of a client without the right to it is rejected while the loop does nothing.
-func TestLoopHasNoPartInRejectedOrders(t *testing.T) {
+// A node rejects an unauthorized admin request even while its loop hangs.
+func TestUnauthorizedRequestDoesNotReachLoop(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		f, a := newFleet(t), newTrial(t)
+		f, a := newFleet(t), newAuthority(t)
 		f.config = func(c *cluster.Config) { c.TLS = a.certificate(secure.Member, c.Name) }
 		m := f.grow(1)[0]
 		release := m.Hold()
 		defer release()
-		observer := f.asking(secure.Config{TLS: a.certificate(secure.Observer)})
+		observer := f.client(secure.Config{TLS: a.certificate(secure.Observer)})
 		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 		defer cancel()
 		var refused *client.RefusedError
@@ -69,8 +69,8 @@ func TestLoopHasNoPartInRejectedOrders(t *testing.T) {
 	})
 }
 
-// TestUnansweredOrder: an error says whether the node may have received the order.
-func TestUnansweredOrder(t *testing.T) {
+// The error of an unanswered admin request says whether the node may have received it.
+func TestUnansweredRequestReportsWhetherSent(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := newFleet(t)
 		m := f.grow(1)[0]

@@ -28,8 +28,8 @@ import (
 
 var example = regexp.MustCompile("(?s)<!-- decode: ([a-z-]+) -->\n```hex\n(.*?)```")
 
-// codecsOf are those of everything that travels: the frames of a node of each algorithm, by
-// its name, hellos, and what clients say, as it is and not as it is shown.
+// codecsOf returns the codecs of all messages: the frames of each algorithm, hellos, and the messages of clients. The
+// codec of the clients keeps control characters.
 func codecsOf(t testing.TB) map[string]*wire.Codec {
 	t.Helper()
 	codecs := map[string]*wire.Codec{"hello": wire.HelloCodec, "clients": wire.NewClientCodec(strings.Clone)}
@@ -44,8 +44,7 @@ func codecsOf(t testing.TB) map[string]*wire.Codec {
 	return codecs
 }
 
-// The examples of docs/protocol.md are what this package sends and takes, and there is one
-// of each kind of message.
+// This package encodes and decodes the examples of docs/protocol.md, and each kind of message has an example.
 func TestProtocolDocument(t *testing.T) {
 	id := func(high byte) (id algo.NodeID) {
 		for i := range id {
@@ -65,7 +64,7 @@ func TestProtocolDocument(t *testing.T) {
 		"election":    bully.Election{Epoch: 2},
 		"answer":      bully.Answer{Epoch: 2},
 		"inquiry":     bully.Inquiry{},
-		// Ring has a word in common with bully.
+		// Ring and bully both have a kind "election".
 		"ring-election": ring.Election{Epoch: 3, Eligible: true, Priority: 5, ID: id(2), Hops: 1},
 		"elected":       ring.Elected{Epoch: 3, ID: id(2), Hops: 4},
 		"elect":         vote.Elect{Round: 8, Term: 7, Msg: 1000, Leader: id(2), ConfigID: algo.ConfigID{Term: 6, Version: 9}, FailedRounds: 2, WantsReply: true},
@@ -143,21 +142,22 @@ func TestProtocolDocument(t *testing.T) {
 		for of, codec := range codecs {
 			again, err := codec.Append(nil, want[name])
 			if err != nil {
-				continue // another algorithm's
+				continue // a message of another algorithm
 			}
 			decoded = true
 			delete(missing, of+": "+want[name].Kind())
-			require.Equal(t, payload, again, "%s: this package writes it otherwise", name)
+			require.Equal(t, payload, again, "%s: this package encodes it differently", name)
 			m, err := codec.Decode(payload)
 			require.NoError(t, err)
 			require.Equal(t, want[name], m, name)
 		}
-		require.True(t, decoded, "%s: nobody says it", name)
+		require.True(t, decoded, "%s: no codec has it", name)
 	}
 	require.Empty(t, slices.Sorted(maps.Keys(missing)), "kinds without an example")
 }
 
-// TestProtocolDocumentHello recomputes what the hello of a node without a quorum has in docs/protocol.md.
+// The cluster ID and the settings in the example hello of docs/protocol.md, of a node without a quorum, can be
+// recomputed.
 func TestProtocolDocumentHello(t *testing.T) {
 	example := testkit.Example(t, "../docs/protocol.md", "cluster id")
 	require.Equal(t, "elect:"+example["cluster"], example["text"])
@@ -170,7 +170,7 @@ func TestProtocolDocumentHello(t *testing.T) {
 	require.Equal(t, strings.Join(lines, "\n"), wire.Settings(spec.Settings))
 }
 
-// bytesOf reads lines of hex with remarks behind #.
+// bytesOf decodes lines of hex with comments after #.
 func bytesOf(t *testing.T, lines string) []byte {
 	t.Helper()
 	var digits strings.Builder

@@ -21,10 +21,10 @@ import (
 	"github.com/elect-go/elect/internal/wire"
 )
 
-// malloryAt is the address of a node that is played by hand. Nothing listens there.
+// malloryAt is the address of a node that the test drives. Nothing listens there.
 const malloryAt = "127.0.0.1:1"
 
-// raw is a connection whose other end is played by hand.
+// raw is a connection to a node. The test writes and reads the frames itself.
 type raw struct {
 	t testing.TB
 	net.Conn
@@ -40,7 +40,7 @@ func (r raw) frame(payload []byte) {
 	r.write(append(binary.BigEndian.AppendUint32(nil, uint32(len(payload))), payload...))
 }
 
-// codec knows what a node is sent that is played by hand.
+// codec encodes and decodes the messages of a raw connection.
 var codec = sync.OnceValue(func() *wire.Codec {
 	c, err := wire.NewCodec(append(engine.Messages(), wire.Hello{}, bully.Election{}, bully.Answer{}, bully.Coordinator{}, vote.Lead{})...)
 	if err != nil {
@@ -56,7 +56,7 @@ func (r raw) say(m algo.Message) {
 	r.frame(b)
 }
 
-// next reads one frame; io.EOF when the node has closed.
+// next reads one frame. It returns io.EOF if the node has closed the connection.
 func (r raw) next() ([]byte, error) {
 	var length [4]byte
 	if _, err := io.ReadFull(r, length[:]); err != nil {
@@ -67,7 +67,7 @@ func (r raw) next() ([]byte, error) {
 	return frame, err
 }
 
-// hears reads until a message of that kind comes.
+// hears reads until a message of the kind arrives, and returns it.
 func (r raw) hears(kind string) algo.Message {
 	r.t.Helper()
 	for {
@@ -79,8 +79,7 @@ func (r raw) hears(kind string) algo.Message {
 	}
 }
 
-// closes reads until the node closes, for at most a time, and returns the reason that
-// it gave.
+// closes reads until the node closes the connection, for at most within, and returns the reason.
 func (r raw) closes(within time.Duration) (reason string) {
 	r.t.Helper()
 	_ = r.SetReadDeadline(time.Now().Add(within))
@@ -107,14 +106,14 @@ func hello(change ...func(*wire.Hello)) wire.Hello {
 	return h
 }
 
-// greet says hello and takes the other one.
+// greet sends a hello and returns that of the node.
 func (r raw) greet(h wire.Hello) wire.Hello {
 	r.t.Helper()
 	r.say(h)
 	return r.hears("hello").(wire.Hello)
 }
 
-// join takes part as a member that can never lead. The list of the other members has to name its address.
+// join takes part as a member with the lowest priority. The lists of the other members must name malloryAt.
 func (r raw) join() algo.NodeID {
 	r.t.Helper()
 	h := hello()

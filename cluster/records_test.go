@@ -14,9 +14,9 @@ import (
 	"github.com/elect-go/elect/internal/store"
 )
 
-// TestAllThatANodeKeepsHasRoom: every record as large as it may be, and the membership as
-// large as a frame, which is how the others hear of it.
-func TestAllThatANodeKeepsHasRoom(t *testing.T) {
+// The store has room for all records at their largest size. The record of the membership has two lists of members, so
+// it is larger than a frame.
+func TestLargestRecordsFitStore(t *testing.T) {
 	config := membership.Config{Cluster: algo.NodeID{15: 1}, ID: membership.ConfigID{Term: algo.MaxEpoch, Version: math.MaxUint64}, Author: algo.NodeID{15: 1}}
 	for i := range 512 {
 		config.Members = append(config.Members, membership.Member{
@@ -40,9 +40,9 @@ func TestAllThatANodeKeepsHasRoom(t *testing.T) {
 	require.NoError(t, r.save(self, kept, record))
 
 	again := newRecords(s, "")
-	who, saved, err := again.load(self.Cluster)
+	loaded, saved, err := again.load(self.Cluster)
 	require.NoError(t, err)
 	self.Starts++
-	require.Equal(t, self, who)
+	require.Equal(t, self, loaded)
 	require.Equal(t, []algo.Message{record, kept}, saved)
 }

@@ -14,7 +14,7 @@ import (
 	"github.com/elect-go/elect/internal/store"
 )
 
-// five is the record of a config of five members, a to e, of which e is a witness.
+// five returns the record of a config of five members, a to e, of which e is a witness.
 func five() membership.Record {
 	c := membership.Config{Cluster: algo.NodeID{15: 9}, ID: membership.ConfigID{Term: 7, Version: 3}, Author: algo.NodeID{15: 2}, Expired: []algo.NodeID{{15: 99}}}
 	for i, name := range []string{"a", "b", "c", "d", "e"} {
@@ -23,7 +23,7 @@ func five() membership.Record {
 	return membership.Record{Config: c, Committed: true, WasMember: true}
 }
 
-// folderOf is a data folder with those records.
+// folderOf returns a data folder with the saved records.
 func folderOf(t *testing.T, saved ...algo.Message) string {
 	t.Helper()
 	dir := filepath.Join(t.TempDir(), "data")
@@ -40,7 +40,7 @@ func folderOfMember(t *testing.T, number byte, saved ...algo.Message) string {
 	return folderOf(t, append(saved, identity{ID: algo.NodeID{15: number}, Cluster: "fleet"})...)
 }
 
-// keptIn is what a data folder holds, by kind.
+// keptIn returns the records of a data folder by kind.
 func keptIn(t *testing.T, dir string) map[string]algo.Message {
 	t.Helper()
 	s, err := store.Open(dir)
@@ -58,9 +58,9 @@ func keptIn(t *testing.T, dir string) map[string]algo.Message {
 
 func yes(Recovery) error { return nil }
 
-// The survivor is the only member of a committed config, newer than all in which it has taken part. Only the
-// record of the membership changes.
-func TestSurvivorBecomesTheOnlyMember(t *testing.T) {
+// After a recovery the survivor is the only member of a committed config, which is newer than all its earlier ones.
+// Only the record of the membership changes.
+func TestSurvivorBecomesOnlyMember(t *testing.T) {
 	kept := engine.SavedState{Epoch: 1 << 20, Vote: algo.NodeID{15: 1}, Algorithm: "vote"}
 	dir := folderOfMember(t, 1, five(), kept)
 	asked := 0
@@ -83,13 +83,13 @@ func TestSurvivorBecomesTheOnlyMember(t *testing.T) {
 
 	after := keptIn(t, dir)
 	record := after["config"].(membership.Record)
-	require.Equal(t, five().Config.Cluster, record.Config.Cluster, "removed nodes that come back are told")
+	require.Equal(t, five().Config.Cluster, record.Config.Cluster, "removed nodes that return must learn of their removal")
 	require.Equal(t, five().Config.Members[:1], record.Config.Members)
 	require.Equal(t, five().Config.Expired, record.Config.Expired)
 	require.Equal(t, done.Epoch, record.Config.ID.Term)
-	require.Greater(t, uint64(record.Config.ID.Term), uint64(1<<20+1<<30), "far above what the lost can have reached")
+	require.Greater(t, uint64(record.Config.ID.Term), uint64(1<<20+1<<30), "the lost members may have reached this term")
 	require.True(t, record.Committed)
-	require.Equal(t, kept, after["hard-state"], "what the algorithm keeps is its own")
+	require.Equal(t, kept, after["hard-state"], "the hard state of the algorithm has changed")
 
 	// A second call, by ID, changes nothing.
 	again, err := Recover(dir, algo.NodeID{15: 1}.String(), func(Recovery) error { return errors.New("asked") })
@@ -98,7 +98,7 @@ func TestSurvivorBecomesTheOnlyMember(t *testing.T) {
 	require.Equal(t, after, keptIn(t, dir))
 }
 
-// A witness that is the only member would never be elected.
+// The only member must be eligible, because a witness is never elected.
 func TestRecoveredWitnessBecomesEligible(t *testing.T) {
 	dir := folderOfMember(t, 5, five())
 	done, err := Recover(dir, "e", yes)
@@ -107,7 +107,7 @@ func TestRecoveredWitnessBecomesEligible(t *testing.T) {
 	require.False(t, keptIn(t, dir)["config"].(membership.Record).Config.Members[0].Witness)
 }
 
-func TestWhatCannotBeRecoveredIsLeftAsItIs(t *testing.T) {
+func TestFailedRecoveryChangesNothing(t *testing.T) {
 	damaged := folderOfMember(t, 1, five())
 	require.NoError(t, os.WriteFile(filepath.Join(damaged, store.FileName), []byte("garbage"), 0o600))
 	inUse := folderOfMember(t, 1, five())
@@ -151,5 +151,5 @@ func TestWhatCannotBeRecoveredIsLeftAsItIs(t *testing.T) {
 			}
 		})
 	}
-	require.NoDirExists(t, nowhere, "it makes none")
+	require.NoDirExists(t, nowhere)
 }

@@ -14,12 +14,12 @@ import (
 
 var errRefused = &net.OpError{Op: "dial", Err: syscall.ECONNREFUSED}
 
-// directory is a DNS and a network that a test makes up.
+// directory is a resolver and a network for tests.
 type directory struct {
 	found  []string
-	fails  map[string]error // by address; nil is a connection
+	fails  map[string]error // error of a dial by address
 	tried  []string
-	shares []time.Duration // how long each try may take
+	shares []time.Duration // timeout of each dial
 }
 
 func (d *directory) names() *resolver {
@@ -39,7 +39,7 @@ func (d *directory) names() *resolver {
 		}, func(string, []string) {})
 }
 
-func TestAllAddressesBehindANameAreTried(t *testing.T) {
+func TestAllAddressesOfNameAreTried(t *testing.T) {
 	broken := errors.New("no route")
 	for _, tc := range []struct {
 		name  string
@@ -48,14 +48,14 @@ func TestAllAddressesBehindANameAreTried(t *testing.T) {
 		tried []string
 		err   error
 	}{
-		{"the first", []string{"10.0.0.1", "10.0.0.2"}, nil, []string{"10.0.0.1:7"}, nil},
-		{"the last", []string{"10.0.0.1", "10.0.0.2"}, map[string]error{"10.0.0.1:7": errRefused}, []string{"10.0.0.1:7", "10.0.0.2:7"}, nil},
+		{"first", []string{"10.0.0.1", "10.0.0.2"}, nil, []string{"10.0.0.1:7"}, nil},
+		{"last", []string{"10.0.0.1", "10.0.0.2"}, map[string]error{"10.0.0.1:7": errRefused}, []string{"10.0.0.1:7", "10.0.0.2:7"}, nil},
 		{"version 6", []string{"::1"}, nil, []string{"[::1]:7"}, nil},
 		{"none listens", []string{"10.0.0.1", "10.0.0.2"}, map[string]error{"10.0.0.1:7": errRefused, "10.0.0.2:7": errRefused},
 			[]string{"10.0.0.1:7", "10.0.0.2:7"}, syscall.ECONNREFUSED},
-		{"one does not answer: that is no evidence", []string{"10.0.0.1", "10.0.0.2"}, map[string]error{"10.0.0.1:7": errRefused, "10.0.0.2:7": broken},
+		{"one does not answer, which is no evidence", []string{"10.0.0.1", "10.0.0.2"}, map[string]error{"10.0.0.1:7": errRefused, "10.0.0.2:7": broken},
 			[]string{"10.0.0.1:7", "10.0.0.2:7"}, broken},
-		{"in whatever order", []string{"10.0.0.1", "10.0.0.2"}, map[string]error{"10.0.0.1:7": broken, "10.0.0.2:7": errRefused},
+		{"in the opposite order", []string{"10.0.0.1", "10.0.0.2"}, map[string]error{"10.0.0.1:7": broken, "10.0.0.2:7": errRefused},
 			[]string{"10.0.0.1:7", "10.0.0.2:7"}, broken},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
@@ -71,7 +71,7 @@ func TestAllAddressesBehindANameAreTried(t *testing.T) {
 	require.NoError(t, err)
 	_, err = n.dial(t.Context(), "[fe80::1]:7")
 	require.NoError(t, err)
-	require.Equal(t, []string{"10.0.0.9:7", "[fe80::1]:7"}, d.tried, "an address is not looked up")
+	require.Equal(t, []string{"10.0.0.9:7", "[fe80::1]:7"}, d.tried, "an IP address is resolved")
 	var dns *net.DNSError
 	_, err = n.dial(t.Context(), "unknown:7")
 	require.ErrorAs(t, err, &dns)
@@ -81,9 +81,9 @@ func TestAllAddressesBehindANameAreTried(t *testing.T) {
 	require.Error(t, err)
 }
 
-// Each address gets its share of the time: one that does not answer must not keep the
-// others from being tried.
-func TestAddressesShareTheTime(t *testing.T) {
+// Each address of a name gets an equal share of the remaining time, so an address that does not answer leaves time for
+// the others.
+func TestAddressesShareDialTimeout(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		d := &directory{found: []string{"10.0.0.1", "10.0.0.2", "10.0.0.3"}, fails: map[string]error{"10.0.0.1:7": errRefused, "10.0.0.2:7": errRefused}}
 		ctx, cancel := context.WithTimeout(t.Context(), 9*time.Second)
@@ -94,8 +94,8 @@ func TestAddressesShareTheTime(t *testing.T) {
 	})
 }
 
-// A name is looked up at every attempt.
-func TestANameIsLookedUpAnew(t *testing.T) {
+// Each dial resolves the name again.
+func TestNameIsResolvedForEachDial(t *testing.T) {
 	d := &directory{found: []string{"10.0.0.1"}}
 	n := d.names()
 	_, _ = n.dial(t.Context(), "host:7")

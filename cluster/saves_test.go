@@ -7,13 +7,14 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/stretchr/testify/require"
+
 	"github.com/elect-go/elect/cluster"
 	"github.com/elect-go/elect/internal/testkit"
 	"github.com/elect-go/elect/trace"
-	"github.com/stretchr/testify/require"
 )
 
-// slowed makes members 1 to n whose saves take as long as *save says.
+// slowed starts members 1 to n. Each of their saves takes *save.
 func slowed(t *testing.T, n int, save *time.Duration) *fleet {
 	f := newFleet(t)
 	f.config = leased
@@ -29,8 +30,8 @@ func slowed(t *testing.T, n int, save *time.Duration) *fleet {
 	return f
 }
 
-// TestSavesOfHalfALease has the members elect a leader and keep it although each save takes half of the lease.
-func TestSavesOfHalfALease(t *testing.T) {
+// The members elect a leader and keep it although each save takes half of the lease duration.
+func TestSavesOfHalfLeaseKeepLeader(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		save := time.Duration(0)
 		f := slowed(t, 3, &save)
@@ -42,7 +43,7 @@ func TestSavesOfHalfALease(t *testing.T) {
 			require.NotEmpty(t, m.log.Lines("slow save", "took=480ms", "lease=960ms"))
 			near, err := m.Status(t.Context())
 			require.NoError(t, err)
-			require.Zero(t, near.Counters["suspicions.silence"], "a slow disk is no crash")
+			require.Zero(t, near.Counters["suspicions.silence"], "a slow disk causes a suspicion")
 			far, err := f.operator().Status(t.Context(), m.name+":7400")
 			require.NoError(t, err)
 			require.Len(t, near.Warnings, 1)
@@ -58,8 +59,8 @@ func TestSavesOfHalfALease(t *testing.T) {
 	})
 }
 
-// TestLeadershipLostToASlowSave has the log name the save when the lease of a leader ends.
-func TestLeadershipLostToASlowSave(t *testing.T) {
+// If a lease expires during a slow save, the log names the save as the cause of the lost leadership.
+func TestLogNamesSaveThatExpiredLease(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		save := time.Duration(0)
 		f := slowed(t, 3, &save)
@@ -70,14 +71,14 @@ func TestLeadershipLostToASlowSave(t *testing.T) {
 			return nil
 		})
 		f.start(4)
-		f.agree("n4", 10*time.Second) // of the highest priority
+		f.agree("n4", 10*time.Second) // it has the highest priority
 		require.NotEmpty(t, leader.log.Lines("lost leadership", cluster.ErrLeaseExpired.Error(), "save=", "lease=960ms"))
 		require.NotEmpty(t, leader.log.Lines("slow save", "took=2s", "lease=960ms"))
 	})
 }
 
-// TestTraceTellsWhenNodeIsReadyAndSaved has the trace of a node begin with its address, and tell when each save is durable.
-func TestTraceTellsWhenNodeIsReadyAndSaved(t *testing.T) {
+// The trace of a node begins with its address, and shows when each save is durable.
+func TestTraceShowsReadyAndSaved(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := newFleet(t)
 		s := newHooked()
@@ -99,6 +100,6 @@ func TestTraceTellsWhenNodeIsReadyAndSaved(t *testing.T) {
 		require.Len(t, saves, 3)
 		require.Equal(t, trace.Saved, saves[1].Kind)
 		require.Equal(t, 100*time.Millisecond, saves[1].At-saves[0].At)
-		require.Equal(t, trace.Save, saves[2].Kind, "which has failed")
+		require.Equal(t, trace.Save, saves[2].Kind, "the last save has failed")
 	})
 }

@@ -31,7 +31,8 @@ type Member struct {
 	Timeout time.Duration `json:"timeout_ns,omitzero"`
 	// Meta is what the member says of itself, as far as this node has heard it.
 	Meta map[string]string `json:"meta,omitempty"`
-	// Standby members are not eligible for a while because they resigned. Other members that are not eligible are witnesses.
+	// Standby members are not eligible for a while because they resigned. Other members that are not eligible are
+	// witnesses.
 	Standby bool `json:"standby,omitzero"`
 }
 
@@ -64,17 +65,17 @@ type Status struct {
 	// Committed says that a majority is known to hold the config, or that none is needed.
 	Committed bool     `json:"committed"`
 	Members   []Member `json:"members"`
-	// PendingContacts are the addresses of the configuration at which no member is known and which the node still dials;
-	// and, while no leader is known, those of members that do not respond in elections: at most 512.
+	// PendingContacts are the addresses of the configuration at which no member is known and which the node still
+	// dials; and, while no leader is known, those of members that do not respond in elections: at most 512.
 	PendingContacts []PendingContact `json:"pending_contacts"`
-	// Counters count since the node started: "sent.KIND" and "received.KIND" for each
-	// kind of message ("heartbeat" holds all heartbeats and repeats) and their "bytes.sent.KIND" and "bytes.received.KIND",
-	// "rejected" messages, those of "nonmembers", "elections.WHY" as in Called and "suspicions.WHY", "saves" to the
-	// store and the "saves.nanoseconds" they took; and of the transport "frames.in", "frames.out", "bytes.in",
-	// "bytes.out", "dials", "dials.failed", "dropped" frames, connections that were
-	// "closed" with blame, the "connections" to nodes and the "watchers" there are now, and more: see [transport.Transport.Counters].
-	// Nonmembers, dropped and closed are counted by reason as well, where there is one: "nonmembers.elections",
-	// "nonmembers.heartbeats", "dropped.queue full", "closed.handshake" and so on.
+	// Counters count since the node started: "sent.KIND" and "received.KIND" for each kind of message ("heartbeat"
+	// holds all heartbeats and repeats) and their "bytes.sent.KIND" and "bytes.received.KIND", "rejected" messages,
+	// those of "nonmembers", "elections.WHY" as in Called and "suspicions.WHY", "saves" to the store and the
+	// "saves.nanoseconds" they took; and of the transport "frames.in", "frames.out", "bytes.in", "bytes.out", "dials",
+	// "dials.failed", "dropped" frames, connections that were "closed" with blame, the "connections" to nodes and the
+	// "watchers" there are now, and more: see [transport.Transport.Counters]. Nonmembers, dropped and closed are
+	// counted by reason as well, where there is one: "nonmembers.elections", "nonmembers.heartbeats", "dropped.queue
+	// full", "closed.handshake" and so on.
 	Counters map[string]uint64 `json:"counters"`
 	// Called is how the last election began that the node knows of, and CalledAt when it knew; zero before.
 	Election   algo.ElectionCause `json:"election,omitzero"`
@@ -90,7 +91,8 @@ type Status struct {
 	// OtherLists are the names of connected members that have another list of members, without a quorum.
 	OtherLists []string `json:"other_lists,omitempty"`
 	// Learners are the connected nodes that want to join, and Pending the changes of the members that this node knows
-	// to be under way: a leader knows those that it has written, each node the removals that it was asked for. At most 16 each.
+	// to be under way: a leader knows those that it has written, each node the removals that it was asked for. At most
+	// 16 each.
 	Learners []Learner `json:"learners,omitempty"`
 	Pending  []Change  `json:"pending,omitempty"`
 	// CertificateEnd is when the certificate of Node ends, or one that has signed it, if that is earlier; zero without
@@ -109,7 +111,8 @@ type Lease struct {
 	Token uint64 `json:"token"`
 	// Remaining is the time until the lease of this node expires if it is not renewed; 0 on other nodes.
 	Remaining time.Duration `json:"remaining_ns,omitzero"`
-	// Nominated is set if this node requests the lease. PendingGrants are the names of members that have not granted it.
+	// Nominated is set if this node requests the lease. PendingGrants are the names of members that have not granted
+	// it.
 	Nominated     bool     `json:"nominated,omitzero"`
 	PendingGrants []string `json:"pending_grants,omitempty"`
 }

@@ -15,8 +15,8 @@ import (
 	"github.com/elect-go/elect/internal/wire"
 )
 
-// Who answers a query may be anybody.
-func TestAStatusIsNoOrderToATerminal(t *testing.T) {
+// Any process may answer a status request, so control characters in a reply are replaced.
+func TestStatusReplyHasNoControlCharacters(t *testing.T) {
 	const bad, good = "\x1b[2J", "\ufffd[2J"
 	id := algo.NodeID{1}
 	reply := func(text string) wire.StatusReply {
@@ -35,7 +35,7 @@ func TestAStatusIsNoOrderToATerminal(t *testing.T) {
 	require.Equal(t, reply(good), shown)
 }
 
-// manyMembers returns as many members as there may be, each with metadata.
+// manyMembers returns maxMembers members, each with metadata.
 func manyMembers(name, addr string, meta map[string]string) []Member {
 	var members []Member
 	for i := range maxMembers {
@@ -45,7 +45,7 @@ func manyMembers(name, addr string, meta map[string]string) []Member {
 	return members
 }
 
-// longestMeta returns as much metadata as a member may have.
+// longestMeta returns the longest metadata that a member may have.
 func longestMeta(t *testing.T) map[string]string {
 	long := map[string]string{}
 	for i := range 4 {
@@ -97,7 +97,7 @@ func TestStatusReplyOmitsMetadata(t *testing.T) {
 	require.Equal(t, long, s.Members[0].Meta, "the status itself has changed")
 }
 
-// 512 members with the longest names and addresses do not fit a frame either.
+// 512 members with the longest names and addresses do not fit into a frame either.
 func TestStatusReplyOmitsMembers(t *testing.T) {
 	s := Status{Members: manyMembers(strings.Repeat("n", 61), strings.Repeat("a", 250)+":7400", longestMeta(t))}
 	s.Node, s.Leader = s.Members[400].ID, &s.Members[511].ID
@@ -126,8 +126,8 @@ func TestStatusReplyOmitsMembers(t *testing.T) {
 	require.Greater(t, len(r.Members), 160)
 }
 
-// What a member says of itself may be anything.
-func TestMetadataOfAStranger(t *testing.T) {
+// A peer may send any bytes as its metadata.
+func TestReceivedMetadataHasNoControlCharacters(t *testing.T) {
 	for text, want := range map[string]map[string]string{
 		"":                               {},
 		"http=a:1\nb==":                  {"http": "a:1", "b": "="},
@@ -138,8 +138,8 @@ func TestMetadataOfAStranger(t *testing.T) {
 	}
 }
 
-// What is kept of others is what members have said, and who is connected.
-func TestWhatTheGoneHaveSaidIsForgotten(t *testing.T) {
+// A node keeps the metadata of members and connected peers only.
+func TestMetadataOfUnknownNodeIsDropped(t *testing.T) {
 	id := func(b byte) algo.NodeID { return algo.NodeID{15: b} }
 	spec, err := bully.New(bully.Defaults(algo.LAN()))
 	require.NoError(t, err)

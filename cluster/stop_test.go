@@ -23,13 +23,13 @@ import (
 
 func TestStopTakesLessThanASecond(t *testing.T) {
 	cases := map[string]func(f *fleet) (release func()){
-		"with nobody in the way":        func(*fleet) func() { return func() {} },
-		"with a peer that is paused":    func(f *fleet) func() { return f.pause(f.live["n1"]) },
-		"with a peer that is cut off":   func(f *fleet) func() { f.net.Partition([]string{"n1"}); return func() {} },
-		"with all peers dead":           func(f *fleet) func() { f.kill(f.live["n1"]); f.kill(f.live["n2"]); return func() {} },
-		"with a stranger half in":       func(f *fleet) func() { return f.stranger(func(raw) {}) },
-		"with a stranger that is in":    func(f *fleet) func() { return f.stranger(func(r raw) { r.greet(hello()) }) },
-		"while a peer floods its inbox": func(f *fleet) func() { return f.flood() },
+		"undisturbed":                func(*fleet) func() { return func() {} },
+		"paused peer":                func(f *fleet) func() { return f.pause(f.live["n1"]) },
+		"unreachable peer":           func(f *fleet) func() { f.net.Partition([]string{"n1"}); return func() {} },
+		"all peers dead":             func(f *fleet) func() { f.kill(f.live["n1"]); f.kill(f.live["n2"]); return func() {} },
+		"non-member without a hello": func(f *fleet) func() { return f.outsider(func(raw) {}) },
+		"non-member after its hello": func(f *fleet) func() { return f.outsider(func(r raw) { r.greet(hello()) }) },
+		"peer that floods its inbox": func(f *fleet) func() { return f.flood() },
 	}
 	for name, disturb := range cases {
 		t.Run(name, func(t *testing.T) {
@@ -47,8 +47,8 @@ func TestStopTakesLessThanASecond(t *testing.T) {
 	}
 }
 
-// stranger connects to n3 and stays.
-func (f *fleet) stranger(say func(r raw)) (release func()) {
+// outsider connects to n3 as a non-member, until release is called.
+func (f *fleet) outsider(say func(r raw)) (release func()) {
 	conn, err := f.net.Process("mallory").Dial(f.t.Context(), "n3:7400")
 	require.NoError(f.t, err)
 	say(raw{f.t, conn})
@@ -56,8 +56,8 @@ func (f *fleet) stranger(say func(r raw)) (release func()) {
 	return func() { conn.Close() }
 }
 
-// flood fills the inbox of n3, whose loop hangs until just before it is stopped, so
-// that the readers of its connections wait for room.
+// flood fills the inbox of n3 while its loop hangs, so that the readers of its connections wait for room. Then it stops
+// n3.
 func (f *fleet) flood() (release func()) {
 	conn, err := f.net.Process("mallory").Dial(f.t.Context(), "n3:7400")
 	require.NoError(f.t, err)
@@ -73,8 +73,8 @@ func (f *fleet) flood() (release func()) {
 	return func() { conn.Close() }
 }
 
-func TestAThousandLivesLeaveNothing(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) { // which fails when a goroutine is left
+func TestThousandRestartsLeaveNoGoroutine(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) { // fails if a goroutine is left
 		f := newFleet(t)
 		f.start(1)
 		for range 1000 {
@@ -85,7 +85,7 @@ func TestAThousandLivesLeaveNothing(t *testing.T) {
 	})
 }
 
-func TestLivesOnDiskAndTCPLeaveNoFileOpen(t *testing.T) {
+func TestRestartsLeaveNoFileOpen(t *testing.T) {
 	files := func() int {
 		entries, err := os.ReadDir("/proc/self/fd")
 		if err != nil {
@@ -95,19 +95,19 @@ func TestLivesOnDiskAndTCPLeaveNoFileOpen(t *testing.T) {
 	}
 	data, port0 := t.TempDir(), "127.0.0.1:0"
 	other := run(t, cluster.Config{Name: "n1", Listen: "127.0.0.1:0", Members: []string{"127.0.0.1:0"}, Lease: lease.Off})
-	founder := other.follows(t, "n1", patience).Leader
-	live := func() {
-		n := run(t, cluster.Config{Name: "n2", Listen: "127.0.0.1:0", Members: []string{founder.Addr, port0}, DataDir: data, Priority: 1, Lease: lease.Off})
+	first := other.follows(t, "n1", patience).Leader
+	restart := func() {
+		n := run(t, cluster.Config{Name: "n2", Listen: "127.0.0.1:0", Members: []string{first.Addr, port0}, DataDir: data, Priority: 1, Lease: lease.Off})
 		require.NoError(t, other.SetMembers(t.Context(), []string{port0, addressOf(t, n)}))
 		n.follows(t, "n2", patience)
 		require.NoError(t, n.halt())
 		other.follows(t, "n1", patience)
 	}
-	live()
+	restart()
 	var before int
-	until(t, "its peer has closed too", func() bool { before = files(); return before > 0 && len(connected(t, other)) == 0 })
+	until(t, "the peer closes its connections", func() bool { before = files(); return before > 0 && len(connected(t, other)) == 0 })
 	for range 20 {
-		live()
+		restart()
 	}
 	until(t, "no more files than before", func() bool { return files() <= before })
 }
@@ -122,7 +122,7 @@ func connected(t *testing.T, m *member) []cluster.Member {
 	return others
 }
 
-// brokenListener fails for a while, and can be closed by somebody else.
+// brokenListener fails a number of times before it accepts.
 type brokenListener struct {
 	net.Listener
 	mu       sync.Mutex
@@ -139,7 +139,7 @@ func (l *brokenListener) Accept() (net.Conn, error) {
 	return l.Listener.Accept()
 }
 
-func TestListenerThatFailsForAWhileIsUsedAgain(t *testing.T) {
+func TestFailingListenerIsUsedAgain(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := newFleet(t)
 		p := f.net.Process("n1")
@@ -155,7 +155,7 @@ func TestListenerThatFailsForAWhileIsUsedAgain(t *testing.T) {
 	})
 }
 
-func TestListenerThatIsClosedStopsTheNode(t *testing.T) {
+func TestClosedListenerStopsNode(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := newFleet(t)
 		p := f.net.Process("n1")
@@ -182,11 +182,11 @@ func TestAddressInUse(t *testing.T) {
 	err = n.Run(t.Context())
 	require.ErrorContains(t, err, "cluster: listen on "+taken.Addr().String())
 	for s := range n.Watch(t.Context()) {
-		require.NoError(t, s.Cause, "it never led")
+		require.NoError(t, s.Cause, "the node never led")
 	}
 }
 
-func TestDataOfAnotherClusterIsRefused(t *testing.T) {
+func TestDataOfOtherClusterIsRejected(t *testing.T) {
 	data := t.TempDir()
 	n := run(t, cluster.Config{Cluster: "blue", Name: "n1", Listen: "127.0.0.1:0", Members: []string{"127.0.0.1:0"}, DataDir: data, Lease: lease.Off})
 	n.follows(t, "n1", patience)
@@ -202,7 +202,7 @@ func TestDataOfAnotherClusterIsRefused(t *testing.T) {
 	require.Contains(t, mistake.Want, "green")
 }
 
-func TestDataInUseIsRefused(t *testing.T) {
+func TestDataInUseIsRejected(t *testing.T) {
 	data := t.TempDir()
 	first := run(t, cluster.Config{Name: "n1", Listen: "127.0.0.1:0", Members: []string{"127.0.0.1:0"}, DataDir: data, Lease: lease.Off})
 	first.follows(t, "n1", patience)
@@ -213,7 +213,7 @@ func TestDataInUseIsRefused(t *testing.T) {
 	require.ErrorContains(t, err, data)
 }
 
-func TestDataThatCannotBeWrittenIsRefused(t *testing.T) {
+func TestUnwritableDataFolderIsRejected(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "file")
 	require.NoError(t, os.WriteFile(file, nil, 0o600))
 	n, err := cluster.New(cluster.Config{Name: "n1", Listen: "127.0.0.1:0", Members: []string{"127.0.0.1:0"}, DataDir: filepath.Join(file, "data"), Lease: lease.Off})
@@ -221,21 +221,21 @@ func TestDataThatCannotBeWrittenIsRefused(t *testing.T) {
 	require.ErrorContains(t, n.Run(t.Context()), file)
 }
 
-func TestRecordsThatAreDamagedAreRefused(t *testing.T) {
+func TestDamagedRecordsAreRejected(t *testing.T) {
 	id := string(make([]byte, 16))
 	sized := func(record string) string { return string(rune(len(record))) + record }
 	node := sized("\x94\xa4node\xc4\x10" + id + "\xa5elect\x01")
 	stable := sized("\x95\xaahard-state\x01\xc4\x10" + id + "\xa0\xa5bully")
 	cases := map[string]struct{ state, says string }{
-		"a record that cannot be read":    {"\x01\xc1", "record 1"},
-		"a record of a stranger":          {"\x06\x91\xa4more", "record 1"},
-		"a record that is cut off":        {node + stable[:len(stable)-1], "record 2 of the store: of another version of elect, or damaged\nit is cut off"},
-		"a length that is cut off":        {node + "\xff", "it is cut off"},
-		"a length that is no number":      {strings.Repeat("\xff", 11), "it is cut off"},
-		"a length beyond all":             {"\xff\xff\xff\xff\xff\xff\xff\xff\xff\x01", "it is cut off"},
-		"two records of one kind":         {stable + stable, `it is the second of kind "hard-state"`},
-		"a record that is said again":     {sized("\x94\xa5node+\xc4\x10" + id + "\xa5elect\x01"), `it is the second of kind "node"`},
-		"records of nobody in particular": {stable, "the store has records but no identity"},
+		"invalid msgpack":             {"\x01\xc1", "record 1"},
+		"record of unknown kind":      {"\x06\x91\xa4more", "record 1"},
+		"truncated record":            {node + stable[:len(stable)-1], "record 2 of the store: of another version of elect, or damaged\nit is cut off"},
+		"truncated length":            {node + "\xff", "it is cut off"},
+		"overlong length":             {strings.Repeat("\xff", 11), "it is cut off"},
+		"huge length":                 {"\xff\xff\xff\xff\xff\xff\xff\xff\xff\x01", "it is cut off"},
+		"two records of one kind":     {stable + stable, `it is the second of kind "hard-state"`},
+		"second node record":          {sized("\x94\xa5node+\xc4\x10" + id + "\xa5elect\x01"), `it is the second of kind "node"`},
+		"records without an identity": {stable, "the store has records but no identity"},
 	}
 	for name, c := range cases {
 		t.Run(name, func(t *testing.T) {
@@ -250,7 +250,7 @@ func TestRecordsThatAreDamagedAreRefused(t *testing.T) {
 	}
 }
 
-func TestWithoutDataTheLogSaysWhatARestartMeans(t *testing.T) {
+func TestNodeWithoutDataWarnsOfRestart(t *testing.T) {
 	n := run(t, cluster.Config{Name: "n1", Listen: "127.0.0.1:0", Members: []string{"127.0.0.1:0"}, Lease: lease.Off})
 	n.follows(t, "n1", patience)
 	require.Len(t, n.log.Lines("level=WARN", "a restart makes this a new member"), 1)
@@ -260,8 +260,7 @@ func TestWithoutDataTheLogSaysWhatARestartMeans(t *testing.T) {
 	require.Empty(t, kept.log.Lines("level=WARN"))
 }
 
-// sockets is TCP whose connections can be closed all at once, as a kernel does when
-// it kills a process.
+// sockets uses TCP, and can close all its connections at once, as a kernel does for a killed process.
 type sockets struct {
 	mu   sync.Mutex
 	open []interface{ Close() error }
@@ -319,7 +318,7 @@ func TestKilledLeaderIsReplacedOverTCP(t *testing.T) {
 	for _, m := range members {
 		before = max(before, m.follows(t, "n3", patience).Leader.Epoch)
 	}
-	resume := members[2].Hold() // it can say nothing any more
+	resume := members[2].Hold() // n3 sends no goodbye
 	s.kill()
 	members[2].stop()
 	resume()

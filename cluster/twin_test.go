@@ -16,7 +16,7 @@ import (
 	"github.com/elect-go/elect/internal/testkit"
 )
 
-// copied is what a member keeps, as a backup has it.
+// copied returns a copy of a member's store, as a backup would.
 func (f *fleet) copied(name string) cluster.Store {
 	f.t.Helper()
 	state, err := f.stores[name].Load()
@@ -26,8 +26,8 @@ func (f *fleet) copied(name string) cluster.Store {
 	return s
 }
 
-// double starts one more process with what a member keeps, at another address. Without a quorum no other node has that
-// address in its list.
+// double starts a second process with the state of a member, at another address. Without a quorum only the list of the
+// new process has that address.
 func (f *fleet) double(name string, kept cluster.Store) *member {
 	f.t.Helper()
 	c := cluster.Config{Name: name, Listen: "double:7400", Priority: int(name[1] - '0'), Lease: lease.Off}
@@ -48,14 +48,14 @@ func (m *member) ends(t testing.TB, within time.Duration) error {
 	case <-m.done:
 		return m.err
 	case <-time.After(within):
-		require.FailNowf(t, "it goes on", "%s after %v", m.name, within)
+		require.FailNowf(t, "it runs on", "%s after %v", m.name, within)
 		return nil
 	}
 }
 
-// A copy of a data folder that is started beside its original stops before it has led, and nobody
-// else notices more than a line in the log.
-func TestACopyStopsAndTheOriginalGoesOn(t *testing.T) {
+// A process with a copy of a data folder stops before it has led. The other nodes log at most one error and keep their
+// leader.
+func TestCopyStopsAndOriginalRunsOn(t *testing.T) {
 	for _, algorithm := range []string{"bully", "ring", "vote"} {
 		for _, of := range []string{"n1", "n2", "n3"} {
 			t.Run(algorithm+" "+of, func(t *testing.T) {
@@ -76,13 +76,13 @@ func TestACopyStopsAndTheOriginalGoesOn(t *testing.T) {
 					require.ErrorContains(t, err, "double:7400")
 					require.ErrorContains(t, err, "empty its data folder")
 					for _, s := range double.seen() {
-						require.False(t, s.IsLeader, "it has led")
+						require.False(t, s.IsLeader, "the copy has led")
 					}
 					f.quiet(10 * time.Second)
-					said := 0
+					logged := 0
 					for _, m := range all {
 						require.LessOrEqual(t, len(m.log.Lines("level=ERROR")), 1, "%s: once", m.name)
-						said += len(m.log.Lines("level=ERROR", "duplicate id", self.Node.String(), "double:7400"))
+						logged += len(m.log.Lines("level=ERROR", "duplicate id", self.Node.String(), "double:7400"))
 						now, known := m.Leader()
 						require.True(t, known)
 						require.Equal(t, leader, now, m.name)
@@ -90,7 +90,7 @@ func TestACopyStopsAndTheOriginalGoesOn(t *testing.T) {
 							require.NotEqual(t, "double:7400", seen.Addr)
 						}
 					}
-					require.NotZero(t, said)
+					require.NotZero(t, logged)
 					f.members(0, "n1", "n2", "n3")
 				})
 			})
@@ -98,9 +98,9 @@ func TestACopyStopsAndTheOriginalGoesOn(t *testing.T) {
 	}
 }
 
-// What was restored from a backup has been started less often than others know, or as often as
-// the process that is no more, and is refused.
-func TestARestoredFolderIsRefused(t *testing.T) {
+// A node that was restored from a backup has an incarnation that is not above the last one that its peers know. The
+// peers reject it.
+func TestRestoredDataFolderIsRejected(t *testing.T) {
 	for _, algorithm := range []string{"bully", "ring", "vote"} {
 		t.Run(algorithm, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
@@ -122,20 +122,20 @@ func TestARestoredFolderIsRefused(t *testing.T) {
 				require.ErrorContains(t, err, "was started later, at n3:7400; this process is at double:7400")
 				require.ErrorContains(t, err, "empty its data folder to have it join as a new member")
 				for _, s := range restored.seen() {
-					require.False(t, s.IsLeader, "it has led")
+					require.False(t, s.IsLeader, "the copy has led")
 				}
 				f.quiet(10 * time.Second)
 
-				f.start(3) // with what it kept itself
+				f.start(3) // with its latest state
 				f.members(2*bound, "n1", "n2", "n3")
 			})
 		})
 	}
 }
 
-// A supervisor replaces a process that does not run any more. The new one is let in; the old one
-// finds out when it runs on.
-func TestWhoIsReplacedWhileItDoesNotRunStops(t *testing.T) {
+// A supervisor replaces a process that has stalled. The peers accept the new process. The old one stops when it
+// resumes.
+func TestReplacedProcessStopsAfterResume(t *testing.T) {
 	for _, of := range []int{1, 3} {
 		synctest.Test(t, func(t *testing.T) {
 			f := newFleet(t)
@@ -160,8 +160,8 @@ func TestWhoIsReplacedWhileItDoesNotRunStops(t *testing.T) {
 	}
 }
 
-// One who says that another process has a node's id is asked again before it is believed.
-func TestOneRefusalStopsNobody(t *testing.T) {
+// A node stops only after a peer has reported twice that another process has the node's ID.
+func TestSingleDuplicateReportStopsNoNode(t *testing.T) {
 	for _, reason := range []string{"duplicate id: node id x is in use", "duplicate id: node id x was started later"} {
 		for _, again := range []bool{false, true} {
 			l, err := net.Listen("tcp", "127.0.0.1:0")
@@ -190,7 +190,7 @@ func TestOneRefusalStopsNobody(t *testing.T) {
 			r.say(hello())
 			r.hears("self")
 			r.Close()
-			require.NoError(t, m.halt(), "it goes on")
+			require.NoError(t, m.halt(), "a single report stops the node")
 		}
 	}
 }

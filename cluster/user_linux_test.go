@@ -18,8 +18,8 @@ import (
 	"github.com/elect-go/elect/internal/testkit"
 )
 
-// TestOtherUserIsRejected of this machine may ask a cluster on the loopback that has no secret. It gives no order, and takes no
-// part: a member could propose to remove another.
+// Another user of this machine may ask for the status of a cluster on the loopback without a secret. It may send no
+// admin request, and run no member, because a member can request the removal of another one.
 func TestOtherUserIsRejected(t *testing.T) {
 	if addr := os.Getenv("CLUSTER_TEST_ADDR"); addr != "" {
 		asAnotherUser(t, addr)
@@ -31,7 +31,7 @@ func TestOtherUserIsRejected(t *testing.T) {
 	testkit.Processes(t)
 	m := run(t, cluster.Config{Name: "n1", Listen: "127.0.0.1:0", Members: []string{"127.0.0.1:0"}, Timing: algo.Local(), Lease: lease.Off})
 	m.follows(t, "n1", 30*time.Second)
-	self, err := os.Open("/proc/self/exe") // its folder may be of root alone
+	self, err := os.Open("/proc/self/exe") // its folder may be readable by root only
 	require.NoError(t, err)
 	defer self.Close()
 	cmd := exec.Command("/proc/self/fd/3", "-test.run=^"+t.Name()+"$")

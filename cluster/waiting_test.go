@@ -23,8 +23,8 @@ import (
 	"github.com/elect-go/elect/internal/testkit"
 )
 
-// A node that waits says each 5 seconds for whom, and what each answered.
-func TestAWaitingNodeSaysForWhom(t *testing.T) {
+// A waiting node logs every 5 s the addresses for which it waits, and the answer of each.
+func TestWaitingNodeLogsPendingContacts(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		network := clustertest.NewNetwork()
 		lookup := func(_ context.Context, host string) ([]string, error) {
@@ -53,7 +53,7 @@ func TestAWaitingNodeSaysForWhom(t *testing.T) {
 
 		start("n3", cluster.Config{Bootstrap: true, Lease: lease.Off}).follows(t, "n3", bound)
 		testkit.Pass(20 * time.Second)
-		require.Len(t, one.log.Lines(`msg="waiting for members"`), 4, "it was let in")
+		require.Len(t, one.log.Lines(`msg="waiting for members"`), 4, "n1 has joined")
 		require.Len(t, two.log.Lines(`msg="waiting for members"`), 4)
 		status, err = one.Status(t.Context())
 		require.NoError(t, err)
@@ -61,8 +61,8 @@ func TestAWaitingNodeSaysForWhom(t *testing.T) {
 	})
 }
 
-// All members that a list names are in the status, met or not.
-func TestStatusShowsWhoWasNotMet(t *testing.T) {
+// The status shows the listed addresses that have not answered.
+func TestStatusShowsPendingContacts(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := newFleet(t)
 		f.config = func(c *cluster.Config) {
@@ -93,8 +93,8 @@ func TestStatusShowsWhoWasNotMet(t *testing.T) {
 	})
 }
 
-// What a node waits for may be more than a reply has room for.
-func TestAReplyHasRoom(t *testing.T) {
+// A status reply has at most 512 pending contacts.
+func TestStatusReplyLimitsPendingContacts(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newSite(t)
 		var many []string
@@ -110,7 +110,7 @@ func TestAReplyHasRoom(t *testing.T) {
 	})
 }
 
-// neverLeads changes the algorithm of a node, which never leads then.
+// neverLeads replaces the algorithm by a variant in which the member takes part in elections and never leads.
 func neverLeads() option {
 	return func(c *cluster.Config) {
 		original := c.Algorithm
@@ -124,9 +124,9 @@ func neverLeads() option {
 	}
 }
 
-// A member that answers elections and never leads is named: in the log each 5 seconds, and in the
-// status. Without a quorum the lists leave it out then; with one another member is elected.
-func TestWhoNeverLeadsIsNamed(t *testing.T) {
+// Log and status name a member that answers elections and never leads. Without a quorum the operator drops it from the
+// lists. With vote another member is elected.
+func TestMemberThatNeverLeadsIsNamed(t *testing.T) {
 	for algorithm, misses := range map[string]string{
 		"bully": "misses n5, which answered but did not become leader", "ring": "misses n5, which sent its token around but did not become leader",
 		"vote": "misses n5, which got the vote of this node but did not become leader",
@@ -138,19 +138,19 @@ func TestWhoNeverLeadsIsNamed(t *testing.T) {
 					c.Algorithm, c.Members = builtin.Lookup(algorithm), listOf(5)
 				}
 				f.start(5, neverLeads())
-				testkit.Pass(time.Millisecond) // it is there when the others start
-				sound := []*member{f.start(1), f.start(2), f.start(3), f.start(4)}
+				testkit.Pass(time.Millisecond) // n5 listens before the others start
+				correct := []*member{f.start(1), f.start(2), f.start(3), f.start(4)}
 				testkit.Pass(time.Minute)
-				liar, err := f.operator().Status(t.Context(), "n5:7400")
+				faulty, err := f.operator().Status(t.Context(), "n5:7400")
 				require.NoError(t, err)
-				delete(f.live, "n5") // it takes itself for the leader
-				for _, m := range sound {
+				delete(f.live, "n5") // it follows itself
+				for _, m := range correct {
 					named := len(m.log.Lines("level=WARN", `msg="waiting for members"`, `why="no leader for`, "n5:7400: "+misses+" (elections: "))
-					if algorithm != "vote" { // there it is passed over in the next round
+					if algorithm != "vote" { // vote elects another member in the next round
 						require.GreaterOrEqual(t, named, 1, "%s: %s", m.name, strings.Join(m.log.Lines(""), "\n"))
 					}
 					require.LessOrEqual(t, named, 13, m.name)
-					if algorithm == "bully" { // three elections in vain take less than Bound
+					if algorithm == "bully" { // three failed elections take less than RecoveryBound
 						require.Len(t, m.log.Lines(`msg="waiting for members"`, `why="no leader for 1s`, "(elections: 3)"), 1, m.name)
 					}
 					require.Empty(t, m.log.Lines(`msg="waiting for members"`, "no leader for 0s", "(elections: 1)"), "one election proves nothing")
@@ -159,26 +159,27 @@ func TestWhoNeverLeadsIsNamed(t *testing.T) {
 				require.NoError(t, err)
 				if algorithm == "vote" {
 					require.NotNil(t, status.Leader)
-					require.NotEqual(t, liar.Node, *status.Leader)
+					require.NotEqual(t, faulty.Node, *status.Leader)
 					require.Empty(t, status.PendingContacts)
 					passesOver(t, f)
 					return
 				}
 				require.Nil(t, status.Leader)
 				require.Contains(t, fmt.Sprint(status.PendingContacts), "{n5:7400 "+misses+" (elections: ")
-				for _, m := range sound {
+				for _, m := range correct {
 					require.NoError(t, m.SetMembers(t.Context(), listOf(4)))
 				}
 				f.agree("n4", bound)
-				before := sound[0].log.Lines(`msg="waiting for members"`)
+				before := correct[0].log.Lines(`msg="waiting for members"`)
 				testkit.Pass(20 * time.Second)
-				require.Equal(t, before, sound[0].log.Lines(`msg="waiting for members"`), "it has one again")
+				require.Equal(t, before, correct[0].log.Lines(`msg="waiting for members"`), "the node logs although it has a leader")
 			})
 		})
 	}
 }
 
-// passesOver has the leader die a few times, and fails unless another than n5 is followed each time.
+// passesOver kills the leader several times, and fails the test unless the members follow another node than n5 each
+// time.
 func passesOver(t *testing.T, f *fleet) {
 	t.Helper()
 	for range 3 {

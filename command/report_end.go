@@ -21,8 +21,8 @@ type endReport struct {
 	Access  *secure.Config
 }
 
-// endReport returns the report for the leadership l, as the watchdog gets it. It does not wait for the node, because the
-// deadline of the command is renewed with it.
+// endReport returns the report for the leadership l, as the watchdog gets it. It does not wait for the node, because
+// the deadline of the command is renewed with it.
 func (r *runner) endReport(l cluster.Leadership) []byte {
 	report := endReport{Timeout: r.lease, Access: r.access}
 	report.End, report.Members = r.End(l)

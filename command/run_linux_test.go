@@ -26,8 +26,8 @@ import (
 
 func init() { roles["stamp"] = stampAway }
 
-// stampAway is a command that does not end when it is told to, and has a child in another session, whose parent has ended, that does not
-// either. Both write a stamp again and again.
+// stampAway is a command that does not end when it is told to, and has a child in another session, whose parent has
+// ended, that does not either. Both write a stamp again and again.
 func stampAway(args []string) {
 	signal.Ignore(syscall.SIGTERM)
 	out, err := os.OpenFile(args[0], os.O_WRONLY|os.O_APPEND|os.O_CREATE, 0o600)
@@ -309,7 +309,8 @@ func TestASignalStopsTheCommandAndThenElect(t *testing.T) {
 	}
 }
 
-// A second signal that is not a double of the first ends elect at once. Its watchdog ends the command then, and the lease is not released before it is over.
+// A second signal that is not a double of the first ends elect at once. Its watchdog ends the command then, and the
+// lease is not released before it is over.
 func TestASecondSignalEndsElectAtOnce(t *testing.T) {
 	testkit.OnlyLong(t)
 	t.Parallel()
@@ -357,7 +358,8 @@ func TestRunWithoutALeaseSaysSo(t *testing.T) {
 	require.Contains(t, p.stderr.text(), "bully+lease")
 }
 
-// Of those that start within that time one runs the command, and all end. A higher one that comes late does not take over.
+// Of those that start within that time one runs the command, and all end. A higher one that comes late does not take
+// over.
 func TestOnceOnTheWholeFleet(t *testing.T) {
 	testkit.OnlyLong(t)
 	t.Parallel()

@@ -292,8 +292,8 @@ func TestLeaderSurvivesRollingRestart(t *testing.T) {
 	}
 }
 
-// TestIsolatedNodeDoesNotBlockLease: a connected majority has a leader, although peers hear the highest node and it hears no
-// peer or reaches only one, and also if the same holds for the two highest.
+// TestIsolatedNodeDoesNotBlockLease: a connected majority has a leader, although peers hear the highest node and it
+// hears no peer or reaches only one, and also if the same holds for the two highest.
 func TestIsolatedNodeDoesNotBlockLease(t *testing.T) {
 	deaf := []string{"cut n1 n5", "cut n2 n5", "cut n3 n5", "cut n4 n5"}
 	for _, inner := range []string{"bully", "ring", "vote"} {

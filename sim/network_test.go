@@ -278,7 +278,8 @@ func TestPerfectDetectorLearnsCrashAndRestart(t *testing.T) {
 	}
 }
 
-// TestScriptedDetectorForgetsUnmonitoredPeer: the detector reports the suspicion again when the peer is monitored again.
+// TestScriptedDetectorForgetsUnmonitoredPeer: the detector reports the suspicion again when the peer is monitored
+// again.
 func TestScriptedDetectorForgetsUnmonitoredPeer(t *testing.T) {
 	var s scriptedDetector
 	changes := func() []fd.Change { return append([]fd.Change{}, s.TakeOutput().Changes...) }

@@ -166,8 +166,8 @@ func TestRepeatedPauseIsDetectedEquallyFast(t *testing.T) {
 	}
 }
 
-// TestResumedLeaderLearnsSuccessorImmediately: a resumed leader still believes that it leads. The new leader receives its
-// heartbeats and replies.
+// TestResumedLeaderLearnsSuccessorImmediately: a resumed leader still believes that it leads. The new leader receives
+// its heartbeats and replies.
 func TestResumedLeaderLearnsSuccessorImmediately(t *testing.T) {
 	for _, algorithm := range []string{"bully", "ring"} {
 		for _, pause := range []time.Duration{500 * ms, time.Second, 5 * time.Second} {

@@ -1,7 +1,6 @@
-// Package clustertest is a kit to test a service that elects its leader with package
-// cluster: nodes on a network in memory, which can be killed, paused and cut off. In a
-// bubble of testing/synctest a failover takes a few milliseconds, whatever the timing of
-// the nodes.
+// Package clustertest tests a service that elects its leader with package cluster. Its nodes use a network in memory, and
+// can be killed, paused and partitioned. In a bubble of testing/synctest a failover takes a few milliseconds, whatever the
+// timing of the nodes.
 //
 //	func TestFailover(t *testing.T) {
 //		synctest.Test(t, func(t *testing.T) {
@@ -11,13 +10,13 @@
 //			}
 //			old := c.Await()
 //			c.Kill(old.Name)
-//			next := c.Await() // another leads, and its Work runs
+//			next := c.Await() // another node leads, and its Work runs
 //			…
 //		})
 //	}
 //
-// The nodes are those of production: only the network and the clock are not. A service
-// that makes its node itself gets the [Process.Options] of a [Network] instead.
+// The nodes run the code of production. Only the network and the clock are replaced. A service that creates its node itself
+// sets [cluster.Config.Network] to [Process.Cluster] of a process on a [Network].
 package clustertest
 
 import (
@@ -35,22 +34,20 @@ import (
 	"github.com/elect-go/elect/internal/store"
 )
 
-// Config is what a Cluster is made of.
+// Config configures a Cluster.
 type Config struct {
-	// Nodes are how many there are at first: n1, n2, … in the order of candidates, n1 the
-	// lowest.
+	// Nodes is the number of nodes at the start. They are n1, n2, … by rising priority.
 	Nodes int
-	// Configure, when set, changes what a node is made of before it starts: the algorithm,
-	// say. Its Name, Priority, Listen, Network and Store are set, and its Members or Join: see [Cluster.Start].
+	// Configure, if set, changes the settings of a node before it starts, for example the algorithm. Name, Priority,
+	// Listen, Network, Store, and Members or Join are set before: see [Cluster.Start].
 	Configure func(c *cluster.Config)
-	// Drift is by how many percent the clocks of nodes are fast, or slow; of the others they are right. With a
-	// lease they may be wrong by as much as that allows.
+	// Drift is the error of a node's clock in percent: positive if the clock is fast, negative if it is slow. With a
+	// lease it may be at most the allowed clock drift.
 	Drift map[string]float64
 }
 
-// Cluster is some nodes on a network in memory. Its methods fail the test where they
-// cannot do what they are told; they are for its goroutine, inside a bubble of
-// testing/synctest.
+// Cluster is a set of nodes on a network in memory. Its methods fail the test on an error. They must be called from the
+// goroutine of the test, inside a bubble of testing/synctest.
 type Cluster struct {
 	Network *Network
 
@@ -61,12 +58,12 @@ type Cluster struct {
 	timing  algo.Timing
 }
 
-// member is a node, dead or alive.
+// member is a node that runs, or that has stopped.
 type member struct {
 	name     string
 	priority int
 	kept     cluster.Store // outlives the node
-	listed   bool          // the lists of members name it
+	listed   bool          // its address is in the lists of members
 
 	node    *cluster.Node
 	process *Process
@@ -76,8 +73,7 @@ type member struct {
 	ended   chan error
 }
 
-// New starts a cluster and returns when all its nodes follow one leader. They are
-// stopped at the end of the test.
+// New starts a cluster and returns when all its nodes follow one leader. The nodes stop at the end of the test.
 func New(t testing.TB, config Config) *Cluster {
 	t.Helper()
 	c := &Cluster{Network: NewNetwork(), t: t, config: config, members: make(map[string]*member)}
@@ -104,11 +100,10 @@ func (c *Cluster) add(name string) *member {
 
 func addressOf(name string) string { return name + ":7400" }
 
-// Start starts a node: again, with what it had kept, or a new one of that name, as the
-// highest candidate so far. If the algorithm has a quorum the new node joins the others.
-// Otherwise its address is added to the lists of members: of the nodes that run, with
-// [cluster.Node.SetMembers], and of those that are started later. At least one must run,
-// and none may be paused.
+// Start restarts a node with its store, or starts a new node of that name, with the highest priority so far. With a
+// quorum the new node joins the others. Otherwise its address is added to the lists of members: to those of running
+// nodes, with [cluster.Node.SetMembers], and to those of nodes that start later. At least one node must run, and none
+// may be paused.
 func (c *Cluster) Start(name string) *cluster.Node {
 	c.t.Helper()
 	m := c.members[name]
@@ -146,7 +141,7 @@ func (c *Cluster) Start(name string) *cluster.Node {
 	return node
 }
 
-// addresses returns those of all members that are listed.
+// addresses returns the addresses of all listed members.
 func (c *Cluster) addresses() (list []string) {
 	for _, name := range c.names {
 		if c.members[name].listed {
@@ -156,7 +151,8 @@ func (c *Cluster) addresses() (list []string) {
 	return list
 }
 
-// list adds a new node to the lists of all that run, and reports whether it has: with a quorum there are none.
+// list adds a new node to the lists of all running nodes. It returns false if the nodes have no lists, because they
+// have a quorum.
 func (c *Cluster) list(m *member) bool {
 	c.t.Helper()
 	list := append(c.addresses(), addressOf(m.name))
@@ -172,7 +168,7 @@ func (c *Cluster) list(m *member) bool {
 	return true
 }
 
-// member returns one that runs.
+// member returns a running member.
 func (c *Cluster) member(name string) *member {
 	c.t.Helper()
 	m := c.members[name]
@@ -182,10 +178,10 @@ func (c *Cluster) member(name string) *member {
 	return m
 }
 
-// Node returns a node that runs.
+// Node returns a running node.
 func (c *Cluster) Node(name string) *cluster.Node { c.t.Helper(); return c.member(name).node }
 
-// Nodes returns those that run, in the order of their first start.
+// Nodes returns the running nodes, in the order of their first start.
 func (c *Cluster) Nodes() []*cluster.Node {
 	var nodes []*cluster.Node
 	for _, name := range c.names {
@@ -196,7 +192,7 @@ func (c *Cluster) Nodes() []*cluster.Node {
 	return nodes
 }
 
-// Stop stops a node as SIGTERM does: it says goodbye. It returns when Run has.
+// Stop stops a node as SIGTERM does, so the node sends goodbyes. Stop returns when the node's Run has returned.
 func (c *Cluster) Stop(name string) {
 	c.t.Helper()
 	m := c.member(name)
@@ -206,14 +202,13 @@ func (c *Cluster) Stop(name string) {
 	}
 }
 
-// Kill ends a node as SIGKILL does: its connections end without a word. What it had
-// kept is there when it starts again. Work that it does in Lead sees its context end,
-// for a test cannot end a goroutine.
+// Kill ends a node as SIGKILL does: the node sends no goodbye, and its connections close. Its store is there when it
+// starts again. The contexts of its Lead callbacks end, because a test cannot kill a goroutine.
 func (c *Cluster) Kill(name string) {
 	c.t.Helper()
 	m := c.member(name)
 	m.process.Kill()
-	_ = c.halt(m) // nobody hears what it says
+	_ = c.halt(m) // its messages reach no node
 }
 
 func (c *Cluster) halt(m *member) error {
@@ -230,7 +225,7 @@ func (c *Cluster) Pause(name string) {
 	m.process.Pause()
 }
 
-// Resume lets a node go on with its old ideas.
+// Resume continues a paused node with the state that it had.
 func (c *Cluster) Resume(name string) {
 	c.t.Helper()
 	m := c.member(name)
@@ -238,28 +233,26 @@ func (c *Cluster) Resume(name string) {
 	m.process.Resume()
 }
 
-// Partition cuts the cluster into groups that cannot reach each other. Nodes that are in
-// none form another.
+// Partition divides the cluster into groups that cannot reach each other. The nodes that are in none of them form one
+// more group.
 func (c *Cluster) Partition(groups ...[]string) { c.Network.Partition(groups...) }
 
-// Cut has nothing that one node sends reach another: see [Network.Cut].
+// Cut cuts the link from one node to another in this direction: see [Network.Cut].
 func (c *Cluster) Cut(from, to string) { c.Network.Cut(from, to) }
 
 // Heal ends every partition and every cut.
 func (c *Cluster) Heal() { c.Network.Heal() }
 
-// Pass lets time pass, which is that of the bubble and not of the test. Outside of a bubble
-// it panics.
+// Pass advances the time of the bubble by d. Outside a bubble it panics.
 func (c *Cluster) Pass(d time.Duration) {
-	if time.Now().Year() >= 2020 { // a bubble begins in 2000
+	if time.Now().Year() >= 2020 { // the time of a bubble starts in 2000
 		panic("clustertest: Pass was called outside of a bubble of testing/synctest")
 	}
 	time.Sleep(d)
 }
 
-// Await waits until the nodes of these names follow one leader in one epoch, and returns
-// it. Without names it waits for all that run and are not paused. The leader must be one
-// of them. It fails the test after [algo.Timing.RecoveryBound], twice.
+// Await waits until the named nodes follow one of them as the leader in one epoch, and returns the leadership. Without
+// names it waits for all running nodes that are not paused. It fails the test after twice [algo.Timing.RecoveryBound].
 func (c *Cluster) Await(names ...string) cluster.Leadership {
 	c.t.Helper()
 	if len(names) == 0 {
@@ -271,7 +264,7 @@ func (c *Cluster) Await(names ...string) cluster.Leadership {
 	}
 	limit := time.Now().Add(2 * c.timing.RecoveryBound())
 	for {
-		synctest.Wait() // what is under way takes no time: let it arrive
+		synctest.Wait() // deliver all messages in flight
 		leader, agreed := c.agreed(names)
 		switch {
 		case agreed:
@@ -294,7 +287,7 @@ func (c *Cluster) agreed(names []string) (leader cluster.Leadership, agreed bool
 	return leader, slices.Contains(names, leader.Name)
 }
 
-// opinions says whom each node follows.
+// opinions describes the leader of each node.
 func (c *Cluster) opinions(names []string) string {
 	var all []string
 	for _, name := range names {
@@ -307,7 +300,7 @@ func (c *Cluster) opinions(names []string) string {
 	return strings.Join(all, "; ")
 }
 
-// end stops what still runs.
+// end stops the running nodes.
 func (c *Cluster) end() {
 	c.Heal()
 	for _, name := range c.names {

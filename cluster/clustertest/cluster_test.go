@@ -23,7 +23,8 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// each runs a test in a bubble for the default and for every algorithm without a lease, with a cluster of that many nodes.
+// each runs a test in a bubble with a cluster of the default algorithm and lease, and of each algorithm without a
+// lease.
 func each(t *testing.T, nodes int, test func(t *testing.T, c *clustertest.Cluster)) {
 	for _, variant := range []string{"bully" + lease.Suffix, "bully", "ring", "vote"} {
 		t.Run(variant, func(t *testing.T) {
@@ -51,7 +52,7 @@ func TestKilledLeaderIsReplaced(t *testing.T) {
 		}
 		most := 50*time.Millisecond + c.Node(next.Name).Config().Lease.Duration
 		if took := time.Since(before); took > most {
-			t.Errorf("it took %v, want at most %v: the connections should have shown it", took, most)
+			t.Errorf("the replacement took %v, want at most %v after the closed connections", took, most)
 		}
 		c.Start(old.Name)
 		c.Await()
@@ -63,7 +64,7 @@ func TestKilledLeaderIsReplaced(t *testing.T) {
 	})
 }
 
-func TestPausedLeaderIsReplacedAndFindsOut(t *testing.T) {
+func TestPausedLeaderIsReplaced(t *testing.T) {
 	each(t, 3, func(t *testing.T, c *clustertest.Cluster) {
 		old := c.Await()
 		c.Pause(old.Name)
@@ -71,9 +72,9 @@ func TestPausedLeaderIsReplacedAndFindsOut(t *testing.T) {
 		if next.Name == old.Name {
 			t.Fatalf("%s is paused and leads", old.Name)
 		}
-		// Its lease ends although it does not run. Without one it believes what it believed.
+		// The lease of a paused node expires. Without a lease its state does not change.
 		if l, known := c.Node(old.Name).Leader(); known != c.Node(old.Name).Config().Lease.IsOff() || known && l.Name != old.Name {
-			t.Errorf("a paused node changed its mind: %+v", l)
+			t.Errorf("a paused node follows %+v", l)
 		}
 		c.Resume(old.Name)
 		if last := c.Await(); last.Epoch < next.Epoch {
@@ -93,7 +94,7 @@ func TestPartitionAndHeal(t *testing.T) {
 	})
 }
 
-func TestACutIsOneWay(t *testing.T) {
+func TestCutIsOneWay(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		network := clustertest.NewNetwork()
 		one, other := network.Process("one"), network.Process("other")
@@ -109,7 +110,7 @@ func TestACutIsOneWay(t *testing.T) {
 		if conns["one"], err = l.Accept(); err != nil {
 			t.Fatal(err)
 		}
-		// arrives says whether a byte that from sends is read at to within a second.
+		// arrives reports whether a byte that from sends arrives at to within a second.
 		arrives := func(from, to string) bool {
 			if _, err := conns[from].Write([]byte{1}); err != nil {
 				t.Fatal(err)
@@ -120,23 +121,23 @@ func TestACutIsOneWay(t *testing.T) {
 		}
 		network.Cut("one", "other")
 		if arrives("one", "other") || !arrives("other", "one") {
-			t.Error("one does not reach other, and other reaches one: that was wanted")
+			t.Error("want a cut from one to other only")
 		}
 		soon, cancel := context.WithTimeout(t.Context(), time.Second)
 		defer cancel()
 		if _, err := other.Dial(soon, "one:1"); !errors.Is(err, context.DeadlineExceeded) {
-			t.Errorf("dialled over half a link: %v", err)
+			t.Errorf("dial over a link that is cut in one direction: %v", err)
 		}
 		network.Heal()
 		if !arrives("one", "other") {
-			t.Error("what is healed is cut")
+			t.Error("the link is cut after Heal")
 		}
 	})
 }
 
-// A follower that does not hear the leader, or has no link with it, does not take its work away. In
-// a ring its link may be one of the ring's: then the leader may be elected once more.
-func TestOneBadLinkLeavesTheLeaderToWork(t *testing.T) {
+// A follower without a link to the leader does not depose it. In a ring the link may be part of the ring, so the
+// leader may be elected again.
+func TestLeaderSurvivesOneBadLink(t *testing.T) {
 	each(t, 5, func(t *testing.T, c *clustertest.Cluster) {
 		leader := c.Await()
 		follower := "n1"
@@ -146,7 +147,7 @@ func TestOneBadLinkLeavesTheLeaderToWork(t *testing.T) {
 		others := slices.DeleteFunc([]string{"n1", "n2", "n3", "n4", "n5"}, func(name string) bool { return name == follower })
 		for _, cut := range []func(){
 			func() { c.Cut(leader.Name, follower) },
-			func() { c.Cut(follower, leader.Name) }, // both ways now
+			func() { c.Cut(follower, leader.Name) }, // now both directions are cut
 		} {
 			cut()
 			c.Pass(3 * time.Second)
@@ -178,8 +179,8 @@ func TestStopAndJoin(t *testing.T) {
 	})
 }
 
-// A service may make its node itself, and be one program of several.
-func TestProcessOfOnesOwn(t *testing.T) {
+// A service may create its node itself, in a process on a network in memory.
+func TestServiceCreatesItsOwnNode(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		network := clustertest.NewNetwork()
 		p := network.Process("alone")
@@ -201,7 +202,7 @@ func TestProcessOfOnesOwn(t *testing.T) {
 	})
 }
 
-func TestMisuseFailsTheTest(t *testing.T) {
+func TestMisuseFailsTest(t *testing.T) {
 	for name, c := range map[string]struct {
 		do   func(c *clustertest.Cluster)
 		want string
@@ -210,12 +211,12 @@ func TestMisuseFailsTheTest(t *testing.T) {
 		"a dead node":     {func(c *clustertest.Cluster) { c.Kill("n1"); c.Pause("n1") }, `no node of the name "n1" runs`},
 		"started twice":   {func(c *clustertest.Cluster) { c.Start("n1") }, "n1 runs already"},
 		"a wrong node":    {func(c *clustertest.Cluster) { c.Start("host with spaces") }, "host with spaces"},
-		"who cannot agree": {func(c *clustertest.Cluster) {
+		"a partition": {func(c *clustertest.Cluster) {
 			c.Partition([]string{"n1"})
-			testkit.Pass(time.Second) // until they have noticed
+			testkit.Pass(time.Second) // until the nodes suspect each other
 			c.Await()
 		}, "no agreement among n1, n2 after"},
-		"nobody to wait on": {func(c *clustertest.Cluster) { c.Kill("n1"); c.Kill("n2"); c.Await() }, "no agreement"},
+		"no running node": {func(c *clustertest.Cluster) { c.Kill("n1"); c.Kill("n2"); c.Await() }, "no agreement"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
@@ -226,15 +227,15 @@ func TestMisuseFailsTheTest(t *testing.T) {
 	fails(t, "a cluster of 0 nodes", func(t testing.TB) { clustertest.New(t, clustertest.Config{}) })
 }
 
-// failing is a test that is to fail.
+// failing is a test that is expected to fail. It records the message of Fatalf.
 type failing struct {
 	testing.TB
-	said     string
+	message  string
 	cleanups []func()
 }
 
 func (f *failing) Fatalf(format string, args ...any) {
-	f.said = fmt.Sprintf(format, args...)
+	f.message = fmt.Sprintf(format, args...)
 	runtime.Goexit()
 }
 
@@ -252,9 +253,7 @@ func fails(t *testing.T, want string, test func(testing.TB)) {
 	for _, do := range f.cleanups {
 		do()
 	}
-	if !strings.Contains(f.said, want) {
-		t.Errorf("it failed with %q, want %q", f.said, want)
+	if !strings.Contains(f.message, want) {
+		t.Errorf("the test failed with %q, want %q", f.message, want)
 	}
 }
-
-func TestExample(t *testing.T) { testFailover(t) }

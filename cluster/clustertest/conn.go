@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-// half is one end of a connection. What was written to it waits in buf.
+// half is one end of a connection. Its buf holds the bytes that it has not read yet.
 type half struct {
 	net    *Network
 	owner  *Process
@@ -17,11 +17,11 @@ type half struct {
 
 	// Guarded by net.mu.
 	buf      []byte
-	closed   bool // by this end
-	shut     bool // this end writes no more
-	lost     bool // the other end was closed before it had read everything
+	closed   bool // this end is closed
+	shut     bool // this end is closed for writing
+	lost     bool // the other end was closed with unread bytes
 	deadline time.Time
-	news     chan struct{} // closed and replaced when there is something to look at
+	news     chan struct{} // closed and replaced when the state of this end changes
 }
 
 func (h *half) wake() {

@@ -17,7 +17,7 @@ func failure(op string, addr string, errno syscall.Errno) error {
 	return &net.OpError{Op: op, Net: "memory", Addr: address(addr), Err: os.NewSyscallError(op, errno)}
 }
 
-// listener is a backlog of connections.
+// listener is a listener with a backlog of connections that were not accepted yet.
 type listener struct {
 	owner   *Process
 	addr    string
@@ -42,7 +42,7 @@ func (p *Process) Listen(addr string) (net.Listener, error) {
 
 func (l *listener) Addr() net.Addr { return address(l.addr) }
 
-// Turn has the node wait while its process is paused.
+// Turn blocks the loop of the node while its process is paused.
 func (l *listener) Turn() { l.owner.turn() }
 
 func (l *listener) Accept() (net.Conn, error) {
@@ -85,7 +85,7 @@ func (l *listener) close() {
 	l.closed = true
 	close(l.news)
 	for _, h := range l.backlog {
-		h.close() // accepted by the kernel, and never by the process
+		h.close() // the kernel has completed the connection, and the process never accepts it
 	}
 }
 

@@ -7,21 +7,20 @@ import (
 	"github.com/elect-go/elect/cluster"
 )
 
-// Network is a network in memory. It behaves as TCP does among machines: who listens at
-// an address is found there, a dial to an address where nobody does is refused; what is
-// written arrives in order and without delay; what cannot arrive is kept, and arrives
-// when it can again. Its methods may be called from any goroutine.
+// Network is a network in memory. It behaves like TCP: a dial to an address without a listener is refused, and bytes
+// arrive in order and without delay. Bytes that a partition, a cut or a pause stops arrive when it ends. The methods of
+// Network may be called from any goroutine.
 type Network struct {
 	mu        sync.Mutex
 	listeners map[string]*listener
 	halves    map[*half]struct{} // of connections that are open at either end
-	side      map[string]int     // of each host in a partition
-	deaf      map[way]bool       // from the one host to the other nothing passes
-	frozen    map[string]bool    // hosts that do not run
+	side      map[string]int     // group of each host in a partition
+	deaf      map[way]bool       // cut directions
+	frozen    map[string]bool    // paused hosts
 	changed   chan struct{}      // closed and replaced when the state of a host changes
 }
 
-// way is from one host to another.
+// way is the direction from one host to another.
 type way struct{ from, to string }
 
 // NewNetwork returns a network without hosts.
@@ -32,8 +31,8 @@ func NewNetwork() *Network {
 	}
 }
 
-// Partition cuts the hosts into groups that cannot reach each other, in place of the
-// partition before. Hosts that are in none form another.
+// Partition divides the hosts into groups that cannot reach each other. It replaces the previous partition. The hosts
+// that are in none of the groups form one more group.
 func (w *Network) Partition(groups ...[]string) {
 	w.change(func() {
 		clear(w.side)
@@ -45,8 +44,8 @@ func (w *Network) Partition(groups ...[]string) {
 	})
 }
 
-// Cut has nothing pass from one host to another, in that direction alone; cut both ways, the link
-// between the two is gone. They cannot connect anew meanwhile, for that takes both directions.
+// Cut cuts the link from one host to another in this direction. The two hosts cannot open new connections meanwhile,
+// because that needs both directions.
 func (w *Network) Cut(from, to string) { w.change(func() { w.deaf[way{from, to}] = true }) }
 
 // Heal ends every partition and every cut.
@@ -63,17 +62,17 @@ func (w *Network) change(f func()) {
 	}
 }
 
-// passes reports whether what is sent from one host arrives at another.
+// passes reports whether bytes from one host arrive at another.
 func (w *Network) passes(from, to string) bool {
 	return w.linked(from, to) && !w.frozen[from] && !w.frozen[to]
 }
 
-// linked reports whether the network takes anything from one host to another.
+// linked reports whether neither a partition nor a cut separates one host from another.
 func (w *Network) linked(from, to string) bool {
 	return w.side[from] == w.side[to] && !w.deaf[way{from, to}]
 }
 
-// Process is one run of a program on a host.
+// Process is a process on a host.
 type Process struct {
 	net  *Network
 	host string
@@ -83,34 +82,34 @@ type Process struct {
 	paused chan struct{} // closed by Resume; nil while it runs
 
 	started time.Time
-	drift   float64 // by how many percent its clock is fast
+	drift   float64 // error of its clock in percent
 }
 
-// Process starts a process on a host. It listens at addresses of that host, as in
-// "n1:7400" for the host n1; see [Process.Cluster].
+// Process starts a process on a host. The process may listen at addresses of this host, such as "n1:7400" for the host
+// n1: see [Process.Cluster].
 func (w *Network) Process(host string) *Process {
 	return &Process{net: w, host: host, started: time.Now()}
 }
 
-// Now is the clock of the process.
+// Now returns the time of the process's clock.
 func (p *Process) Now() time.Duration {
 	return time.Duration(float64(time.Since(p.started)) * (1 + p.drift/100))
 }
 
-// Alarm is one of that clock: see [cluster.Clock].
+// NewTimer returns a timer of the process's clock: see [cluster.Clock].
 func (p *Process) NewTimer(ring func()) (set func(at time.Duration), stop func(), err error) {
 	t := time.AfterFunc(time.Hour, ring)
-	// A nanosecond more, for what is lost in rounding: an alarm must not ring early.
+	// The extra nanosecond compensates for rounding, because a timer must not fire early.
 	return func(at time.Duration) { t.Reset(1 + time.Duration(float64(at-p.Now())/(1+p.drift/100))) }, func() { t.Stop() }, nil
 }
 
-// Cluster makes a node part of the process, as [cluster.Config.Network]: the node uses the network, and is
+// Cluster returns the [cluster.Config.Network] for a node in the process. The node uses the network in memory, and is
 // killed and paused with the process.
 func (p *Process) Cluster() cluster.Network {
 	return cluster.Network{Listen: p.Listen, Dial: p.Dial, Clock: p}
 }
 
-// turn waits while the process is paused.
+// turn blocks while the process is paused.
 func (p *Process) turn() {
 	p.net.mu.Lock()
 	paused := p.paused
@@ -120,10 +119,9 @@ func (p *Process) turn() {
 	}
 }
 
-// Pause is SIGSTOP: the process does nothing, and nothing leaves its host nor arrives
-// there. Its kernel still completes what others dial. Of the program only the loop of
-// its node stands still: work that goes on while its node is paused is as work that was
-// done just before or just after.
+// Pause pauses the process as SIGSTOP does: no bytes leave its host or arrive there. The kernel of the host still
+// completes incoming connections. Of the program only the loop of its node stops. A Lead callback that runs meanwhile
+// counts as if it had run just before or after the pause.
 func (p *Process) Pause() {
 	p.net.change(func() {
 		if p.paused == nil && !p.dead {
@@ -133,7 +131,7 @@ func (p *Process) Pause() {
 	})
 }
 
-// Resume is SIGCONT.
+// Resume continues the process as SIGCONT does.
 func (p *Process) Resume() { p.net.change(p.resume) }
 
 func (p *Process) resume() {
@@ -144,9 +142,8 @@ func (p *Process) resume() {
 	}
 }
 
-// Kill is SIGKILL: what the process had open is closed without a word, and nothing that
-// it still does reaches anybody. Nobody can end its goroutines: have its node's Run
-// return after it.
+// Kill kills the process as SIGKILL does: its connections and listeners close, and nothing that it still sends arrives.
+// Its goroutines still run, so the caller must let Run of its node return afterwards.
 func (p *Process) Kill() {
 	p.net.change(func() {
 		p.dead = true

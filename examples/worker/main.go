@@ -1,8 +1,8 @@
-// Command worker does its work on one machine at a time: the one that leads. A majority of the machines must run,
-// so it takes three to do without one.
+// Command worker does its work on the leader only, so on one machine at a time. A quorum of the machines must run, so three
+// machines survive the failure of one.
 //
 //	worker a 10.0.0.1:7400                the first
-//	worker b 10.0.0.2:7400 10.0.0.1:7400  the others name one that runs
+//	worker b 10.0.0.2:7400 10.0.0.1:7400  the others name a running member
 //	worker c 10.0.0.3:7400 10.0.0.1:7400
 package main
 
@@ -26,7 +26,7 @@ func main() {
 	defer stop()
 	config := cluster.Config{
 		Name: os.Args[1], Listen: os.Args[2], Bootstrap: len(os.Args) == 3, Join: os.Args[3:], DataDir: os.Args[1] + ".data",
-		SecretFile:   os.Getenv("ELECT_SECRET_FILE"), // needed elsewhere than on the loopback: elect secret makes one
+		SecretFile:   os.Getenv("ELECT_SECRET_FILE"), // required unless LISTEN is on the loopback; elect secret creates one
 		DrainTimeout: 10 * time.Second,
 	}
 	if err := cluster.Run(ctx, config, work); err != nil {
@@ -34,7 +34,7 @@ func main() {
 	}
 }
 
-// work goes on while this node leads: then ctx ends.
+// work runs until ctx ends with the leadership of this node.
 func work(ctx context.Context, l cluster.Leadership) error {
 	for ctx.Err() == nil {
 		fmt.Printf("%s works in epoch %d\n", l.Name, l.Epoch)

@@ -32,11 +32,11 @@ func TestMain(m *testing.M) {
 		defer stop()
 		config := cluster.Config{Name: os.Args[1], Listen: os.Args[2], Members: os.Args[2:], Lease: lease.Off}
 		if config.Name == "a" {
-			config.Priority = 1 // it leads whenever it runs
+			config.Priority = 1 // a leads whenever it runs
 		}
 		_ = cluster.Run(ctx, config, slow)
 	default:
-		if run := others[os.Getenv("WORKER_TEST_MAIN")]; run != nil {
+		if run := workers[os.Getenv("WORKER_TEST_MAIN")]; run != nil {
 			run()
 			return
 		}
@@ -44,11 +44,11 @@ func TestMain(m *testing.M) {
 	}
 }
 
-// others are workers of the tests of one system.
-var others = make(map[string]func())
+// workers are the main functions of platform-specific tests by name.
+var workers = make(map[string]func())
 
-// slow is work that cleans up until somebody writes a line to it, and says when it began, was told to end and has
-// ended, on the clock that all processes of the machine share.
+// slow is a Lead callback that cleans up until it reads a line. It prints when it starts, when its context ends and
+// when it returns, on the clock that all processes of the machine share.
 func slow(ctx context.Context, _ cluster.Leadership) error {
 	fmt.Println("begins", fleet.Now())
 	<-ctx.Done()
@@ -58,14 +58,15 @@ func slow(ctx context.Context, _ cluster.Leadership) error {
 	return context.Cause(ctx)
 }
 
-// worker starts one and returns the lines that it prints, and how to kill it.
+// worker starts a worker, and returns the lines that it prints and a function that kills it.
 func worker(t *testing.T, dir string, args ...string) (lines <-chan string, kill func()) {
 	t.Helper()
 	lines, kill, _, _ = process(t, "1", dir, args...)
 	return lines, kill
 }
 
-// process starts one that does one sort of work, can be told to stop as well, and reads what is written to it.
+// process starts a worker with one kind of work. It returns the lines that the worker prints, functions that kill and
+// stop it, and its input.
 func process(t *testing.T, work, dir string, args ...string) (lines <-chan string, kill, stop func(), in io.Writer) {
 	t.Helper()
 	cmd := exec.Command(os.Args[0], args...)
@@ -83,7 +84,7 @@ func process(t *testing.T, work, dir string, args ...string) (lines <-chan strin
 		for s := bufio.NewScanner(out); s.Scan(); {
 			select {
 			case read <- s.Text():
-			default: // nobody waits for it
+			default: // the test does not read it
 			}
 		}
 		_ = cmd.Wait()
@@ -101,17 +102,17 @@ func address(t *testing.T) string {
 	return l.Addr().String()
 }
 
-func works(t *testing.T, who string, lines <-chan string) {
+func works(t *testing.T, name string, lines <-chan string) {
 	t.Helper()
 	select {
 	case line := <-lines:
-		require.Regexp(t, "^"+who+" works in epoch [0-9]+$", line)
+		require.Regexp(t, "^"+name+" works in epoch [0-9]+$", line)
 	case <-time.After(2 * time.Minute):
-		t.Fatalf("%s does not work", who)
+		t.Fatalf("%s does not work", name)
 	}
 }
 
-func TestAnotherWorksWhenTheLeaderIsKilled(t *testing.T) {
+func TestKilledWorkerIsReplaced(t *testing.T) {
 	dir, first := t.TempDir(), address(t)
 	lines, kill := make(map[string]<-chan string), make(map[string]func())
 	lines["a"], kill["a"] = worker(t, dir, "a", first)
@@ -121,7 +122,7 @@ func TestAnotherWorksWhenTheLeaderIsKilled(t *testing.T) {
 	}
 	var leader string
 	var led algo.Epoch
-	require.Eventually(t, func() bool { // the one with the highest id leads, in the end
+	require.Eventually(t, func() bool { // in the end the node with the highest ID leads
 		s, err := client.Client{}.Status(t.Context(), first)
 		if err != nil || s.Leader == nil || len(s.Members) < 3 || !s.Committed {
 			return false
@@ -132,18 +133,18 @@ func TestAnotherWorksWhenTheLeaderIsKilled(t *testing.T) {
 			}
 		}
 		return true
-	}, 2*time.Minute, 10*time.Millisecond, "three follow nobody")
+	}, 2*time.Minute, 10*time.Millisecond, "the three nodes follow no leader")
 	kill[leader]()
 	delete(lines, leader)
 	late := time.After(2 * time.Minute)
 	for {
 		var line string
-		select { // of the dead nothing comes any more
+		select { // the channel of the killed worker is nil
 		case line = <-lines["a"]:
 		case line = <-lines["b"]:
 		case line = <-lines["c"]:
 		case <-late:
-			t.Fatal("nobody works after ", leader)
+			t.Fatal("no worker replaces ", leader)
 		}
 		var name string
 		var epoch algo.Epoch
@@ -155,50 +156,50 @@ func TestAnotherWorksWhenTheLeaderIsKilled(t *testing.T) {
 	}
 }
 
-// One context for the node and its work: who is told to stop is replaced when its work has returned, and not before.
+// Run and Lead share one context. A stopping leader is replaced only after its Lead callback has returned.
 func TestTwoProcessesNeverWorkAtOnce(t *testing.T) {
 	if runtime.GOOS == "windows" {
-		t.Skip("no process can be told to stop")
+		t.Skip("a process cannot be stopped by a signal")
 	}
 	dir, first, second := t.TempDir(), address(t), address(t)
-	said := func(lines <-chan string, what string) (at int64) {
+	timeOf := func(lines <-chan string, what string) (at int64) {
 		t.Helper()
 		select {
 		case line := <-lines:
 			_, err := fmt.Sscanf(line, what+" %d", &at)
 			require.NoError(t, err, line)
 		case <-time.After(2 * time.Minute):
-			t.Fatalf("it says nothing of: %s", what)
+			t.Fatalf("the worker has not printed %q", what)
 		}
 		return at
 	}
 	a, _, stop, toA := process(t, "slow", dir, "a", first, second)
-	said(a, "begins")
+	timeOf(a, "begins")
 	b, _, _, _ := process(t, "slow", dir, "b", second, first)
 	require.Eventually(t, func() bool {
 		s, err := client.Client{}.Status(t.Context(), second)
 		return err == nil && s.Leader != nil && len(s.Members) == 2
-	}, 2*time.Minute, 10*time.Millisecond, "it follows no leader")
+	}, 2*time.Minute, 10*time.Millisecond, "b follows no leader")
 	stop()
-	said(a, "cleans")
-	for range 200 { // round trips, in which b could begin
+	timeOf(a, "cleans")
+	for range 200 { // round trips in which b could start
 		s, err := client.Client{}.Status(t.Context(), second)
 		require.NoError(t, err)
 		require.NotEqual(t, s.Node, *s.Leader, "b leads while a cleans up")
 	}
 	_, err := fmt.Fprintln(toA)
 	require.NoError(t, err)
-	ended, began := said(a, "ends"), said(b, "begins")
+	ended, began := timeOf(a, "ends"), timeOf(b, "begins")
 	require.Greater(t, began, ended, "two work at once, for %v", time.Duration(ended-began))
 }
 
-func TestWithoutArgumentsItSaysWhatIsWanted(t *testing.T) {
+func TestWorkerWithoutArgumentsPrintsUsage(t *testing.T) {
 	for _, args := range [][]string{nil, {"a"}} {
 		cmd := exec.Command(os.Args[0], args...)
 		cmd.Env = append(os.Environ(), "WORKER_TEST_MAIN=1")
-		said, err := cmd.CombinedOutput()
+		output, err := cmd.CombinedOutput()
 		require.Error(t, err)
-		require.Contains(t, string(said), "want NAME LISTEN [PEER ...]")
-		require.NotContains(t, string(said), "panic")
+		require.Contains(t, string(output), "want NAME LISTEN [PEER ...]")
+		require.NotContains(t, string(output), "panic")
 	}
 }

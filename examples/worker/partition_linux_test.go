@@ -26,7 +26,7 @@ import (
 	"github.com/elect-go/elect/internal/testkit"
 )
 
-// awake is CLOCK_BOOTTIME, which all processes of the machine share.
+// awake returns the time of CLOCK_BOOTTIME, which all processes of the machine share.
 func awake() (at int64) {
 	var t unix.Timespec
 	if err := unix.ClockGettime(unix.CLOCK_BOOTTIME, &t); err != nil {
@@ -36,13 +36,13 @@ func awake() (at int64) {
 }
 
 func init() {
-	others["leased"] = func() { stamped(true) }
-	others["bare"] = func() { stamped(false) }
+	workers["leased"] = func() { reporter(true) }
+	workers["bare"] = func() { reporter(false) }
 }
 
-// stamped is a worker that says when it led and worked. A time that it says lies within what it speaks of: a
-// machine that is slow makes the spans shorter, never longer.
-func stamped(leased bool) {
+// reporter is a worker that prints the spans in which it led and worked. Both ends of a span are measured inside it, so
+// a slow machine makes the spans shorter, never longer.
+func reporter(leased bool) {
 	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGTERM)
 	defer stop()
 	config := cluster.Config{Name: os.Args[1], Listen: os.Args[2], Members: os.Args[2:], DataDir: "data", Priority: len(os.Args[1]), Insecure: true}
@@ -67,7 +67,7 @@ func stamped(leased bool) {
 	_ = node.Run(ctx)
 }
 
-// span says when something began to be so, and the last moment at which it was.
+// span prints the first and the last time at which is returned true.
 func span(what string, is func() bool) {
 	tick, to := time.Tick(time.Millisecond), int64(0)
 	for last := awake(); is(); last = awake() {
@@ -82,10 +82,10 @@ func span(what string, is func() bool) {
 	}
 }
 
-// spans are what all processes have said: by what and by whom, from and till in turn.
+// spans are the spans of all processes: from and till in turn, by kind and by process.
 type spans struct {
-	mu   sync.Mutex
-	said map[string]map[string][]int64
+	mu    sync.Mutex
+	times map[string]map[string][]int64
 }
 
 func (s *spans) read(name string, out io.Reader) {
@@ -93,22 +93,22 @@ func (s *spans) read(name string, out io.Reader) {
 		var what, end string
 		var at int64
 		if _, err := fmt.Sscan(lines.Text(), &what, &end, &at); err != nil {
-			continue // the race detector speaks too
+			continue // output of the race detector
 		}
 		s.mu.Lock()
-		if s.said[what] == nil {
-			s.said[what] = make(map[string][]int64)
+		if s.times[what] == nil {
+			s.times[what] = make(map[string][]int64)
 		}
-		s.said[what][name] = append(s.said[what][name], at)
+		s.times[what][name] = append(s.times[what][name], at)
 		s.mu.Unlock()
 	}
 }
 
-// now are those of whom it is so.
+// now returns the processes with an open span of the kind.
 func (s *spans) now(what string) (names []string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	for name, times := range s.said[what] {
+	for name, times := range s.times[what] {
 		if len(times)%2 == 1 {
 			names = append(names, name)
 		}
@@ -116,7 +116,7 @@ func (s *spans) now(what string) (names []string) {
 	return names
 }
 
-// both are pairs of which it was so at the same time.
+// both describes the pairs of overlapping spans of the kind.
 func (s *spans) both(what string) (pairs []string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -125,7 +125,7 @@ func (s *spans) both(what string) (pairs []string) {
 		from, till int64
 	}
 	var all []one
-	for name, times := range s.said[what] {
+	for name, times := range s.times[what] {
 		for pair := range slices.Chunk(times, 2) {
 			all = append(all, one{name, pair[0], pair[len(pair)-1]})
 			if len(pair) == 1 {
@@ -143,9 +143,9 @@ func (s *spans) both(what string) (pairs []string) {
 	return pairs
 }
 
-// Five machines of a network that is cut: with a lease there is no moment at which two work, or say that they
-// lead. Without, there is.
-func TestAPartitionNeverHasTwoAtWork(t *testing.T) {
+// The network of five machines is partitioned. With a lease, two machines never work, or report that they lead, at the
+// same time. Without a lease they do.
+func TestLeaseKeepsOneWorkerInPartition(t *testing.T) {
 	testkit.OnlyLong(t)
 	for work, leased := range map[string]bool{"leased": true, "bare": false} {
 		t.Run(work, func(t *testing.T) {
@@ -156,9 +156,9 @@ func TestAPartitionNeverHasTwoAtWork(t *testing.T) {
 			}
 			require.NoError(t, err)
 			t.Cleanup(func() { require.NoError(t, lab.Close()) })
-			all := &spans{said: make(map[string]map[string][]int64)}
+			all := &spans{times: make(map[string]map[string][]int64)}
 			for i := range 5 {
-				name := strings.Repeat("n", i+1) // the longer the higher
+				name := strings.Repeat("n", i+1) // a longer name has a higher priority
 				args := append(lab.Command(i), os.Args[0], name, net.JoinHostPort(lab.Addr(i), "7400"))
 				for other := range 5 {
 					if other != i {
@@ -191,10 +191,10 @@ func TestAPartitionNeverHasTwoAtWork(t *testing.T) {
 				name string
 				by   func() error
 			}{
-				{"the leader alone", func() error { return lab.Split([]int{highest}, rest) }},
-				{"the leader and another", func() error { return lab.Split([]int{1, highest}, []int{0, 2, 3}) }},
-				{"it is heard by nobody", func() error { return lab.Drop(highest, rest...) }},
-				{"it hears nobody", func() error {
+				{"isolated leader", func() error { return lab.Split([]int{highest}, rest) }},
+				{"leader in the minority", func() error { return lab.Split([]int{1, highest}, []int{0, 2, 3}) }},
+				{"no node hears the leader", func() error { return lab.Drop(highest, rest...) }},
+				{"the leader hears no node", func() error {
 					for _, from := range rest {
 						if err := lab.Drop(from, highest); err != nil {
 							return err

@@ -30,9 +30,9 @@ import (
 	"github.com/elect-go/elect/internal/wire"
 )
 
-var hostileFor = flag.Duration("hostile.for", 200*time.Millisecond, "for how long random bytes are sent to a node")
+var randomFor = flag.Duration("random.for", 200*time.Millisecond, "for how long random bytes are sent to a node")
 
-// target is a cluster of three on TCP, and the leader of it under attack.
+// target is a cluster of three members on TCP. The tests attack its leader.
 type target struct {
 	t       testing.TB
 	members []*member
@@ -48,8 +48,8 @@ func newTarget(t testing.TB) *target {
 	return g
 }
 
-// overTCP starts members 1 to n at free ports, until all follow the highest. Each waits until the lists of those
-// before name it. All lists name malloryAt as well. The options are those of the highest.
+// overTCP starts members 1 to n at free ports, until all follow the highest. Before the next one starts, the lists of
+// all earlier ones name it. All lists name malloryAt, too. The options apply to the highest member.
 func overTCP(t testing.TB, n int, highest ...option) (members []*member) {
 	t.Helper()
 	const own = "127.0.0.1:0"
@@ -75,7 +75,7 @@ func overTCP(t testing.TB, n int, highest ...option) (members []*member) {
 	return members
 }
 
-// addressOf waits until a node listens, and returns where.
+// addressOf waits until a node listens, and returns its address.
 func addressOf(t testing.TB, m *member) string {
 	t.Helper()
 	addr := ""
@@ -97,8 +97,8 @@ func (g *target) dial() raw {
 	return r
 }
 
-// dialMany is for who dials so often that the cleanups would take memory themselves; he
-// closes what he dials.
+// dialMany dials without a cleanup, because many cleanups would take memory themselves. The caller closes the
+// connection.
 func (g *target) dialMany() raw {
 	g.t.Helper()
 	c, err := net.Dial("tcp", g.addr)
@@ -121,11 +121,10 @@ func heap() uint64 {
 	return m.HeapAlloc
 }
 
-// withstands runs an attack and asserts that the cluster goes on as if nothing had
-// happened. It returns the lines that the leader logged meanwhile.
+// withstands runs an attack, and fails the test if the cluster changes its leader, stops serving or grows in memory.
 func (g *target) withstands(attack func()) {
 	g.t.Helper()
-	g.settle()
+	g.awaitLeader()
 	start, memory := time.Now(), heap()
 	_, before := testkit.Scheduled(os.Getpid())
 	attack()
@@ -135,19 +134,19 @@ func (g *target) withstands(attack func()) {
 				require.True(g.t, s.At.Before(start), "%s has seen a change: %+v", m.name, s)
 			}
 		}
-	} else { // the machine was so busy that one may have taken another for dead
-		g.settle()
+	} else { // the machine was so busy that a member may have suspected another
+		g.awaitLeader()
 	}
 	ctx, cancel := context.WithTimeout(g.t.Context(), patience)
 	defer cancel()
 	status, err := client.Client{}.Status(ctx, g.addr)
-	require.NoError(g.t, err, "it keeps serving")
+	require.NoError(g.t, err, "the leader does not serve")
 	require.Equal(g.t, status.Node, *status.Leader)
-	require.Less(g.t, heap(), memory+16<<20, "memory stays flat")
+	require.Less(g.t, heap(), memory+16<<20, "the heap has grown")
 }
 
-// settle waits until all follow n3.
-func (g *target) settle() {
+// awaitLeader waits until all members follow n3.
+func (g *target) awaitLeader() {
 	g.t.Helper()
 	until(g.t, "one leader", func() bool {
 		now, _ := g.leader.Leader()
@@ -160,10 +159,10 @@ func (g *target) settle() {
 	})
 }
 
-// patience ends a test that hangs on a real network. It is no bound on what a slow machine may take.
+// patience is the time limit of a wait on a real network. It only ends a test that hangs.
 const patience = 2 * time.Minute
 
-// until waits for what other goroutines do about real connections.
+// until waits until ok returns true, for at most patience.
 func until(t testing.TB, what string, ok func() bool) {
 	t.Helper()
 	tick := time.NewTicker(time.Millisecond)
@@ -178,7 +177,7 @@ func until(t testing.TB, what string, ok func() bool) {
 	}
 }
 
-func TestHostileInputClosesTheConnectionAndNothingElse(t *testing.T) {
+func TestInvalidInputClosesOnlyItsConnection(t *testing.T) {
 	nested := bytes.Repeat([]byte{0x91}, 2<<20)
 	cases := []struct {
 		name    string
@@ -186,9 +185,9 @@ func TestHostileInputClosesTheConnectionAndNothingElse(t *testing.T) {
 		line    string // in the log
 		counter string
 	}{
-		{"five bytes that end a process", func(_ *target, r raw) { r.write([]byte{0xdd, 0xff, 0xff, 0xff, 0xff}) }, "frame of 3724541951 bytes", "closed"},
-		{"the five bytes in a frame", func(_ *target, r raw) { r.frame([]byte{0xdd, 0xff, 0xff, 0xff, 0xff}) }, "handshake", "closed"},
-		{"the five bytes after a hello", func(_ *target, r raw) {
+		{"five bytes of a huge array", func(_ *target, r raw) { r.write([]byte{0xdd, 0xff, 0xff, 0xff, 0xff}) }, "frame of 3724541951 bytes", "closed"},
+		{"five bytes in a frame", func(_ *target, r raw) { r.frame([]byte{0xdd, 0xff, 0xff, 0xff, 0xff}) }, "handshake", "closed"},
+		{"five bytes after a hello", func(_ *target, r raw) {
 			r.greet(hello())
 			r.frame([]byte{0xdd, 0xff, 0xff, 0xff, 0xff})
 		}, "reason=handler", "closed"},
@@ -199,7 +198,7 @@ func TestHostileInputClosesTheConnectionAndNothingElse(t *testing.T) {
 			r.greet(hello())
 			r.frame(nested[:64<<10])
 		}, "reason=handler", "closed"},
-		{"a truncated frame", func(_ *target, r raw) {
+		{"truncated frame", func(_ *target, r raw) {
 			r.write([]byte{0, 0, 0, 99, 0x9d, 0xa5})
 			require.NoError(r.t, r.Conn.(*net.TCPConn).CloseWrite())
 		}, "truncated frame", "closed"},
@@ -211,28 +210,28 @@ func TestHostileInputClosesTheConnectionAndNothingElse(t *testing.T) {
 			`peer mallory runs algorithm \"vote\", this node runs \"bully\"`, "closed"},
 		{"another version", func(_ *target, r raw) { r.say(hello(func(h *wire.Hello) { h.MinVersion, h.MaxVersion = 8, 9 })) },
 			"peer mallory speaks protocol version 8 to 9, this node speaks 1", "closed"},
-		{"a hello without a name", func(_ *target, r raw) { r.say(hello(func(h *wire.Hello) { h.Name = "a\nb" })) },
+		{"hello with an invalid name", func(_ *target, r raw) { r.say(hello(func(h *wire.Hello) { h.Name = "a\nb" })) },
 			"hello without an id or a valid name", "closed"},
-		{"a live member's id", func(g *target, r raw) {
+		{"ID of a live member", func(g *target, r raw) {
 			self, err := g.members[0].Status(g.t.Context())
 			require.NoError(g.t, err)
-			// The leader has a connection to it: it is watched.
+			// The leader has a connection to that member.
 			r.say(hello(func(h *wire.Hello) { h.ID = self.Node }))
 		}, "is in use by another process", "closed"},
-		{"its own id", func(g *target, r raw) {
+		{"ID of the receiver", func(g *target, r raw) {
 			self, err := g.leader.Status(g.t.Context())
 			require.NoError(g.t, err)
 			r.say(hello(func(h *wire.Hello) { h.ID = self.Node }))
 		}, "", "closed"},
-		{"a client that does more than ask", func(_ *target, r raw) {
+		{"client that sends an election", func(_ *target, r raw) {
 			r.greet(hello(func(h *wire.Hello) { h.Client = true }))
 			r.say(bully.Election{Epoch: 100})
 		}, "a client may only send a status request", "closed"},
-		{"a node that no list names", func(_ *target, r raw) {
+		{"unlisted node", func(_ *target, r raw) {
 			r.greet(hello(unlisted))
 			r.hears("join-rejected")
 		}, `peer=mallory`, "rejected"},
-		{"a member's epoch of 2^64-1", func(_ *target, r raw) {
+		{"epoch of 2^64-1", func(_ *target, r raw) {
 			id := r.join()
 			r.frame(append([]byte("\x93\xabcoordinator\xcf\xff\xff\xff\xff\xff\xff\xff\xff\xc4\x10"), id[:]...))
 		}, "is 18446744073709551615, want an epoch of at most 9223372036854775807", "closed"},
@@ -257,10 +256,10 @@ func TestHostileInputClosesTheConnectionAndNothingElse(t *testing.T) {
 	}
 }
 
-// unlisted is at an address that no list names.
+// unlisted sets an address that no list names.
 func unlisted(h *wire.Hello) { h.Addr = "127.0.0.1:2" }
 
-// What no member says is dropped, and counted.
+// A message of a non-member is dropped and counted.
 func TestMessageOfNonMemberIsDropped(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := newFleet(t)
@@ -283,7 +282,7 @@ func TestMessageOfNonMemberIsDropped(t *testing.T) {
 	})
 }
 
-// What was true once changes nothing: it is answered with what is true now.
+// A node answers an outdated announcement with the current leadership.
 func TestReplayedCoordinatorIsNotFollowed(t *testing.T) {
 	g := newTarget(t)
 	old := g.members[0].seen()
@@ -306,7 +305,7 @@ func TestRandomBytes(t *testing.T) {
 	g := newTarget(t)
 	g.withstands(func() {
 		random := rand.NewChaCha8([32]byte{})
-		end := time.Now().Add(*hostileFor)
+		end := time.Now().Add(*randomFor)
 		for i := 0; time.Now().Before(end); i++ {
 			r := g.dialMany()
 			b := make([]byte, 1+random.Uint64()%2000)
@@ -378,7 +377,7 @@ func TestSlowPeersAreClosed(t *testing.T) {
 		line   string
 	}{
 		"silence": {func(raw) {}, "slow hello"},
-		"a byte a second": {func(r raw) {
+		"byte a second": {func(r raw) {
 			for _, b := range []byte{0, 0, 0, 200, 0x9d, 0xa5} {
 				if _, err := r.Write([]byte{b}); err != nil {
 					return
@@ -386,7 +385,7 @@ func TestSlowPeersAreClosed(t *testing.T) {
 				testkit.Pass(time.Second)
 			}
 		}, "slow hello"},
-		"a byte a second after the hello": {func(r raw) {
+		"byte a second after the hello": {func(r raw) {
 			r.greet(hello())
 			for _, b := range []byte{0, 0, 0, 200, 0x9d, 0xa5} {
 				if _, err := r.Write([]byte{b}); err != nil {
@@ -421,7 +420,7 @@ func TestSlowPeersAreClosed(t *testing.T) {
 	}
 }
 
-func TestMismatchIsNamedInBothLogs(t *testing.T) {
+func TestMismatchIsLoggedByBothNodes(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := newFleet(t)
 		first := f.start(1)
@@ -439,7 +438,7 @@ func TestMismatchIsNamedInBothLogs(t *testing.T) {
 	})
 }
 
-func TestOtherOptionsAreWarnedOfByName(t *testing.T) {
+func TestDifferentOptionsAreLoggedByName(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := newFleet(t)
 		first := f.start(1)
@@ -454,8 +453,9 @@ func TestOtherOptionsAreWarnedOfByName(t *testing.T) {
 	})
 }
 
-// What a node is told ends in a log, or in the error that elect prints on a terminal.
-func TestWordsOfAStrangerAreNoOrdersToATerminal(t *testing.T) {
+// A reason that a node receives ends up in its log and in the error that elect prints on a terminal. It must not
+// contain control characters.
+func TestReceivedReasonHasNoControlCharacters(t *testing.T) {
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	require.NoError(t, err)
 	done := make(chan struct{})

@@ -16,19 +16,19 @@ import (
 	"github.com/elect-go/elect/internal/testkit"
 )
 
-// An order ends in one of four ways, each with a sentence that is true then and later.
+// end is the outcome of an admin request.
 type end string
 
 const (
 	isDone     end = "done"
-	isRefused  end = "refused, or given up" // a *client.RefusedError
+	isRejected end = "rejected or canceled" // a *client.RefusedError
 	isDoneHere end = "done here"            // a *client.UnheardError
 )
 
-// order is one, given to n1.
-type order func(ctx context.Context, o client.Client) error
+// adminRequest sends an admin request to n1.
+type adminRequest func(ctx context.Context, o client.Client) error
 
-func remove(name string) order {
+func remove(name string) adminRequest {
 	return func(ctx context.Context, o client.Client) error { return o.Remove(ctx, "n1:7400", name) }
 }
 
@@ -38,11 +38,11 @@ func priority7(ctx context.Context, o client.Client) error {
 	return o.SetPriority(ctx, "n1:7400", 7)
 }
 
-func resignFor(period time.Duration) order {
+func resignFor(period time.Duration) adminRequest {
 	return func(ctx context.Context, o client.Client) error { return o.Resign(ctx, "n1:7400", period) }
 }
 
-// The states in which orders are given. In those with a leader it is n1.
+// situations are the states of a cluster in which requests are sent. If the cluster has a leader, it is n1.
 var situations = map[string]func(f *fleet){
 	"three live":        func(f *fleet) { firstOf(f, 3) },
 	"one of one":        func(f *fleet) { firstOf(f, 1) },
@@ -79,7 +79,7 @@ var situations = map[string]func(f *fleet){
 	},
 }
 
-// firstOf is a cluster of n that n1 leads, for longer than a removal of a suspected member takes.
+// firstOf starts a cluster of n members that n1 leads, and returns the members by name.
 func firstOf(f *fleet, n int) map[string]*member {
 	algorithm := f.config
 	f.config = func(c *cluster.Config) {
@@ -111,7 +111,7 @@ const (
 	noQuorum = "its algorithm has no quorum to agree on that: change the list members on each node, or drop lease: off"
 )
 
-func TestHowAnOrderEnds(t *testing.T) {
+func TestAdminRequestOutcome(t *testing.T) {
 	lists := []string{"bully", "ring"}
 	anyAlgorithm := slices.Concat(lists, quorums)
 	const patient, instant = 10 * time.Second, 100 * time.Millisecond
@@ -119,7 +119,7 @@ func TestHowAnOrderEnds(t *testing.T) {
 		algorithms []string
 		state      string
 		what       string
-		order      order
+		request    adminRequest
 		within     time.Duration
 		end        end
 		want       string
@@ -127,20 +127,20 @@ func TestHowAnOrderEnds(t *testing.T) {
 	}{
 		{quorums, "three live", "remove", remove("n3"), patient, isDone, "", members("n1", "n2")},
 		{quorums, "three live", "leave", leave, patient, isDone, "", nil},
-		{lists, "three live", "remove", remove("n3"), patient, isRefused, "rejected: cluster: remove n3: " + noQuorum, members("n1", "n2", "n3")},
-		{lists, "three live", "leave", leave, patient, isRefused, "rejected: cluster: remove n1: " + noQuorum, members("n1", "n2", "n3")},
+		{lists, "three live", "remove", remove("n3"), patient, isRejected, "rejected: cluster: remove n3: " + noQuorum, members("n1", "n2", "n3")},
+		{lists, "three live", "leave", leave, patient, isRejected, "rejected: cluster: remove n1: " + noQuorum, members("n1", "n2", "n3")},
 		{anyAlgorithm, "three live", "priority", priority7, patient, isDone, "", hasPriority7},
 		{anyAlgorithm, "three live", "resign", resignFor(time.Minute), patient, isDone, "", leads(false)},
-		{quorums, "one of one", "remove", remove("n1"), patient, isRefused, "rejected: cluster: remove n1: it is the last member: stop it, and delete its data", leads(true)},
-		{quorums, "one of one", "leave", leave, patient, isRefused, "rejected: cluster: remove n1: it is the last member: stop it, and delete its data", leads(true)},
+		{quorums, "one of one", "remove", remove("n1"), patient, isRejected, "rejected: cluster: remove n1: it is the last member: stop it, and delete its data", leads(true)},
+		{quorums, "one of one", "leave", leave, patient, isRejected, "rejected: cluster: remove n1: it is the last member: stop it, and delete its data", leads(true)},
 		{anyAlgorithm, "one of one", "priority", priority7, patient, isDone, "", hasPriority7},
-		{anyAlgorithm, "one of one", "resign", resignFor(0), patient, isRefused, "rejected: cluster: resign: no other member may lead", leads(true)},
-		{quorums, "in no cluster", "remove", remove("n2"), patient, isRefused, "rejected: cluster: this node is in no cluster yet", nil},
-		{quorums, "in no cluster", "leave", leave, patient, isRefused, "rejected: cluster: this node is in no cluster yet", nil},
-		{quorums, "in no cluster", "priority", priority7, patient, isRefused, "rejected: cluster: this node is in no cluster yet", nil},
-		{quorums, "in no cluster", "resign", resignFor(0), patient, isRefused, "rejected: cluster: this node is in no cluster yet", nil},
-		{quorums, "one of two", "remove", remove("n2"), patient, isRefused, "cluster: not done in time: no leader is known to do it" + lost + givenUp, back("n1", "n2")},
-		{quorums, "one of two", "leave", leave, patient, isRefused, "cluster: not done in time: no leader is known to do it" + lost + givenUp, back("n1", "n2")},
+		{anyAlgorithm, "one of one", "resign", resignFor(0), patient, isRejected, "rejected: cluster: resign: no other member may lead", leads(true)},
+		{quorums, "in no cluster", "remove", remove("n2"), patient, isRejected, "rejected: cluster: this node is in no cluster yet", nil},
+		{quorums, "in no cluster", "leave", leave, patient, isRejected, "rejected: cluster: this node is in no cluster yet", nil},
+		{quorums, "in no cluster", "priority", priority7, patient, isRejected, "rejected: cluster: this node is in no cluster yet", nil},
+		{quorums, "in no cluster", "resign", resignFor(0), patient, isRejected, "rejected: cluster: this node is in no cluster yet", nil},
+		{quorums, "one of two", "remove", remove("n2"), patient, isRejected, "cluster: not done in time: no leader is known to do it" + lost + givenUp, back("n1", "n2")},
+		{quorums, "one of two", "leave", leave, patient, isRejected, "cluster: not done in time: no leader is known to do it" + lost + givenUp, back("n1", "n2")},
 		{quorums, "one of two", "priority", priority7, patient, isDoneHere, holds + "no leader is known to do it" + lost, func(t *testing.T, f *fleet) {
 			f.start(2)
 			f.members(3*bound, "n1", "n2")
@@ -150,17 +150,17 @@ func TestHowAnOrderEnds(t *testing.T) {
 		{quorums, "one of two", "resign", resignFor(time.Minute), patient, isDone, "", leads(false)},
 		{lists, "one of two", "priority", priority7, patient, isDoneHere, "done here; suspected members learn of it when they connect again: n2", hasPriority7},
 		{lists, "one of two", "resign", resignFor(time.Minute), patient, isDoneHere, "done here, and no other member leads yet", leads(false)},
-		{lists, "one of two", "resign for less", resignFor(time.Second), patient, isRefused, "cluster: it resigned, no other member was elected, and it may be elected again", leads(true)},
-		{quorums, "all resigned", "remove", remove("n3"), 2 * time.Second, isRefused,
+		{lists, "one of two", "resign for less", resignFor(time.Second), patient, isRejected, "cluster: it resigned, no other member was elected, and it may be elected again", leads(true)},
+		{quorums, "all resigned", "remove", remove("n3"), 2 * time.Second, isRejected,
 			"cluster: not done in time: no leader is known to do it (all eligible members have resigned)" + givenUp, members("n1", "n2", "n3")},
-		{quorums, "all resigned", "leave", leave, patient, isRefused, "cluster: not done in time: no leader is known to do it (all eligible members have resigned)" + givenUp, members("n1", "n2", "n3")},
+		{quorums, "all resigned", "leave", leave, patient, isRejected, "cluster: not done in time: no leader is known to do it (all eligible members have resigned)" + givenUp, members("n1", "n2", "n3")},
 		{lists, "all resigned", "priority", priority7, patient, isDone, "", hasPriority7},
 		{quorums, "all resigned", "priority", priority7, patient, isDoneHere, holds + "no leader is known to do it (all eligible members have resigned)", nil},
-		{anyAlgorithm, "all resigned", "resign", resignFor(0), patient, isRefused, "rejected: cluster: resign: no other member may lead", nil},
-		{quorums, "others stopped just now", "remove", remove("n3"), instant, isRefused, "cluster: not done in time: a majority of the members has yet to confirm the view" + givenUp, nil},
+		{anyAlgorithm, "all resigned", "resign", resignFor(0), patient, isRejected, "rejected: cluster: resign: no other member may lead", nil},
+		{quorums, "others stopped just now", "remove", remove("n3"), instant, isRejected, "cluster: not done in time: a majority of the members has yet to confirm the view" + givenUp, nil},
 		{quorums, "others stopped just now", "priority", priority7, instant, isDoneHere, holds + "a majority of the members has yet to confirm the view", nil},
 		{quorums, "others stopped just now", "resign", resignFor(time.Minute), instant, isDoneHere, "done here, and no other member leads yet", leads(false)},
-		{quorums, "two of three", "remove", remove("n2"), patient, isRefused, "cluster: not done in time: " + leadsYet + givenUp, members("n1", "n2", "n3")},
+		{quorums, "two of three", "remove", remove("n2"), patient, isRejected, "cluster: not done in time: " + leadsYet + givenUp, members("n1", "n2", "n3")},
 	} {
 		for _, algorithm := range test.algorithms {
 			t.Run(algorithm+", "+test.state+": "+test.what, func(t *testing.T) {
@@ -170,11 +170,11 @@ func TestHowAnOrderEnds(t *testing.T) {
 					situations[test.state](f)
 					ctx, cancel := context.WithTimeout(t.Context(), test.within)
 					defer cancel()
-					err := test.order(ctx, f.operator())
+					err := test.request(ctx, f.operator())
 					switch test.end {
 					case isDone:
 						require.NoError(t, err)
-					case isRefused:
+					case isRejected:
 						var refused *client.RefusedError
 						require.ErrorAs(t, err, &refused)
 						require.Equal(t, test.want, refused.Reason)
@@ -192,8 +192,8 @@ func TestHowAnOrderEnds(t *testing.T) {
 	}
 }
 
-// Of two orders the later one holds, and the earlier one does not say otherwise.
-func TestAnOrderThatALaterOneReplaces(t *testing.T) {
+// Of two requests for a priority the later one takes effect. The reply to the earlier one gives this reason.
+func TestLaterRequestReplacesEarlierOne(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := newFleet(t)
 		f.config = runs("vote")
@@ -215,10 +215,10 @@ func TestAnOrderThatALaterOneReplaces(t *testing.T) {
 	})
 }
 
-// A node that waits says why nobody leads, if it knows, and what helps with its algorithm.
-func TestWhatANodeSaysOfAVacancy(t *testing.T) {
+// A node that knows no leader logs the reason and a remedy, as far as it knows them.
+func TestLogExplainsVacancy(t *testing.T) {
 	const lostFor = "(this node hears from 1 of 2 members, and 2 are needed: if the others are lost for good see elect recover)"
-	for _, test := range []struct{ algorithm, state, who, want string }{
+	for _, test := range []struct{ algorithm, state, node, want string }{
 		{"bully", "all resigned", "n1", `^no leader for \d+s \(all eligible members have resigned\)$`},
 		{"ring", "all resigned", "n1", `^no leader for \d+s \(all eligible members have resigned\)$`},
 		{"vote", "all resigned", "n1", `^no leader for \d+s \(all eligible members have resigned\)$`},
@@ -231,9 +231,9 @@ func TestWhatANodeSaysOfAVacancy(t *testing.T) {
 				f.config = runs(test.algorithm)
 				situations[test.state](f)
 				testkit.Pass(2 * bound)
-				said := f.live[test.who].log.Lines("level=WARN", `msg="waiting for members"`)
-				require.NotEmpty(t, said)
-				_, why, _ := strings.Cut(said[len(said)-1], `why="`)
+				lines := f.live[test.node].log.Lines("level=WARN", `msg="waiting for members"`)
+				require.NotEmpty(t, lines)
+				_, why, _ := strings.Cut(lines[len(lines)-1], `why="`)
 				why, _, _ = strings.Cut(why, `"`)
 				require.Regexp(t, test.want, why)
 			})
@@ -241,7 +241,7 @@ func TestWhatANodeSaysOfAVacancy(t *testing.T) {
 	}
 }
 
-// members is that n1 knows these, also some time later.
+// members checks that n1 knows exactly these members, now and later.
 func members(want ...string) func(t *testing.T, f *fleet) {
 	return func(t *testing.T, f *fleet) {
 		for range 2 {
@@ -256,7 +256,7 @@ func members(want ...string) func(t *testing.T, f *fleet) {
 	}
 }
 
-// back is that they are the members when n2 is there again.
+// back restarts n2, and checks that the cluster then has exactly these members.
 func back(want ...string) func(t *testing.T, f *fleet) {
 	return func(t *testing.T, f *fleet) {
 		f.start(2)
@@ -266,7 +266,7 @@ func back(want ...string) func(t *testing.T, f *fleet) {
 	}
 }
 
-// leads is whether n1 does, and with the resignation over, that somebody does.
+// leads checks whether n1 leads.
 func leads(want bool) func(t *testing.T, f *fleet) {
 	return func(t *testing.T, f *fleet) {
 		testkit.Pass(bound)
