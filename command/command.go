@@ -142,7 +142,7 @@ SIGTERM, SIGHUP) ended it before it was done.`,
   elect config example > elect.yaml     a configuration to begin with
   elect node --config /etc/elect.yaml   run a member
   elect run --config /etc/elect.yaml -- ./worker    and a command while it leads
-  elect status 10.0.0.1:7400            ask any member who leads
+  elect status 10.0.0.1:7400            ask any member for the leader
   elect sim --crashed 1 --diagram       count an election, and draw it
   elect explore --algorithm ring        visit every state of a small cluster
   elect lesson 1                        learn how bully elects, step by step`,
@@ -214,7 +214,7 @@ func rows(out io.Writer) (*tabwriter.Writer, func(name, format string, args ...a
 	return table, func(name, format string, args ...any) { fmt.Fprintf(table, name+"\t"+format+"\n", args...) }
 }
 
-// exactly wants so many arguments, none of them empty, which it says in words.
+// exactly requires n arguments, none of them empty; want describes them in the error.
 func exactly(n int, want string) cobra.PositionalArgs {
 	return func(cmd *cobra.Command, args []string) error {
 		if len(args) != n || slices.Contains(args, "") {
@@ -224,7 +224,7 @@ func exactly(n int, want string) cobra.PositionalArgs {
 	}
 }
 
-// checkAddress wants host:port; what is how errors call it.
+// checkAddress requires addr to be host:port; what names it in the error.
 func checkAddress(what, addr string) error {
 	if _, port, err := net.SplitHostPort(addr); err != nil || port == "" {
 		return usagef("%s is %q, want host:port", what, addr)
@@ -232,10 +232,10 @@ func checkAddress(what, addr string) error {
 	return nil
 }
 
-// theCommandLine is in what mistakes were made.
+// theCommandLine is the place of the mistakes that usagef reports.
 const theCommandLine = "command line"
 
-// usagef is a mistake of whoever wrote the command line.
+// usagef returns the error for a mistake in the command line.
 func usagef(format string, args ...any) error {
 	var m mistake.List
 	m.Addf(format, args...)

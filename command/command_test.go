@@ -121,12 +121,12 @@ func TestUsageErrorsSayWhatIsWanted(t *testing.T) {
 		{"sim --option answer_timeout=1ms --option x=1", []string{"bully.answer_timeout is 1ms, want at least the round trip (20ms)", "bully.x is not a field"}},
 		{"sim --priorities 1,b", []string{`--priorities is "1,b", want whole numbers with commas`}},
 		{"sim --loss much", []string{`--loss is "much", want a number`}},
-		{"sim --storm --crashed 1 --preset moon --nodes 0 --period 1ms", []string{
-			"--crashed says nothing about --storm", `--preset is "moon", want local, lan or wan`, "--nodes is 0, want 1 to", "--period is 1ms",
+		{"sim --chaos --crashed 1 --preset moon --nodes 0 --period 1ms", []string{
+			"--crashed says nothing about --chaos", `--preset is "moon", want local, lan or wan`, "--nodes is 0, want 1 to", "--period is 1ms",
 		}},
-		{"sim --storm --seeds 2 --trace x", []string{"--trace show one"}},
+		{"sim --chaos --seeds 2 --trace x", []string{"--trace show one"}},
 		{"sim --scenario " + t.TempDir(), []string{"--scenario: ", "is a directory"}},
-		{"sim --storm --scenario /no/such/file", []string{"--scenario: open /no/such/file"}},
+		{"sim --chaos --scenario /no/such/file", []string{"--scenario: open /no/such/file"}},
 		{"status", []string{"wants an address, host:port, or a configuration that has one"}},
 		{"status a:1 nowhere", []string{`the address is "nowhere", want host:port`}},
 		{"status nowhere", []string{`the address is "nowhere", want host:port`}},

@@ -194,7 +194,7 @@ func TestHeartbeatsAtRest(t *testing.T) {
 			require.NoError(t, err)
 			a, err := amountsOf(s, n, restBudget)
 			require.NoError(t, err)
-			require.True(t, a.settled)
+			require.True(t, a.isSteady)
 			least := float64(edges[name](n)) / s.Config.Timing.Heartbeat.Seconds()
 			require.GreaterOrEqual(t, a.rest, least, "%s, %d nodes", name, n)
 			require.LessOrEqual(t, a.rest, 1.5*least, "%s, %d nodes", name, n)
@@ -209,7 +209,7 @@ func TestASimulationThatDoesNotSettleIsSaid(t *testing.T) {
 	require.NoError(t, err)
 	a, err := amountsOf(s, 3, restBudget)
 	require.NoError(t, err)
-	require.False(t, a.settled)
+	require.False(t, a.isSteady)
 	var out strings.Builder
 	require.NoError(t, printShow(&out, s, a))
 	require.Regexp(t, `heartbeats +unknown +a simulation did not come to rest within 1m38s`, out.String())
@@ -226,7 +226,7 @@ func TestASimulationThatUsesUpItsBudgetIsSaid(t *testing.T) {
 	for _, budget := range []uint64{10, 500, 1000} {
 		a, err := amountsOf(s, 5, budget)
 		require.NoError(t, err)
-		require.False(t, a.settled, budget)
+		require.False(t, a.isSteady, budget)
 	}
 }
 

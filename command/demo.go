@@ -49,10 +49,10 @@ stopped, and nothing is left behind.
 
 The nodes are n1, n2, ... in the order in which they are elected: the last has the
 highest priority. A failover is measured from right before the signal until the last
-survivor knows the new leader, by the survivors' own stamps of a clock that all
-processes share. The part until the first of them suspects the old leader is its
-detection, the rest the election. Messages are those that survivors sent for it,
-heartbeats not counted.
+survivor knows the new leader, by the survivors' timestamps of a clock that all
+processes share. Detection ends when the first survivor suspects the old leader; the
+rest is the election. Messages are those that the survivors sent for the election,
+without heartbeats.
 
 The nodes have a lease, as by default, but with trust_evidence: on one machine a refused
 connection proves that a process has ended, so they do not wait until its lease expires.
@@ -261,7 +261,7 @@ func (d *demo) start(ctx context.Context) error {
 	return d.story.rest(ctx, time.Second)
 }
 
-// round takes the leader away, and brings it back.
+// round removes the leader and restores it.
 func (d *demo) round(ctx context.Context, number int) error {
 	// At a random moment, so that the signal meets the heartbeats at any phase.
 	if err := fleet.Sleep(ctx, time.Duration(100+d.random.IntN(400))*time.Millisecond); err != nil {
@@ -289,17 +289,17 @@ func (d *demo) takeAway(ctx context.Context, number int) (old string, err error)
 	if _, err := d.fleet.AwaitLeader(ctx); err != nil {
 		return "", err
 	}
-	strike, err := d.fleet.Strike(d.signal)
+	loss, err := d.fleet.Strike(d.signal)
 	if err != nil {
 		return "", err
 	}
-	old = strike.Leader.Name
+	old = loss.Leader.Name
 	round := ""
 	if d.flags.rounds > 1 {
 		round = fmt.Sprintf("Round %d: ", number)
 	}
 	d.story.tell(bad, nil, "%s%s, the leader, is %s (SIG%s).", round, old, pastTense[d.signal], strings.ToUpper(string(d.signal)))
-	m, err := strike.Settle(ctx)
+	m, err := loss.Settle(ctx)
 	if err != nil {
 		return "", err
 	}
@@ -322,7 +322,7 @@ func (d *demo) bringBack(ctx context.Context, old string) error {
 	}
 	how := "is back"
 	if d.signal == fleet.Stop {
-		how = "goes on"
+		how = "runs again"
 	}
 	what := fmt.Sprintf("and takes over in epoch %d, after %s", r.EpochAfter, inMS(r.Took))
 	switch {
@@ -335,8 +335,7 @@ func (d *demo) bringBack(ctx context.Context, old string) error {
 	return nil
 }
 
-// keep leaves the cluster alone until ctx ends. Whoever kills a node of it by hand
-// sees what follows.
+// keep reports every new leader until ctx ends. The reader may kill nodes by hand meanwhile.
 func (d *demo) keep(ctx context.Context) error {
 	if d.flags.json {
 		var o keptObject

@@ -14,11 +14,10 @@ import (
 	"github.com/elect-go/elect/internal/fleet"
 )
 
-// frame is the time between two pictures: what changes faster nobody could read.
+// frame is the time between two pictures. A reader could not follow faster changes.
 const frame = 40 * time.Millisecond
 
-// screen tells a terminal: a table that is drawn again in place, and below it what
-// has happened.
+// screen draws on a terminal: a table, redrawn in place, and the events below it.
 type screen struct {
 	out   *os.File
 	color bool

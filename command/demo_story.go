@@ -16,19 +16,18 @@ import (
 	"github.com/elect-go/elect/internal/mistake"
 )
 
-// story is how a demonstration is told: to a terminal, to a pipe, or not at all where
-// JSON is asked for.
+// story reports a demonstration: to a terminal, to a pipe, or not at all with --json.
 type story interface {
 	begin(f *demoFlags)
-	attach(f *fleet.Fleet)                                         // its nodes run from now on
-	detach()                                                       // they are about to be stopped
-	tell(t tone, states []fleet.State, format string, args ...any) // a line; with states also what they are
-	rest(ctx context.Context, d time.Duration) error               // time to look, where somebody looks
-	kept(states []fleet.State)                                     // they stay until Ctrl-C
+	attach(f *fleet.Fleet)                                         // the nodes of f run from now on
+	detach()                                                       // the nodes are about to be stopped
+	tell(t tone, states []fleet.State, format string, args ...any) // prints a line, and states if not nil
+	rest(ctx context.Context, d time.Duration) error               // pauses for a reader at a terminal
+	kept(states []fleet.State)                                     // the nodes run until Ctrl-C
 	end(err error, closing []string)
 }
 
-// tone says how a line is meant.
+// tone is the meaning of a line: it selects the color.
 type tone int
 
 const (

@@ -25,7 +25,7 @@ type exploreFlags struct {
 	algorithm  string
 	options    []string
 	nodes      int
-	settled    bool
+	agreed     bool
 	network    string
 	crashes    int
 	mistakes   int
@@ -67,13 +67,13 @@ clocks, and a search has none.
 
 What is looked for, if no --property says otherwise, is what the algorithm claims:
   one-leader-per-epoch  no two nodes lead in one epoch
-  monotonic-epochs           no node goes back to an older epoch, over crashes too
+  monotonic-epochs      no node goes back to an older epoch, even after a crash
   durable               what a node announces is saved
-  no-phantom            whoever is followed has itself announced that it leads
-  agreement             from every state, all who run agree if no fault follows
+  no-phantom            a leader that a node follows has itself announced that it leads
+  agreement             from every state, all running nodes agree if no fault follows
 No algorithm claims these two. The token of a leader is its epoch and its id:
   node-tokens           no node names a leader with a lower token than the one before
-  resource-tokens       nobody begins to lead with a lower token than somebody had
+  resource-tokens       no node begins to lead with a lower token than an earlier leader
 
 A search ends because it is bounded: by the budgets, by --epochs (of vote, its rounds),
 and where heartbeats are numbered, as those of vote, by --repeats of all leaders together.
@@ -109,7 +109,7 @@ func (f *exploreFlags) register(set *pflag.FlagSet, fields *config.Table) {
 	set.StringVar(&f.algorithm, "algorithm", fields.DefaultAlgorithm(), "one of "+strings.Join(fields.Algorithms(), ", "))
 	set.StringArrayVar(&f.options, "option", nil, "option of the algorithm, as `key=value`; repeatable")
 	set.IntVar(&f.nodes, "nodes", 3, "how many nodes")
-	set.BoolVar(&f.settled, "settled", false, "begin where all have started and agree, not where nobody has started")
+	set.BoolVar(&f.agreed, "settled", false, "begin with all nodes started and agreed, not with no node started")
 	set.StringVar(&f.network, "network", "lossy", "lossy: a message arrives any number of times or never; once: once")
 	set.IntVar(&f.crashes, "crashes", 0, "budget of crashes; as many restarts")
 	set.IntVar(&f.mistakes, "mistakes", 0, "budget of wrong suspicions")
@@ -120,7 +120,7 @@ func (f *exploreFlags) register(set *pflag.FlagSet, fields *config.Table) {
 	set.IntVar(&f.states, "states", 0, "limit of states visited; 0: none")
 	set.StringVar(&f.memory, "memory", "2GiB", "limit of memory, about; 0: none")
 	set.DurationVar(&f.time, "time", 0, "limit of time; 0: none")
-	set.IntVar(&f.walk, "walk", 0, "take so many random `steps` instead of visiting every state")
+	set.IntVar(&f.walk, "walk", 0, "take this number of random `steps` instead of visiting every state")
 	set.IntVar(&f.length, "length", 200, "of one walk, in steps, after which the next begins")
 	set.Uint64Var(&f.seed, "seed", 1, "of the walks")
 	set.StringVar(&f.save, "save", "", "`file` or folder for the scenario of a violation (default a new one in\nthe folder for temporary files)")
@@ -169,13 +169,12 @@ func (p *program) runExplore(cmd *cobra.Command, flags *exploreFlags) error {
 	return cmp.Or(errors.Join(e.keep(&f), e.print(&f)), f.verdict(ctx))
 }
 
-// check makes the options of the search from the flags, or says all that is wrong at
-// once.
+// check makes the options of the search from the flags, or returns all mistakes.
 func (e *exploration) check() error {
 	s := &settings{table: e.fields}
 	m := &s.mistakes
 	e.o = explore.Options{
-		StartAgreed: e.settled, Crashes: e.crashes, FalseSuspicions: e.mistakes, Campaigns: e.campaigns, Epochs: algo.Epoch(e.epochs),
+		StartAgreed: e.agreed, Crashes: e.crashes, FalseSuspicions: e.mistakes, Campaigns: e.campaigns, Epochs: algo.Epoch(e.epochs),
 		Limits: explore.Limits{States: e.states, Time: e.time},
 	}
 	e.o.Spec = s.timeless(e.algorithm, e.options)

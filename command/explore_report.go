@@ -36,9 +36,9 @@ func (f *finding) verdict(ctx context.Context) error {
 	case context.Cause(ctx) != nil:
 		return errInterrupted
 	case f.noLeader && f.Cut != "":
-		return fmt.Errorf("nobody had led when it was cut short by %s: nothing was tried", f.Cut)
+		return fmt.Errorf("no node had led before %s cut it short: nothing was tested", f.Cut)
 	case f.noLeader:
-		return errors.New("nobody ever led: nothing was tried")
+		return errors.New("no node ever led: nothing was tested")
 	case f.Cut != "":
 		return &ended{statusCut, "cut short by " + f.Cut + ", before anything was found broken"}
 	}
@@ -111,7 +111,7 @@ func (e *exploration) print(f *finding) error {
 func (e *exploration) table(f *finding) error {
 	fmt.Fprintf(e.out, "%s, %s\n\n", e.o.Spec.Name, count(e.nodes, "node"))
 	table, row := rows(e.out)
-	row("at first", "%s", map[bool]string{false: "nobody has started", true: "all have started and agree"}[e.o.StartAgreed])
+	row("at first", "%s", map[bool]string{false: "no node has started", true: "all nodes have started and agree"}[e.o.StartAgreed])
 	row("messages", "%s", map[explore.Network]string{
 		explore.Lossy: "arrive late, in any order, any number of times or never", explore.Once: "arrive late, in any order, once",
 	}[e.o.Network])
@@ -169,7 +169,7 @@ func (f *finding) outcome() string {
 	broken := len(f.Violations) > 0
 	switch {
 	case f.Complete && f.noLeader:
-		return "Complete within these bounds, but nobody ever leads: it proves nothing."
+		return "Complete within these bounds, but no node ever leads: it proves nothing."
 	case f.Complete && broken:
 		return "Complete within these bounds. What else was looked for holds."
 	case f.Complete:
@@ -193,7 +193,7 @@ func (f *finding) why() string {
 	return f.Cut
 }
 
-// drawSteps draws a run whose time counts steps.
+// drawSteps draws a run. Its unit of time is a step.
 func drawSteps(out io.Writer, view algo.View, events []trace.Event, d trace.Diagram) error {
 	d.Unit, d.UnitName, d.All, d.Names = 1, "step", true, nodeName
 	for m := range view.All() {

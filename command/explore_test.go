@@ -253,9 +253,9 @@ func TestASearchThatIsCut(t *testing.T) {
 func TestASearchWithoutALeaderFails(t *testing.T) {
 	got, stderr := explored[searchObject](t, statusFailed, "--algorithm", "vote", "--states", "1")
 	require.Zero(t, got.StatesWithLeader)
-	require.Equal(t, "elect: nobody had led when it was cut short by the limit of 1 states: nothing was tried\n", stderr)
+	require.Equal(t, "elect: no node had led before the limit of 1 states cut it short: nothing was tested\n", stderr)
 	_, stderr = explored[walkObject](t, statusFailed, "--algorithm", "vote", "--walk", "2")
-	require.Equal(t, "elect: nobody ever led: nothing was tried\n", stderr)
+	require.Equal(t, "elect: no node ever led: nothing was tested\n", stderr)
 }
 
 func TestAWalk(t *testing.T) {
@@ -297,7 +297,7 @@ func TestTheLastLineSaysHowFarItWent(t *testing.T) {
 	}{
 		{finding{Report: explore.Report{Complete: true}}, "Complete within these bounds. What was looked for holds."},
 		{finding{Report: explore.Report{Complete: true, Violations: broken}}, "Complete within these bounds. What else was looked for holds."},
-		{finding{Report: explore.Report{Complete: true}, noLeader: true}, "Complete within these bounds, but nobody ever leads: it proves nothing."},
+		{finding{Report: explore.Report{Complete: true}, noLeader: true}, "Complete within these bounds, but no node ever leads: it proves nothing."},
 		{finding{Report: explore.Report{Cut: "the limit of 1s"}}, "Not complete: cut short by the limit of 1s. In what was visited nothing is broken."},
 		{finding{Report: explore.Report{Cut: "the limit of 1s", Violations: broken}}, "Not complete: cut short by the limit of 1s. More may be broken."},
 		{finding{Report: explore.Report{Cut: explore.AllViolated, Violations: broken}}, "Not complete: it ended when every property asked for was broken."},

@@ -41,9 +41,9 @@ answer, shows what happens one moment after the other, and explains it. Nothing 
 prepared: each run happens when it is shown, and what the lesson says of it is checked.
 It needs no network and no clone.
 
-In a terminal it stops. Enter goes on; in a run, b goes one moment back, e goes to its
-end, and q quits the lesson. Where input or output is no terminal, all is printed at once;
-with --step it stops all the same, and reads lines.
+In a terminal the lesson pauses. Enter continues; in a run, b goes one moment back, e goes
+to the end of the run, and q quits the lesson. Where input or output is no terminal,
+everything is printed at once; with --step the lesson pauses anyway, and reads lines.
 
 With --json, without N a list of objects, with N one object: lesson (its number), title,
 afterwards (what a student knows then), question, answer (in short), runs (a list of
@@ -143,8 +143,8 @@ type lessonPlayer struct {
 	out    io.Writer
 	build  lesson.Build
 	lesson *lesson.Lesson
-	lines  <-chan string // of whoever takes the lesson; nil where nobody is asked
-	clears bool          // a drawing replaces the one before
+	lines  <-chan string // input of the student; nil if the lesson does not pause
+	clears bool          // a drawing replaces the previous one
 }
 
 // errQuit ends a lesson early, and is no failure.
@@ -175,7 +175,7 @@ func (s *lessonPlayer) write(text string) error {
 	return err
 }
 
-// ask waits for a line. At the end of the input nobody is asked any more.
+// ask waits for a line. At the end of the input the lesson stops pausing.
 func (s *lessonPlayer) ask(prompt string) (string, error) {
 	if s.lines == nil {
 		return "", nil
@@ -289,7 +289,7 @@ func (s *lessonPlayer) run(name string) error {
 	return nil
 }
 
-// moments shows a run up to each of its moments, as far as somebody wants it.
+// moments shows a run up to each of its moments, as the student selects them.
 func (s *lessonPlayer) moments(r *lesson.Run) error {
 	all := r.Diagram().Moments()
 	at, clears := 0, false // the first drawing leaves what stands above it

@@ -25,7 +25,7 @@ type order struct {
 	json    bool
 }
 
-// orderObject is its outcome as JSON.
+// orderObject is the outcome of an order as JSON.
 type orderObject struct {
 	Order  string `json:"order"`
 	Addr   string `json:"addr"`
@@ -42,7 +42,8 @@ or, with done true, that it holds there and is not known everywhere yet; or why 
 whether the order may have been carried out). The exit status is 1 if it was not done.
 
 ` + accessText + ` A cluster on
-the loopback that has neither takes orders from the same user alone. A node whose configuration says no_admin refuses.`
+the loopback that has neither takes orders from the same user alone. A node with no_admin in its configuration rejects
+all orders.`
 
 func (o *order) register(cmd *cobra.Command, which string) {
 	set := cmd.Flags()
@@ -53,7 +54,7 @@ func (o *order) register(cmd *cobra.Command, which string) {
 	o.access.register(set)
 }
 
-// with wants so many arguments, and perhaps the address of the node behind them.
+// with requires n arguments. The address of the node may follow them.
 func (o *order) with(n int, want string) cobra.PositionalArgs {
 	return func(cmd *cobra.Command, args []string) error {
 		if len(args) == n+1 && o.addr == "" {
@@ -66,7 +67,7 @@ func (o *order) with(n int, want string) cobra.PositionalArgs {
 	}
 }
 
-// give has the node do it, and says how that went.
+// give sends the order to the node and prints the outcome.
 func (o *order) give(cmd *cobra.Command, what orderObject, did string, do func(ctx context.Context, to operator.Client) error) error {
 	if o.timeout <= 0 {
 		return usagef("--timeout is %v, want more than 0", o.timeout)
@@ -105,7 +106,7 @@ func (o *order) give(cmd *cobra.Command, what orderObject, did string, do func(c
 	return nil
 }
 
-// brief is the error of a client without what its reader knows, and with the address once.
+// brief shortens the error of a client: no package name, and the address once.
 func brief(addr string, err error) string {
 	failed, network := errors.AsType[*net.OpError](err)
 	unanswered, order := errors.AsType[*operator.UnansweredError](err)
@@ -124,9 +125,9 @@ func (p *program) newRemove() *cobra.Command {
 		Use:   "remove MEMBER ADDR",
 		Short: "Remove a member for good, dead or alive",
 		Long: `Remove the member with that name or id from its cluster, through any node. A dead
-member stays one, and counts for a majority, until it is removed. One that lives stops
-as soon as it is told, and one that comes back later then. Its data folder is of no more
-use: emptied, the node joins as a new member.
+member stays one, and counts for a majority, until it is removed. A live member stops as
+soon as it learns of its removal; a member that comes back later stops then. Its data
+folder is of no more use: after it is emptied, the node joins as a new member.
 
 This needs a quorum: the lease, which is on by default, or vote. Otherwise change the list
 members on each node instead.

@@ -119,8 +119,8 @@ func redraws(w io.Writer) bool {
 	return ok && term.IsTerminal(int(file.Fd())) && os.Getenv("TERM") != "dumb"
 }
 
-// terminalWidth is how many columns a terminal has, if w is one that says so: many that no
-// window stands behind say 0.
+// terminalWidth returns the number of columns if w is a terminal that reports it. Many terminals without a window
+// report 0.
 func terminalWidth(w io.Writer) (int, bool) {
 	file, ok := w.(*os.File)
 	if !ok || !term.IsTerminal(int(file.Fd())) {

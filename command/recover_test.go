@@ -67,7 +67,7 @@ func TestALostMajorityIsRecovered(t *testing.T) {
 			for began := time.Now(); ; {
 				status, _, stderr = recovers("n2", "n2")
 				require.Equal(t, statusFailed, status)
-				if busy := strings.Contains(stderr, "does not say who it is"); !busy || time.Since(began) > patience {
+				if busy := strings.Contains(stderr, "does not identify itself"); !busy || time.Since(began) > patience {
 					break
 				}
 			}
@@ -122,8 +122,8 @@ func TestWhoIsRemovedMustNotAnswer(t *testing.T) {
 		{"nobody", "127.0.0.1:1", "", 0},
 		{"another program", banner("220 mail.example.org ESMTP Postfix, and so on and so forth\r\n"), "", 0},
 		{"another node", runFleet(t, 2, nil).States()[0].Addr, "", 0},
-		{"silence", listenAs(t, func(c net.Conn) { _, _ = io.Copy(io.Discard, c) }), "somebody accepts connections and does not say who it is (", time.Second},
-		{"a door that is shut", listenAs(t, func(net.Conn) {}), "somebody accepts connections and does not say who it is (", 0},
+		{"silence", listenAs(t, func(c net.Conn) { _, _ = io.Copy(io.Discard, c) }), "a process accepts connections and does not identify itself (", time.Second},
+		{"a door that is shut", listenAs(t, func(net.Conn) {}), "a process accepts connections and does not identify itself (", 0},
 	} {
 		r := recovery{access: access{table: builtins.fields}, timeout: cmp.Or(tc.timeout, time.Minute)} // only silence waits for its end
 		member.Addr = tc.addr
@@ -179,8 +179,8 @@ func TestRecoverSaysWhatItDoes(t *testing.T) {
 	status, stdout, stderr := elect("recover", "--data-dir", a, "--survivor", "n1", "--yes")
 	require.Zero(t, status, stderr)
 	for _, want := range []string{
-		`(?m)^cluster +elect$`, `(?m)^member +n1 \(127`, `(?m)^removed +n2 \(127`, `(?m)^epoch +goes on at [1-9]\d{9}`,
-		"may lead, beside the\n  survivor", "will be alone", "Written. It can be started.",
+		`(?m)^cluster +elect$`, `(?m)^member +n1 \(127`, `(?m)^removed +n2 \(127`, `(?m)^epoch +continues at [1-9]\d{9}`,
+		"may lead next\n  to the survivor", "will be alone", "Written. It can be started.",
 	} {
 		require.Regexp(t, want, stdout)
 	}

@@ -102,7 +102,7 @@ func (r *reloader) reload(ctx context.Context, n adjustable) {
 		taken = append(taken, name+" "+e.Text())
 		r.running.Adopt(s, name)
 	}
-	// Whoever raises the level still sees that it was.
+	// The line about a raised level is still logged at the old level.
 	r.level.Set(min(r.level.Level(), s.Level()))
 	if len(kept) > 0 {
 		r.log.Warn("needs a restart: changed in the configuration, but not in this running node", "fields", strings.Join(kept, ", "))
@@ -111,7 +111,7 @@ func (r *reloader) reload(ctx context.Context, n adjustable) {
 	r.level.Set(s.Level())
 }
 
-// complain logs every mistake.
+// complain logs every mistake of the configuration.
 func (r *reloader) complain(err error) {
 	const what = "configuration not reloaded"
 	wrong, ok := errors.AsType[*mistake.Error](err)

@@ -398,7 +398,7 @@ func TestOnceWithoutAMajority(t *testing.T) {
 	other := keptFree(t, []string{addr})
 	p := launch(t, "run", "--once=500ms", "--listen", addr, "--members", addr+","+other, "--data-dir", filepath.Join(t.TempDir(), "data"), "--", "true")
 	require.Equal(t, statusFailed, p.status(t), p.stderr.text())
-	require.Contains(t, p.stderr.text(), "nobody has led for 500ms")
+	require.Contains(t, p.stderr.text(), "no member has led for 500ms")
 }
 
 func TestUsageOfRun(t *testing.T) {

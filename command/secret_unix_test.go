@@ -104,7 +104,7 @@ func TestCertificatesForATrial(t *testing.T) {
 	}
 	status, stdout, stderr := elect("cert", "init", "--cluster", "demo", "--dir", dir)
 	require.Zero(t, status, stderr)
-	require.Contains(t, stdout, "for a trial")
+	require.Contains(t, stdout, "for trials and tests only")
 	before, err := os.ReadFile(filepath.Join(dir, "ca.key"))
 	require.NoError(t, err)
 	status, _, stderr = elect("cert", "init", "--cluster", "demo", "--dir", dir)

@@ -70,7 +70,7 @@ func (s *simulation) runScenario(ctx context.Context) error {
 		first = s.seed
 	}
 	if s.seeds > 1 {
-		return s.runSeeds(ctx, first, stormsResult{seedsResult: seedsResult{Scenario: story.Name, Algorithm: spec.Name}}, func(ctx context.Context, seed uint64) (seedRun, error) {
+		return s.runSeeds(ctx, first, chaosResult{seedsResult: seedsResult{Scenario: story.Name, Algorithm: spec.Name}}, func(ctx context.Context, seed uint64) (seedRun, error) {
 			host := host
 			host.Seed = &seed
 			return runOne(ctx, story, host)
@@ -80,11 +80,11 @@ func (s *simulation) runScenario(ctx context.Context) error {
 	return s.runTranscript(ctx, story, host, spec)
 }
 
-// mistaken notes what is wrong with the text of a scenario.
+// mistaken notes the mistakes in the text of a scenario.
 func (s *simulation) mistaken(err error) {
 	for _, e := range mistake.Leaves(err) {
 		if len(s.settings.mistakes) > 0 && errors.Is(e, explore.ErrOptions) {
-			continue // because of what was said
+			continue // it follows from a mistake noted already
 		}
 		s.settings.mistakes.Addf("%s", plainly(e))
 	}

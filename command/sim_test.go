@@ -117,7 +117,7 @@ func TestTheHelpExplainsEachField(t *testing.T) {
 		{"--scenario " + fails + " --seeds 2", []string{"seed", "error", "command"}},
 		{"--scenario " + steps, []string{"steps"}},
 		// Nothing crashes in so short a time.
-		{"--storm --nodes 2 --period 100ms", []string{"crashes", "healed_median_ms", "healed_most_ms", "bound_ms"}},
+		{"--chaos --nodes 2 --period 100ms", []string{"crashes", "healed_median_ms", "healed_most_ms", "bound_ms"}},
 	} {
 		_, stdout, stderr := elect(append([]string{"sim", "--json"}, strings.Fields(tc.args)...)...)
 		require.NotEmpty(t, stdout, stderr)
@@ -136,8 +136,8 @@ func TestTheHelpExplainsEachField(t *testing.T) {
 	}
 }
 
-// TestStormsOfWhichEachFails: no time is made up for what did not heal.
-func TestStormsOfWhichEachFails(t *testing.T) {
+// TestChaosRunsThatAllFailReportNoTimes: no time is made up for what did not heal.
+func TestChaosRunsThatAllFailReportNoTimes(t *testing.T) {
 	failed := seedRun{violations: []sim.Violation{{Property: algo.Agreement, Text: "none"}}, healed: time.Second}
 	for _, tc := range []struct {
 		runs  []seedRun
@@ -150,8 +150,8 @@ func TestStormsOfWhichEachFails(t *testing.T) {
 	} {
 		for _, asJSON := range []bool{false, true} {
 			var out strings.Builder
-			s := &simulation{simFlags: &simFlags{storm: true, json: asJSON}, flags: builtins.newSim().Flags(), out: &out}
-			all := &seeds{result: stormsResult{Bound: 4900, Known: map[string]int{}}}
+			s := &simulation{simFlags: &simFlags{chaos: true, json: asJSON}, flags: builtins.newSim().Flags(), out: &out}
+			all := &seeds{result: chaosResult{Bound: 4900, Known: map[string]int{}}}
 			for i, run := range tc.runs {
 				all.take(uint64(i), &run, s)
 			}
@@ -293,20 +293,20 @@ func TestWhatDoesNotHoldFailsAndCanBeDoneAgain(t *testing.T) {
 	require.True(t, slices.IsSortedFunc(all.Failures, func(a, b seedFailure) int { return int(a.Seed) - int(b.Seed) }))
 }
 
-func TestStormsAreTheSameEachTime(t *testing.T) {
-	args := []string{"--storm", "--algorithm", "vote", "--seed", "11", "--seeds", "8", "--period", "2s", "--nodes", "3"}
-	r := simulated[stormsResult](t, args...)
+func TestChaosRunsAreReproducible(t *testing.T) {
+	args := []string{"--chaos", "--algorithm", "vote", "--seed", "11", "--seeds", "8", "--period", "2s", "--nodes", "3"}
+	r := simulated[chaosResult](t, args...)
 	require.Equal(t, 8, r.Seeds)
 	require.Zero(t, r.Failed)
 	require.Positive(t, r.Crashes)
 	require.Positive(t, *r.Median)
 	require.LessOrEqual(t, *r.Median, *r.Most)
 	require.Equal(t, ms(algo.LAN().RecoveryBound()), r.Bound)
-	require.Equal(t, r, simulated[stormsResult](t, args...))
-	r = simulated[stormsResult](t, "--storm", "--algorithm", "ring+lease", "--seeds", "8", "--period", "2s", "--nodes", "3")
+	require.Equal(t, r, simulated[chaosResult](t, args...))
+	r = simulated[chaosResult](t, "--chaos", "--algorithm", "ring+lease", "--seeds", "8", "--period", "2s", "--nodes", "3")
 	require.Equal(t, "ring+lease", r.Algorithm)
 	require.Zero(t, r.Failed)
-	status, stdout, stderr := elect("sim", "--storm", "--period", "1s", "--diagram", "--preset", "wan")
+	status, stdout, stderr := elect("sim", "--chaos", "--period", "1s", "--diagram", "--preset", "wan")
 	require.Zero(t, status, stderr)
 	require.Contains(t, stdout, "(timing: wan), seed 1\n")
 	require.Contains(t, stdout, "heartbeats and messages of the membership")
@@ -363,10 +363,10 @@ func TestSimSVG(t *testing.T) {
 	require.Contains(t, string(drawn), "<title>An election of 5 nodes by bully")
 
 	for want, args := range map[string][]string{
-		"--seeds is 2, and --diagram, --svg and --trace show one": {"--storm", "--seeds", "2", "--svg", file},
+		"--seeds is 2, and --diagram, --svg and --trace show one": {"--chaos", "--seeds", "2", "--svg", file},
 		"--from is for --diagram and --svg":                       {"--scenario", scenario, "--from", "1s"},
-		"--from is for a scenario or a storm":                     {"--svg", file, "--from", "1s"},
-		"--svg: open":                                             {"--svg", t.TempDir()},
+		"--from is for a scenario or a chaos run":                 {"--svg", file, "--from", "1s"},
+		"--svg: open": {"--svg", t.TempDir()},
 	} {
 		status, _, stderr = elect(append([]string{"sim"}, args...)...)
 		require.NotZero(t, status)
