@@ -36,7 +36,7 @@ func TestMain(m *testing.M) {
 	} else { // most of these tests wait for processes, and compute little
 		testkit.AtOnce(16)
 	}
-	for _, variable := range os.Environ() { // what a node of whoever runs the tests is told
+	for _, variable := range os.Environ() { // the user may have settings for a node of their own
 		if name, _, _ := strings.Cut(variable, "="); strings.HasPrefix(name, "ELECT_") {
 			os.Unsetenv(name)
 		}
@@ -76,7 +76,7 @@ func keys(t *testing.T, object string) []string {
 	return names
 }
 
-func TestUsageErrorsSayWhatIsWanted(t *testing.T) {
+func TestUsageErrorsNameExpectedValues(t *testing.T) {
 	for _, tc := range []struct {
 		args string
 		want []string
@@ -145,13 +145,13 @@ func TestUsageErrorsSayWhatIsWanted(t *testing.T) {
 	}
 }
 
-func TestEveryCommandHasAnExample(t *testing.T) {
+func TestEveryCommandHasExample(t *testing.T) {
 	all := []*cobra.Command{builtins.newRoot()}
 	for i := 0; i < len(all); i++ {
 		cmd := all[i]
 		all = append(all, cmd.Commands()...)
 		if cmd.Hidden {
-			continue // nobody but this program calls it
+			continue // only this program calls it
 		}
 		require.NotEmpty(t, cmd.Example, cmd.CommandPath())
 		for line := range strings.Lines(cmd.Example) {
@@ -170,7 +170,7 @@ func TestEveryCommandHasAnExample(t *testing.T) {
 	}
 }
 
-func TestAFailureIsNoUsageError(t *testing.T) {
+func TestFailureIsNotUsageError(t *testing.T) {
 	status, _, stderr := elect("status", "127.0.0.1:1", "--timeout", "10s")
 	require.Equal(t, statusFailed, status)
 	require.Contains(t, stderr, "127.0.0.1:1")

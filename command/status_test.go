@@ -12,7 +12,7 @@ import (
 	"github.com/elect-go/elect/fd"
 )
 
-func TestAStatusForPeople(t *testing.T) {
+func TestStatusIsPrintedAsText(t *testing.T) {
 	now := time.Unix(10_000, 0)
 	s := cluster.Status{
 		Cluster: "fleet", Algorithm: "bully", Node: algo.NodeID{1}, Epoch: 7, ConfigVersion: 3, Committed: true,
@@ -76,7 +76,7 @@ func TestAStatusForPeople(t *testing.T) {
 	for _, want := range []string{`^a +standby +self `, `^c +learner +connected +- +- +- +h:3 +03000000-`, `^pending +remove b: no leader is known$`} {
 		require.Regexp(t, "(?m)"+want, text)
 	}
-	s.Leader = &algo.NodeID{9} // of whom it has not heard yet
+	s.Leader = &algo.NodeID{9} // a leader that is not in the list of members yet
 	require.Contains(t, print(), "09000000-")
 }
 
