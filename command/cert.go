@@ -41,14 +41,14 @@ func newCert() *cobra.Command {
 	return cmd
 }
 
-// certificates is what the two commands have in common.
+// certificates holds the flags that both commands have.
 type certificates struct {
 	cluster, dir string
 	days         int
 	json         bool
 }
 
-// certificateObject is what was written, as JSON.
+// certificateObject is a written certificate as JSON.
 type certificateObject struct {
 	Cert  string    `json:"cert"`
 	Key   string    `json:"key"`
@@ -188,7 +188,7 @@ func replace(path string, content []byte, mode os.FileMode) error {
 	if err != nil {
 		return err
 	}
-	defer os.Remove(f.Name()) // it is gone if all went well
+	defer os.Remove(f.Name()) // fails after a successful rename
 	_, err = f.Write(content)
 	if err = errors.Join(err, f.Chmod(mode), f.Close()); err != nil {
 		return err

@@ -136,7 +136,7 @@ type exploration struct {
 	fields  *config.Table
 	out     io.Writer
 	o       explore.Options
-	command string // that does it again
+	command string // repeats this call
 }
 
 func (p *program) runExplore(cmd *cobra.Command, flags *exploreFlags) error {
@@ -151,7 +151,7 @@ func (p *program) runExplore(cmd *cobra.Command, flags *exploreFlags) error {
 	e.o.Progress = far.take
 	shown := newProgress(newProgressLine(cmd.ErrOrStderr()), far.text)
 	if e.o.Limits.Memory > 0 {
-		// The collector works harder before the heap is twice what is held.
+		// Without the limit, the collector would let the heap grow to twice the live memory.
 		defer debug.SetMemoryLimit(debug.SetMemoryLimit(max(e.o.Limits.Memory, 256<<20)))
 	}
 	f := finding{walk: flags.walk > 0}
@@ -229,7 +229,7 @@ func (e *exploration) check() error {
 	return m.Err(theCommandLine)
 }
 
-// only says that these flags mean something with the other one only.
+// only notes a mistake for each of these flags that is set: it has an effect with something else only.
 func (e *exploration) only(m *mistake.List, with string, flags ...string) {
 	for _, flag := range flags {
 		if e.set.Changed(flag) {
@@ -256,16 +256,15 @@ func (e *exploration) wanted(m *mistake.List) []algo.Property {
 	return all
 }
 
-// timeless makes an algorithm for where there is no time, only an order of events: the
-// options that are not set are those of a cluster with the preset lan, and all are
-// checked against each other only.
+// timeless makes an algorithm for searches, which have an order of events but no time. Options that are not set are
+// those of the preset lan. Options are checked against each other, but not against the timing.
 func (s *settings) timeless(name string, options []string) algo.Spec {
 	return s.build(name, algo.LAN(), algo.Timing{}, options)
 }
 
 var errSize = errors.New("no size")
 
-// parseSize reads a number of bytes.
+// parseSize parses a number of bytes.
 func parseSize(text string) (int64, error) {
 	digits := strings.TrimRight(text, "KMGTiB")
 	shift, ok := map[string]int{"": 0, "B": 0, "KiB": 10, "MiB": 20, "GiB": 30, "TiB": 40}[text[len(digits):]]

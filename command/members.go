@@ -15,9 +15,7 @@ import (
 	"github.com/elect-go/elect/cluster/operator"
 )
 
-// The commands that have a running node change something.
-
-// order is what such a command has in common with the others.
+// order holds the flags of all commands that send an admin request to a running node.
 type order struct {
 	access
 	addr    string
@@ -153,13 +151,13 @@ func (p *program) newLeave() *cobra.Command {
 	o := order{access: access{table: p.fields}}
 	cmd := &cobra.Command{
 		Use:   "leave ADDR",
-		Short: "Have a node leave its cluster for good",
-		Long: `Have the node at ADDR end its membership and stop. If it leads, another is elected
-first. To stop a node for a while send it SIGTERM instead: it says goodbye, stays a
-member, and counts for a majority.
+		Short: "Make a node leave its cluster for good",
+		Long: `The node at ADDR ends its membership and stops. If it leads, another member is elected
+first. To stop a node for a while, send it SIGTERM instead: it says goodbye, stays a
+member, and counts for the quorum.
 
-This needs a quorum: the lease, which is on by default, or vote. Otherwise take the address of
-the node out of the list members on the others, and stop it.
+This needs a quorum: the lease, which is on by default, or vote. Otherwise remove the address
+of the node from the list members on the other nodes, and stop the node.
 
 ` + orderJSON,
 		Example: `  elect leave 10.0.0.3:7400`,
@@ -178,12 +176,12 @@ func (p *program) newPriority() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "priority NUMBER ADDR",
 		Short: "Change the priority of a running node",
-		Long: `Change the priority of the node at ADDR. With bully and ring the highest leads, so
-another may be elected; with vote priorities decide only between equal claims in the
+		Long: `Change the priority of the node at ADDR. With bully and ring the highest node leads, so
+another node may be elected. With vote, priorities decide only between equal claims in the
 next election. Negative numbers follow a --, as in the example.
 
-It lasts until the node is started again, or SIGHUP has it read another priority in its
-configuration. To change it for good write it there, and send SIGHUP.
+The change lasts until the node is restarted, or reads another priority from its
+configuration at SIGHUP. To change it for good, write it there and send SIGHUP.
 
 ` + orderJSON,
 		Example: `  elect priority 10 10.0.0.2:7400
@@ -207,10 +205,10 @@ func (p *program) newResign() *cobra.Command {
 	var period time.Duration
 	cmd := &cobra.Command{
 		Use:   "resign ADDR",
-		Short: "Have a node give its leadership up for a while",
-		Long: `Have the node at ADDR not lead for a while, and another one elected if it leads. It
-stays a member and votes. It ends earlier when the node is restarted. It is refused where
-no other member may lead. A member that shall never lead is configured as a witness.
+		Short: "Make a node resign from leadership for a while",
+		Long: `The node at ADDR does not lead for a while. If it leads now, another member is elected.
+The node stays a member and votes. A restart of the node ends this earlier. The request is
+rejected if no other member may lead. To exclude a member for good, make it a witness.
 
 ` + orderJSON,
 		Example: `  elect resign 10.0.0.1:7400

@@ -18,12 +18,12 @@ import (
 	"github.com/elect-go/elect/internal/mistake"
 )
 
-// source is where a command finds the configuration of a node.
+// source holds the file and the flags that configure a node.
 type source struct {
 	table *config.Table
 	file  string
 	flags *config.Flags
-	// ownsProcess is that of the program.
+	// ownsProcess is the field of program.
 	ownsProcess bool
 }
 
@@ -77,7 +77,7 @@ func (s *settings) build(name string, defaults, timing algo.Timing, options []st
 	return spec
 }
 
-// withSettings puts options of a file before those of flags, of which the last counts.
+// withSettings puts options of a file before those of flags, because the last value of an option counts.
 func withSettings(settings []algo.Setting, options []string) []string {
 	var all []string
 	for _, o := range settings {
@@ -98,8 +98,8 @@ func logger(w io.Writer, form string, level slog.Leveler) *slog.Logger {
 // logsJSON is set in the annotations of the root when the log is JSON.
 const logsJSON = "logs json"
 
-// wantsJSON reports whether the log of a node is JSON, or would be: a mistake in the configuration ends a node before it
-// has a log.
+// wantsJSON reports whether the log of a node is JSON, or would be JSON: a mistake in the configuration ends a node
+// before its log exists.
 func wantsJSON(root, cmd *cobra.Command) bool {
 	if cmd.Name() != "node" && cmd.Name() != "run" {
 		return false
@@ -111,11 +111,11 @@ func wantsJSON(root, cmd *cobra.Command) bool {
 	return form == "json" || root.Annotations[logsJSON] != ""
 }
 
-// queueErrors puts a queue in front of the standard error of the program, so that a reader that
-// does not read blocks neither the node nor the end of the process. run closes the queue.
+// queueErrors puts a queue in front of the standard error of the program. A reader that does not read then blocks
+// neither the node nor the end of the process. run closes the queue.
 //
-// The queue belongs to the command and not to package cluster: only the program that owns an
-// output knows when it exits, and has the queue written before.
+// The queue belongs to the command and not to package cluster: only the program that owns an output knows when it exits,
+// and can write the queue before.
 func queueErrors(cmd *cobra.Command, form string) *logqueue.Queue {
 	queue := logqueue.New(cmd.ErrOrStderr(), func(dropped int) []byte {
 		var line bytes.Buffer

@@ -36,8 +36,7 @@ func (s *simulation) runElection(ctx context.Context) error {
 	return cmp.Or(err, s.failure(s.seed, r.Violations))
 }
 
-// election makes the options of sim.Run from the flags, or says all that is wrong at
-// once.
+// election makes the options of sim.Run from the flags, or returns all mistakes.
 func (s *simulation) election() (sim.Options, error) {
 	m := &s.settings.mistakes
 	o := sim.Options{
@@ -46,7 +45,7 @@ func (s *simulation) election() (sim.Options, error) {
 	delay, err := sim.ParseDelay(s.delay)
 	if err != nil {
 		m.Addf("--delay: %s", strings.TrimPrefix(err.Error(), "sim: "))
-		delay = sim.Delay{Least: 1, Most: 1} // for the rest of the mistakes
+		delay = sim.Delay{Least: 1, Most: 1} // a valid delay, to find the other mistakes
 	}
 	o.Delay = delay
 	if o.Initiators, err = initiators(s.initiators, &o); err != nil {
@@ -128,7 +127,7 @@ of what was said before (%d), are left out. Finding the crash takes no time.
 // shortly formats a time with at most two decimals.
 func shortly(inT float64) string { return strconv.FormatFloat(math.Round(inT*100)/100, 'f', -1, 64) }
 
-// describeElection is the setting of the numbers.
+// describeElection describes the parameters of the counted election.
 func describeElection(o *sim.Options) string {
 	parts := []string{o.Spec.Name, strconv.Itoa(o.Nodes) + " nodes"}
 	switch {

@@ -27,7 +27,7 @@ type observer struct {
 	events []trace.Event
 }
 
-// observe opens the file of --trace, if there is one.
+// observe prepares the observer and opens the file of --trace, if set.
 func (s *simulation) observe() error {
 	s.watch.draw = s.diagram || s.svg != ""
 	if s.trace == "" {

@@ -113,7 +113,7 @@ type statusOrder struct {
 	timeout time.Duration
 }
 
-// parse takes the addresses of the command line, or that of the configuration.
+// parse takes the addresses from the command line, otherwise the one from the configuration.
 func (o *statusOrder) parse(_ *cobra.Command, args []string) error {
 	if o.addrs = args; o.addr != "" {
 		o.addrs = append(o.addrs, o.addr)
@@ -138,7 +138,7 @@ func (o *statusOrder) parse(_ *cobra.Command, args []string) error {
 	return nil
 }
 
-// ownAddress is where a node can be asked on its own machine.
+// ownAddress returns the address of a node for clients on its own machine.
 func ownAddress(advertise, listen string) string {
 	host, port, err := net.SplitHostPort(cmp.Or(advertise, listen))
 	if err != nil {
