@@ -10,14 +10,14 @@ import (
 	"github.com/elect-go/elect/secure"
 )
 
-// access is how a command comes into a closed cluster: with the secret, or the certificate of an operator.
+// access holds the flags with which a command authenticates to a closed cluster: the secret, or a client certificate.
 type access struct {
 	table      *config.Table
 	secretFile string
 	config     string
 }
 
-// accessText is for the help of such a command.
+// accessText explains access in the help of a command.
 const accessText = `A cluster that is closed wants its secret, from --secret-file, ELECT_SECRET_FILE, or the
 configuration of a node on this machine (--config, or ELECT_CONFIG); or a certificate, from
 tls in that configuration, or ELECT_TLS_CERT, ELECT_TLS_KEY and ELECT_TLS_CA.`
@@ -27,8 +27,7 @@ func (a *access) register(set *pflag.FlagSet) {
 	set.StringVar(&a.config, "config", "", "`file` of the configuration of a node of the cluster, which names the secret or the certificate")
 }
 
-// settings reads the configuration of a node on this machine. Whether the rest of it is right is the affair of that
-// node.
+// settings reads the configuration of a node on this machine. It checks only the settings that a client needs.
 func (a *access) settings() (*config.Settings, error) {
 	settings, err := a.table.Load(a.config, os.Environ(), nil)
 	if err != nil {
@@ -37,7 +36,7 @@ func (a *access) settings() (*config.Settings, error) {
 	return settings, nil
 }
 
-// client asks nodes.
+// client returns a client with this access.
 func (a *access) client() (client.Client, error) {
 	settings, err := a.settings()
 	if err != nil {
@@ -51,9 +50,9 @@ func (a *access) client() (client.Client, error) {
 	if o.SecretFile == "" && o.TLS == (secure.Certificate{}) {
 		return client.Client{}, nil
 	}
-	door, err := secure.New(o)
+	endpoint, err := secure.New(o)
 	if err != nil {
 		return client.Client{}, &ended{statusUsage, err.Error()}
 	}
-	return client.Client{Secure: door}, nil
+	return client.Client{Secure: endpoint}, nil
 }

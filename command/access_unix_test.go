@@ -13,8 +13,8 @@ import (
 	"github.com/elect-go/elect/secure"
 )
 
-// TestACommandFindsTheSecret by a flag, a variable, or the configuration of a node; without it is told what it needs.
-func TestACommandFindsTheSecret(t *testing.T) {
+// Without the secret, the error names the ways to provide it.
+func TestClientFindsSecretInFlagVariableOrConfig(t *testing.T) {
 	testkit.OnlyLong(t)
 	dir := t.TempDir()
 	file := filepath.Join(dir, "secret")
@@ -54,8 +54,8 @@ func TestACommandFindsTheSecret(t *testing.T) {
 	require.Contains(t, p.stderr.text(), `msg="admin request accepted"`)
 }
 
-// TestANodeForStrangersNeedsAWayIn, and says what to write.
-func TestANodeForStrangersNeedsAWayIn(t *testing.T) {
+// The error lists the settings to choose from.
+func TestExposedNodeRequiresSecurityChoice(t *testing.T) {
 	testkit.Processes(t)
 	p := launch(t, "node", "--listen", "0.0.0.0:0", "--advertise", "10.0.0.1:7400", "--members", "10.0.0.1:7400", "--lease=off")
 	require.Equal(t, statusUsage, p.status(t))

@@ -7,8 +7,7 @@ import (
 	"github.com/spf13/pflag"
 )
 
-// again is a command with the flags that were given, as a shell reads it, but those left
-// out.
+// again returns the command line with the flags that were set, except leftOut, quoted for a shell.
 func again(command string, flags *pflag.FlagSet, leftOut ...string) string {
 	words := []string{"elect", command}
 	flags.Visit(func(flag *pflag.Flag) {
@@ -17,7 +16,7 @@ func again(command string, flags *pflag.FlagSet, leftOut ...string) string {
 		case slices.Contains(leftOut, flag.Name):
 		case flag.Value.Type() == "bool":
 			words = append(words, "--"+flag.Name+strings.TrimPrefix("="+flag.Value.String(), "=true"))
-		case flag.Value.Type() == "stringArray": // each may have commas
+		case flag.Value.Type() == "stringArray": // each element may have commas
 			for _, value := range list.GetSlice() {
 				words = append(words, "--"+flag.Name, quoted(value))
 			}
@@ -30,7 +29,7 @@ func again(command string, flags *pflag.FlagSet, leftOut ...string) string {
 	return strings.Join(words, " ")
 }
 
-// quoted is a word as a shell reads it.
+// quoted returns word, in quotes if a shell would change it.
 func quoted(word string) string {
 	const plain = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_./=:,~%+@"
 	if word != "" && strings.Trim(word, plain) == "" && word[0] != '~' {

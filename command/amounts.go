@@ -8,28 +8,26 @@ import (
 	"github.com/elect-go/elect/sim"
 )
 
-// amounts are what a configuration amounts to.
+// amounts are the estimates for a configuration.
 type amounts struct {
 	nodes int
-	// detection is how long a silent leader goes unsuspected at worst: it sent a heartbeat
-	// right before, which took its time; while no timeout has grown, and when it has grown
-	// as far as it may.
+	// worst time from the silence of a leader to its suspicion: the last heartbeat was sent right before the silence.
+	// detection is for a timeout that has not grown, grown for the largest timeout.
 	detection, grown time.Duration
-	// failover is Timing.RecoveryBound, and four times a lease.
+	// Timing.RecoveryBound plus four times the lease
 	failover time.Duration
-	// rest is how many frames a second all nodes together send when nothing happens, if a
-	// simulation came to rest.
-	rest    float64
-	settled bool
-	// lease is for how long nobody leads after a leader was killed, or fell silent; 0 without one.
+	// frames a second of all nodes while nothing happens; valid only if isSteady
+	rest float64
+	// whether the simulation reached a steady state within its budget
+	isSteady bool
+	// time without a leader after the leader was killed or fell silent; 0 without a lease
 	lease time.Duration
-	// givenUp says what the node gives up without a lease; empty with one.
+	// guarantees that the node gives up without a lease; empty with one
 	givenUp string
 }
 
-// amountsOf works them out. What is sent at rest depends on whom an algorithm has watched,
-// so a cluster of that many nodes is run in virtual time, and its frames are counted, up to
-// the budget.
+// amountsOf computes the estimates for s. The rate of heartbeats depends on the peers that the algorithm monitors.
+// Therefore a cluster of that many nodes runs in virtual time, and its frames are counted, up to the budget.
 func amountsOf(s *config.Settings, nodes int, budget uint64) (amounts, error) {
 	t := s.Config.Timing
 	a := amounts{
@@ -49,13 +47,13 @@ func amountsOf(s *config.Settings, nodes int, budget uint64) (amounts, error) {
 	if err := world.Cluster(nodes); err != nil {
 		return a, err
 	}
-	for range settleTries {
+	for range leaderTries {
 		world.Run(t.RecoveryBound())
-		if _, _, a.settled = world.Leader(); a.settled {
+		if _, _, a.isSteady = world.Leader(); a.isSteady {
 			break
 		}
 	}
-	if !a.settled {
+	if !a.isSteady {
 		return a, nil
 	}
 	world.Run(t.RecoveryBound()) // what is left of the election
@@ -63,16 +61,16 @@ func amountsOf(s *config.Settings, nodes int, budget uint64) (amounts, error) {
 	period := restIntervals * t.Heartbeat
 	world.Run(period)
 	a.rest = float64(world.Frames()-before) / period.Seconds()
-	a.settled = len(world.Violations()) == 0 // else it used up its budget, and stands still
+	a.isSteady = len(world.Violations()) == 0 // otherwise the budget is used up and the simulation has halted
 	return a, nil
 }
 
 const (
-	// settleTries is for how many bounds the simulation waits for a leader.
-	settleTries = 20
-	// restIntervals is long enough for what is seldom said: leases are renewed every five
-	// heartbeats, leaders of bully repeat themselves every ten, those of vote every four.
+	// leaderTries limits the wait for a leader, in units of Timing.RecoveryBound.
+	leaderTries = 20
+	// restIntervals is the counted period, in heartbeat intervals. It covers the rarest messages: a lease is renewed
+	// every five heartbeats, a leader announces itself every ten (bully) or four (vote).
 	restIntervals = 200
-	// restBudget is how many frames that may take: half a minute's work.
+	// restBudget limits the frames of the simulation: about half a minute of computing.
 	restBudget = 20_000_000
 )

@@ -4,13 +4,12 @@ import "time"
 
 const (
 	restartPause = time.Second      // between two runs of a command at one node
-	soonTime     = 10 * time.Second // a command that fails within this time, or the lease, has failed soon
+	soonTime     = 10 * time.Second // a failure within this time, or within the lease, is a failure soon after the start
 	maxStandby   = 5 * time.Minute
 )
 
-// backoff computes for how long a member is a standby after its command failed. Without it, the highest
-// member with a command that fails at once takes the leadership again and again from a member whose
-// command works.
+// backoff computes how long a member is on standby after its command failed. Without a backoff, the highest member
+// would take the leadership again and again although its command fails at once and the command of another member works.
 type backoff struct {
 	lease    time.Duration
 	failures int // in a row, each soon after the command began

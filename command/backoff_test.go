@@ -89,8 +89,8 @@ func (f fakeSupervisor) Run(ctx context.Context, _ watchdog.Command, _ func() wa
 	return f(ctx)
 }
 
-// Although it is the highest and preempts, a member whose command fails at once leaves the leadership to a
-// member whose command works.
+// The command of the highest member fails at once. Although that member preempts, it leaves the leadership to the next
+// member, where the command works.
 func TestMemberWithFailingCommandBacksOff(t *testing.T) {
 	began := runInVirtualTime(t, 3, "n3", 150*time.Second)
 	bad := began["n3"]
@@ -102,7 +102,7 @@ func TestMemberWithFailingCommandBacksOff(t *testing.T) {
 	require.Empty(t, began["n1"])
 }
 
-// Without another member the command begins again after the pause, too.
+// A member without peers pauses between two runs of its command as well.
 func TestLoneMemberWithFailingCommandBacksOff(t *testing.T) {
 	began := runInVirtualTime(t, 1, "n1", 70*time.Second)["n1"]
 	require.Len(t, began, 7)

@@ -91,7 +91,7 @@ the theory, or a cluster that did not do what it should. The rest is still repor
 	return cmd
 }
 
-// check says all that is wrong with the flags.
+// check returns all mistakes in the flags.
 func (f *benchFlags) check(set *pflag.FlagSet) error {
 	var mistakes mistake.List
 	add := mistakes.Addf
@@ -145,7 +145,7 @@ func (p *program) runBench(cmd *cobra.Command, flags *benchFlags) error {
 	return wrong
 }
 
-// printBench prints what was found, and where it was written.
+// printBench prints the results, and the name of their file.
 func printBench(cmd *cobra.Command, flags *benchFlags, r *bench.Report) error {
 	out := cmd.OutOrStdout()
 	if flags.json {
@@ -158,11 +158,11 @@ func printBench(cmd *cobra.Command, flags *benchFlags, r *bench.Report) error {
 	return err
 }
 
-// benchFile is where the trials are written; nowhere if there is no file.
+// benchFile is the file of the trials. Without a file, it discards them.
 type benchFile struct{ *os.File }
 
-// newBenchFile makes the file, before anything is measured for it. One that is there already is
-// not overwritten: it may be the one to compare with.
+// newBenchFile creates the file before the first measurement. It does not overwrite a file, which may hold the results
+// to compare with.
 func newBenchFile(path string) (benchFile, error) {
 	if path == "" {
 		return benchFile{}, nil

@@ -9,8 +9,8 @@ import (
 	"github.com/elect-go/elect/bench"
 )
 
-// benchProgress says on stderr how far a measurement is: a terminal has a bar, a pipe a
-// line for each part, and some between.
+// benchProgress prints the progress of a measurement to stderr: a bar on a terminal; in a pipe a line for each part,
+// and some between.
 type benchProgress struct {
 	*progress
 	mu   sync.Mutex
@@ -23,8 +23,7 @@ func newBenchProgress(line progressLine) *benchProgress {
 	return b
 }
 
-// show takes what is done now. Of a new part a pipe has a line; the bar of a terminal has what is
-// done in it.
+// show takes the current progress. A new part gets a line in a pipe. On a terminal, the bar shows the step.
 func (b *benchProgress) show(now bench.Progress) {
 	b.mu.Lock()
 	began := now.Part != b.last.Part
@@ -52,7 +51,7 @@ func (b *benchProgress) text(since time.Duration) string {
 
 func percent(done float64, what string) string { return fmt.Sprintf("%3.0f %%  %s", 100*done, what) }
 
-// bar is a line: how much is done, for how long it went on, and at what.
+// bar formats a line with the share that is done, the elapsed time, and the step.
 func bar(done float64, since time.Duration, what string) string {
 	const cells = 24
 	full := min(cells, int(done*cells))

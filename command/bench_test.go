@@ -18,7 +18,7 @@ import (
 	"github.com/elect-go/elect/internal/bench/theory"
 )
 
-func TestBenchSaysWhatIsWanted(t *testing.T) {
+func TestBenchReportsUsageErrors(t *testing.T) {
 	there := filepath.Join(t.TempDir(), "there")
 	require.NoError(t, os.WriteFile(there, nil, 0o600))
 	for _, tc := range []struct {
@@ -55,19 +55,18 @@ func TestBenchCompare(t *testing.T) {
 		}
 		want, err := os.ReadFile(path)
 		require.NoError(t, err)
-		require.Equal(t, string(want), got, "%s; with -update it is written anew", name)
+		require.Equal(t, string(want), got, "%s; -update rewrites it", name)
 	}
 }
 
-// TestBenchWritesAFile: elections alone, which take no processes, in the simulator and of bully
-// on the wire.
-func TestBenchWritesAFile(t *testing.T) {
+// Only groups without processes run: elections in the simulator, and elections of bully on the wire.
+func TestBenchWritesResultsFile(t *testing.T) {
 	t.Parallel()
 	var file, stdout, stderr string
 	for status, tries := 1, 0; status != 0; tries++ {
 		file = filepath.Join(t.TempDir(), "file")
 		status, stdout, stderr = elect("bench", "--short", "--groups", "election,wire", "--seed", "7", "--out", file)
-		// On the wire an answer is waited for as long as the network may take, not a busy machine.
+		// The timeouts on the wire allow for the network, not for a busy machine.
 		late := tries < 4 && strings.Contains(stderr, "the count on the wire is not that of the simulator")
 		require.True(t, status == 0 || late, stderr)
 	}
@@ -86,8 +85,8 @@ func TestBenchWritesAFile(t *testing.T) {
 	require.Len(t, wired, 2)
 }
 
-// TestProgressIsSaid: a pipe has a line for each part, and one for what is not measured.
-func TestProgressIsSaid(t *testing.T) {
+// A pipe gets a line for each part, and a line for each skipped measurement.
+func TestBenchPrintsProgressLinesToPipe(t *testing.T) {
 	var said bytes.Buffer
 	shown := newBenchProgress(newProgressLine(&said))
 	for _, at := range []bench.Progress{
@@ -100,7 +99,7 @@ func TestProgressIsSaid(t *testing.T) {
 	require.Equal(t, "  0 %  one\nnot measured: a: 45 nodes\n 50 %  two\n", said.String())
 }
 
-func TestABarIsAsLongAsWhatIsDone(t *testing.T) {
+func TestBarLengthFollowsProgress(t *testing.T) {
 	for _, tc := range []struct {
 		done float64
 		want string

@@ -17,7 +17,7 @@ import (
 	"github.com/elect-go/elect/internal/testkit"
 )
 
-// TestBenchShort runs what has real processes and real time, as little of it as there is.
+// TestBenchShort runs the groups with real processes and real time, each with the fewest rounds.
 func TestBenchShort(t *testing.T) {
 	testkit.OnlyLong(t)
 	t.Parallel()
@@ -73,7 +73,7 @@ func TestBenchShort(t *testing.T) {
 	}
 }
 
-func TestBenchEndsWithASignal(t *testing.T) {
+func TestBenchEndsOnSignal(t *testing.T) {
 	testkit.Processes(t)
 	t.Parallel()
 	file := filepath.Join(t.TempDir(), "file")

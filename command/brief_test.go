@@ -11,7 +11,7 @@ import (
 	"github.com/elect-go/elect/client"
 )
 
-func TestBriefErrorSaysWhetherTheOrderWasGiven(t *testing.T) {
+func TestBriefErrorTellsWhetherOrderWasSent(t *testing.T) {
 	reset := &net.OpError{Op: "read", Net: "tcp", Err: syscall.ECONNRESET}
 	for want, err := range map[string]error{
 		"n1:7400: connection reset by peer": fmt.Errorf("client: n1:7400: %w", reset),

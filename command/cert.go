@@ -18,10 +18,10 @@ import (
 	"github.com/elect-go/elect/secure"
 )
 
-// aTrial is what this authority is.
-const aTrial = `It is for a trial, and for tests: its key lies in a file, and who can read that can be any
-member and any operator. For use have an authority that keeps its key, and renews, such as
-step-ca, Vault or cert-manager.`
+// aTrial warns against the use of this authority in production.
+const aTrial = `This authority is for trials and tests only: its key is a file, and a reader of that file
+can act as any member and any operator. In production, use an authority that protects its
+key and renews certificates, such as step-ca, Vault or cert-manager.`
 
 // maxAuthority bounds each file of the authority, in bytes.
 const maxAuthority = 256 << 10
@@ -41,14 +41,14 @@ func newCert() *cobra.Command {
 	return cmd
 }
 
-// certificates is what the two commands have in common.
+// certificates holds the flags that both commands have.
 type certificates struct {
 	cluster, dir string
 	days         int
 	json         bool
 }
 
-// certificateObject is what was written, as JSON.
+// certificateObject is a written certificate as JSON.
 type certificateObject struct {
 	Cert  string    `json:"cert"`
 	Key   string    `json:"key"`
@@ -116,8 +116,9 @@ func newCertIssue() *cobra.Command {
 		Use:   "issue",
 		Short: "Make a certificate for a member, an operator or an observer",
 		Long: `Make a certificate of the authority of 'elect cert init', and its key: NAME.crt and
-NAME.key for a member, operator.crt or observer.crt for who gives orders or asks. What is
-there already is replaced: so a certificate is renewed, and a node that runs takes it over.
+NAME.key for a member, operator.crt or observer.crt for a client. An operator may send admin
+requests, an observer may only read the status. Existing files are replaced: this renews a
+certificate, and a running node loads the new one.
 
 ` + aTrial + `
 
@@ -154,8 +155,8 @@ With --json, one object: cert and key (the files), is (what the certificate says
 		},
 	}
 	cmd.Flags().StringVar(&member, "member", "", "`name` of a member")
-	cmd.Flags().BoolVar(&operator, "operator", false, "for who asks, and gives orders")
-	cmd.Flags().BoolVar(&observer, "observer", false, "for who asks")
+	cmd.Flags().BoolVar(&operator, "operator", false, "for a client that may read the status and send admin requests")
+	cmd.Flags().BoolVar(&observer, "observer", false, "for a client that may only read the status")
 	cmd.MarkFlagsOneRequired("member", "operator", "observer")
 	cmd.MarkFlagsMutuallyExclusive("member", "operator", "observer")
 	c.register(cmd, 365)
@@ -164,7 +165,7 @@ With --json, one object: cert and key (the files), is (what the certificate says
 
 func (c *certificates) in(name string) string { return filepath.Join(c.dir, name) }
 
-// write puts a certificate and its key into the folder, each whole or not at all, and says so.
+// write saves the certificate and its key in the folder, each atomically, and prints their names.
 func (c *certificates) write(cmd *cobra.Command, name, is string, cert, key []byte) error {
 	pair, err := tls.X509KeyPair(cert, key)
 	if err != nil {
@@ -181,13 +182,13 @@ func (c *certificates) write(cmd *cobra.Command, name, is string, cert, key []by
 	return err
 }
 
-// replace writes a file, whole or not at all.
+// replace writes a file atomically.
 func replace(path string, content []byte, mode os.FileMode) error {
 	f, err := os.CreateTemp(filepath.Dir(path), filepath.Base(path)+".*")
 	if err != nil {
 		return err
 	}
-	defer os.Remove(f.Name()) // it is gone if all went well
+	defer os.Remove(f.Name()) // fails after a successful rename
 	_, err = f.Write(content)
 	if err = errors.Join(err, f.Chmod(mode), f.Close()); err != nil {
 		return err

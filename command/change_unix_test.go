@@ -16,9 +16,9 @@ import (
 	"github.com/elect-go/elect/trace"
 )
 
-// The procedure of docs/operations.md with real processes: all are stopped, the word is
-// changed in the file, all are started. Ids stay, and no epoch comes twice or goes back.
-func TestTheAlgorithmOfAClusterCanBeChanged(t *testing.T) {
+// The procedure of docs/operations.md with real processes: stop all nodes, change the algorithm in the file, start all
+// nodes. IDs stay, and epochs only increase.
+func TestClusterChangesAlgorithmByRestart(t *testing.T) {
 	testkit.OnlyLong(t)
 	t.Parallel()
 	file := filepath.Join(t.TempDir(), "elect.yaml")
@@ -76,8 +76,8 @@ func TestTheAlgorithmOfAClusterCanBeChanged(t *testing.T) {
 	require.Empty(t, wrong)
 }
 
-// What is meant for a node that somebody runs is not for those of the demonstration.
-func TestTheDemoIsToldNothingByTheEnvironment(t *testing.T) {
+// The environment of the user configures a node of the user, not the nodes of the demonstration.
+func TestDemoIgnoresEnvironment(t *testing.T) {
 	testkit.Processes(t)
 	t.Setenv("ELECT_MEMBERS", "nowhere")
 	t.Setenv("ELECT_CONFIG", "/no/such/file")

@@ -31,8 +31,8 @@ import (
 
 var chaosSeed = flag.Uint64("chaosseed", 0, "the seed of the faults; 0: one that is printed")
 
-// TestChaos kills, stops, ends and restarts processes at random and checks, for each
-// algorithm, the whole history of what they announced. For hours:
+// TestChaos kills, pauses, stops and restarts processes at random, and checks the whole history of their announcements
+// for each algorithm. For hours:
 //
 //	go test ./command -run TestChaos -timeout 0 -v -long -count 100
 func TestChaos(t *testing.T) {
@@ -51,13 +51,13 @@ func TestChaos(t *testing.T) {
 	}
 }
 
-// chaos is a fleet that is disturbed at random.
+// chaos is a fleet with random faults.
 type chaos struct {
 	t       *testing.T
 	random  *rand.Rand
 	fleet   *fleet.Fleet
 	history *history
-	quorum  int // how many must run for a leader
+	quorum  int // running nodes that an election needs
 	faults  map[fleet.Signal]int
 	starts  int
 	slowest time.Duration // from the last fault of a round until all agreed
@@ -83,23 +83,23 @@ func newChaos(t *testing.T, variant string, seed uint64) *chaos {
 }
 
 func (c *chaos) run() {
-	c.settle()
+	c.waitAgreed()
 	faults := testkit.Rounds(20, 200)
 	for c.total() < faults {
 		for range 1 + c.random.IntN(3) {
 			c.disturb()
 			c.moment()
 		}
-		// Enough of them come back, so that there is somebody to elect.
+		// An election needs a quorum of running nodes.
 		for c.count(fleet.Up) < c.quorum {
 			c.revive(c.pick(func(s fleet.State) bool { return s.Life != fleet.Up }))
 		}
-		c.settle()
+		c.waitAgreed()
 	}
 	for c.count(fleet.Up) < chaosNodes {
 		c.revive(c.pick(func(s fleet.State) bool { return s.Life != fleet.Up }))
 	}
-	c.settle()
+	c.waitAgreed()
 	c.t.Logf("injected: %d killed, %d stopped, %d ended, %d gone on, %d restarted; %d announcements; at most %v until all agreed",
 		c.faults[fleet.Kill], c.faults[fleet.Stop], c.faults[fleet.Term], c.faults[fleet.Cont], c.starts, c.history.announcements, c.slowest.Round(time.Millisecond))
 	require.GreaterOrEqual(c.t, c.total(), faults, "too few faults were injected")
@@ -112,14 +112,14 @@ func (c *chaos) total() int {
 	return c.faults[fleet.Kill] + c.faults[fleet.Stop] + c.faults[fleet.Term] + c.starts
 }
 
-// moment lets the election that is on come some way, or all of it.
+// moment lets a running election proceed for a random time.
 func (c *chaos) moment() {
 	ctx, cancel := context.WithTimeout(c.t.Context(), time.Duration(c.random.Int64N(int64(60*time.Millisecond))))
 	defer cancel()
 	_ = c.fleet.Await(ctx, func([]fleet.State) bool { return false })
 }
 
-// disturb does something to one of the nodes.
+// disturb injects a random fault into a random node.
 func (c *chaos) disturb() {
 	victim := c.pick(func(fleet.State) bool { return true })
 	switch {
@@ -156,22 +156,22 @@ func (c *chaos) count(life fleet.Life) int {
 	return len(slices.DeleteFunc(c.fleet.States(), func(s fleet.State) bool { return s.Life != life }))
 }
 
-// settle waits until all who run agree.
-func (c *chaos) settle() {
+// waitAgreed waits until all running nodes agree on a leader and no election is under way.
+func (c *chaos) waitAgreed() {
 	began := time.Now()
 	_, err := c.fleet.Settle(within(c.t))
 	require.NoError(c.t, err)
 	c.slowest = max(c.slowest, time.Since(began))
 }
 
-// history is what all nodes announced in all their lives.
+// history records the announcements of all nodes over all their incarnations.
 type history struct {
 	oneLeaderPerEpoch bool
 
 	mu            sync.Mutex
-	ids           map[string]algo.NodeID // of each node, since its first life
-	epochs        map[string]uint64      // the highest that each has announced
-	led           map[uint64]string      // who led in an epoch
+	ids           map[string]algo.NodeID // by node name, since its first incarnation
+	epochs        map[string]uint64      // highest announced epoch, by node name
+	led           map[uint64]string      // name of the leader, by epoch
 	announcements int
 	wrong         []string
 }
@@ -191,7 +191,7 @@ func (h *history) add(node string, e trace.Event) {
 		h.ids[node] = e.Node
 	case trace.Announce:
 		if e.Leader.IsVacant() {
-			return // to the application it has no epoch
+			return // the application sees no epoch of a vacancy
 		}
 		epoch := uint64(e.Leader.Epoch)
 		h.announcements++
@@ -213,8 +213,7 @@ func (h *history) wrongs(format string, args ...any) {
 	h.wrong = append(h.wrong, fmt.Sprintf(format, args...))
 }
 
-// The history finds what it is for.
-func TestHistory(t *testing.T) {
+func TestHistoryDetectsViolations(t *testing.T) {
 	h := newHistory()
 	h.oneLeaderPerEpoch = true
 	n1, n2, copied := sim.ID(1), sim.ID(2), sim.ID(3)

@@ -1,6 +1,5 @@
-// Package command is the command elect: it runs a member of a cluster that elects a
-// leader, asks one for its status, simulates, searches and measures elections. It takes
-// the algorithms that it offers from its caller.
+// Package command is the command elect: it runs a member of a cluster that elects a leader, requests the status of
+// members, and simulates, searches and measures elections. The caller provides the algorithms.
 package command
 
 import (
@@ -27,32 +26,31 @@ import (
 	"github.com/elect-go/elect/internal/mistake"
 )
 
-// The exit statuses.
+// exit statuses
 const (
-	statusFailed      = 1   // it could not be done
+	statusFailed      = 1   // the command failed
 	statusUsage       = 2   // the command line or the configuration is wrong
-	statusCut         = 3   // a limit cut it short
-	statusInterrupted = 130 // by Ctrl-C, as shells have it, or by another signal that ends in order
+	statusCut         = 3   // a limit cut the command short
+	statusInterrupted = 130 // Ctrl-C, as in shells, or another signal that ends the command in order
 )
 
-// Main runs the command with the arguments of the process and the algorithms of registry,
-// and ends the process with its exit status. In what it prints it is called elect, whatever
-// the name of the program is.
+// Main runs the command with the arguments of the process and the algorithms of registry, and exits with its status.
+// In its output, the command is called elect, whatever the name of the program is.
 func Main(registry algo.Registry) {
 	p := newProgram(registry)
 	p.ownsProcess = true
 	os.Exit(p.run(context.Background(), os.Args[1:], os.Stdout, os.Stderr))
 }
 
-// program is the command with the algorithms that it offers.
+// program is the command with its algorithms.
 type program struct {
 	registry algo.Registry
-	fields   *config.Table // all that a node can be told
-	// itself is the beginning of a command line that runs this program.
+	fields   *config.Table // all settings of a node
+	// itself returns the first words of a command line that runs this program.
 	itself func() ([]string, error)
-	// stdin is what commands read; nil for that of the process.
+	// stdin is the input of commands; nil for that of the process.
 	stdin io.Reader
-	// ownsProcess is false where a test runs the command: its process has other children and arguments.
+	// ownsProcess is false in tests, whose process has other children and arguments.
 	ownsProcess bool
 }
 
@@ -63,11 +61,11 @@ func newProgram(registry algo.Registry) *program {
 	}}
 }
 
-// run is the whole command, and returns its exit status. Signals that it catches stay caught until
-// ctx ends: by default, a late signal would kill the process before its last lines are written.
+// run runs the whole command and returns its exit status. Caught signals stay caught until ctx ends: by default, a late
+// signal would kill the process before its last lines are written.
 func (p *program) run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	root := p.newRoot()
-	root.SetArgs(append([]string{}, args...)) // of nil, cobra would take those of the process
+	root.SetArgs(append([]string{}, args...)) // for nil, cobra would use the arguments of the process
 	root.SetIn(p.stdin)
 	root.SetOut(stdout)
 	root.SetErr(stderr)
@@ -98,7 +96,7 @@ func (p *program) run(ctx context.Context, args []string, stdout, stderr io.Writ
 	switch {
 	case special:
 		return own.status
-	case !wrong && began: // what comes before the command begins is about its words
+	case !wrong && began: // an error before the command starts is about its arguments
 		return statusFailed
 	case !json && !strings.Contains(err.Error(), "\n"):
 		cmd, _, err := root.Find(args)
@@ -110,7 +108,7 @@ func (p *program) run(ctx context.Context, args []string, stdout, stderr io.Writ
 	return statusUsage
 }
 
-// closeLog ends the queue of the log. A test reads what it wrote afterwards, on a machine of any speed.
+// closeLog writes the rest of the log. It closes the queue only if the process is about to exit.
 func (p *program) closeLog(queue *logqueue.Queue) {
 	if p.ownsProcess {
 		queue.Close()
@@ -119,7 +117,7 @@ func (p *program) closeLog(queue *logqueue.Queue) {
 	queue.Wait()
 }
 
-// ended is an error that has an exit status of its own. One without a text was said already.
+// ended is an error with an exit status of its own. Without a text, nothing is left to print.
 type ended struct {
 	status int
 	text   string
@@ -135,14 +133,14 @@ func (p *program) newRoot() *cobra.Command {
 		Short: "Leader election for a small fleet",
 		Long: `Leader election for a small fleet of processes, with nothing else to run first.
 
-Exit status: 0 done, 1 it could not be done or something is broken, 2 a mistake in the
-command line or in the configuration, 3 a limit cut it short, 130 a signal (Ctrl-C,
-SIGTERM, SIGHUP) ended it before it was done.`,
+Exit status: 0 done, 1 the command failed or a property is violated, 2 a mistake in the
+command line or in the configuration, 3 a limit cut the command short, 130 a signal
+(Ctrl-C, SIGTERM, SIGHUP) ended it early.`,
 		Example: `  elect demo                            watch five processes replace a killed leader
-  elect config example > elect.yaml     a configuration to begin with
+  elect config example > elect.yaml     print a first configuration
   elect node --config /etc/elect.yaml   run a member
-  elect run --config /etc/elect.yaml -- ./worker    and a command while it leads
-  elect status 10.0.0.1:7400            ask any member who leads
+  elect run --config /etc/elect.yaml -- ./worker    run a member, and a command while it leads
+  elect status 10.0.0.1:7400            ask any member for the leader
   elect sim --crashed 1 --diagram       count an election, and draw it
   elect explore --algorithm ring        visit every state of a small cluster
   elect lesson 1                        learn how bully elects, step by step`,
@@ -158,7 +156,7 @@ SIGTERM, SIGHUP) ended it before it was done.`,
 	return root
 }
 
-// explainFlag says what a flag wants, where it got something else.
+// explainFlag returns a usage error that names the values that the flag takes.
 func explainFlag(err error) error {
 	invalid, ok := errors.AsType[*pflag.InvalidValueError](err)
 	if !ok {
@@ -175,14 +173,14 @@ func explainFlag(err error) error {
 	return usagef("--%s is %q, want %s", invalid.GetFlag().Name, invalid.GetValue(), want)
 }
 
-// commandOf is the words of a command after elect, each with a space behind it.
+// commandOf returns the words of a command after elect, each followed by a space.
 func commandOf(cmd *cobra.Command) string {
 	_, path, _ := strings.Cut(cmd.CommandPath()+" ", " ")
 	return path
 }
 
-// interruptible is a context that ends with the first signal; later ones change nothing, for
-// what is left to do is to clean up. SIGPIPE does not end the process either.
+// interruptible returns a context that ends at the first signal. Later signals have no effect, so that the command can
+// clean up. SIGPIPE does not end the process either.
 func interruptible(cmd *cobra.Command) (ctx context.Context, stop func()) {
 	ctx, cancel := context.WithCancelCause(cmd.Context())
 	signals := make(chan os.Signal, 1)
@@ -198,7 +196,7 @@ func interruptible(cmd *cobra.Command) (ctx context.Context, stop func()) {
 	return ctx, func() { cancel(nil) }
 }
 
-// catch is signal.Notify until the context of cmd ends, which is that of run.
+// catch calls signal.Notify, and undoes it when the context of cmd ends, which is that of run.
 func catch(cmd *cobra.Command, to chan<- os.Signal, signals ...os.Signal) {
 	signal.Notify(to, signals...)
 	context.AfterFunc(cmd.Context(), func() { signal.Stop(to) })
@@ -208,13 +206,13 @@ func catch(cmd *cobra.Command, to chan<- os.Signal, signals ...os.Signal) {
 // The signal is caught and not ignored, because child processes inherit an ignored signal.
 func catchSIGPIPE() { signal.Notify(make(chan os.Signal, 1), syscall.SIGPIPE) }
 
-// rows is a table of two columns: what there is, and how much.
+// rows returns a table of two columns, and a function that adds a row: a name and its value.
 func rows(out io.Writer) (*tabwriter.Writer, func(name, format string, args ...any)) {
 	table := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
 	return table, func(name, format string, args ...any) { fmt.Fprintf(table, name+"\t"+format+"\n", args...) }
 }
 
-// exactly wants so many arguments, none of them empty, which it says in words.
+// exactly requires n arguments, none of them empty; want describes them in the error.
 func exactly(n int, want string) cobra.PositionalArgs {
 	return func(cmd *cobra.Command, args []string) error {
 		if len(args) != n || slices.Contains(args, "") {
@@ -224,7 +222,7 @@ func exactly(n int, want string) cobra.PositionalArgs {
 	}
 }
 
-// checkAddress wants host:port; what is how errors call it.
+// checkAddress requires addr to be host:port; what names it in the error.
 func checkAddress(what, addr string) error {
 	if _, port, err := net.SplitHostPort(addr); err != nil || port == "" {
 		return usagef("%s is %q, want host:port", what, addr)
@@ -232,10 +230,10 @@ func checkAddress(what, addr string) error {
 	return nil
 }
 
-// theCommandLine is in what mistakes were made.
+// theCommandLine is the place of the mistakes that usagef reports.
 const theCommandLine = "command line"
 
-// usagef is a mistake of whoever wrote the command line.
+// usagef returns the error for a mistake in the command line.
 func usagef(format string, args ...any) error {
 	var m mistake.List
 	m.Addf(format, args...)

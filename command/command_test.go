@@ -36,7 +36,7 @@ func TestMain(m *testing.M) {
 	} else { // most of these tests wait for processes, and compute little
 		testkit.AtOnce(16)
 	}
-	for _, variable := range os.Environ() { // what a node of whoever runs the tests is told
+	for _, variable := range os.Environ() { // the user may have settings for a node of their own
 		if name, _, _ := strings.Cut(variable, "="); strings.HasPrefix(name, "ELECT_") {
 			os.Unsetenv(name)
 		}
@@ -76,7 +76,7 @@ func keys(t *testing.T, object string) []string {
 	return names
 }
 
-func TestUsageErrorsSayWhatIsWanted(t *testing.T) {
+func TestUsageErrorsNameExpectedValues(t *testing.T) {
 	for _, tc := range []struct {
 		args string
 		want []string
@@ -121,12 +121,12 @@ func TestUsageErrorsSayWhatIsWanted(t *testing.T) {
 		{"sim --option answer_timeout=1ms --option x=1", []string{"bully.answer_timeout is 1ms, want at least the round trip (20ms)", "bully.x is not a field"}},
 		{"sim --priorities 1,b", []string{`--priorities is "1,b", want whole numbers with commas`}},
 		{"sim --loss much", []string{`--loss is "much", want a number`}},
-		{"sim --storm --crashed 1 --preset moon --nodes 0 --period 1ms", []string{
-			"--crashed says nothing about --storm", `--preset is "moon", want local, lan or wan`, "--nodes is 0, want 1 to", "--period is 1ms",
+		{"sim --chaos --crashed 1 --preset moon --nodes 0 --period 1ms", []string{
+			"--crashed says nothing about --chaos", `--preset is "moon", want local, lan or wan`, "--nodes is 0, want 1 to", "--period is 1ms",
 		}},
-		{"sim --storm --seeds 2 --trace x", []string{"--trace show one"}},
+		{"sim --chaos --seeds 2 --trace x", []string{"--trace show one"}},
 		{"sim --scenario " + t.TempDir(), []string{"--scenario: ", "is a directory"}},
-		{"sim --storm --scenario /no/such/file", []string{"--scenario: open /no/such/file"}},
+		{"sim --chaos --scenario /no/such/file", []string{"--scenario: open /no/such/file"}},
 		{"status", []string{"wants an address, host:port, or a configuration that has one"}},
 		{"status a:1 nowhere", []string{`the address is "nowhere", want host:port`}},
 		{"status nowhere", []string{`the address is "nowhere", want host:port`}},
@@ -145,13 +145,13 @@ func TestUsageErrorsSayWhatIsWanted(t *testing.T) {
 	}
 }
 
-func TestEveryCommandHasAnExample(t *testing.T) {
+func TestEveryCommandHasExample(t *testing.T) {
 	all := []*cobra.Command{builtins.newRoot()}
 	for i := 0; i < len(all); i++ {
 		cmd := all[i]
 		all = append(all, cmd.Commands()...)
 		if cmd.Hidden {
-			continue // nobody but this program calls it
+			continue // only this program calls it
 		}
 		require.NotEmpty(t, cmd.Example, cmd.CommandPath())
 		for line := range strings.Lines(cmd.Example) {
@@ -170,7 +170,7 @@ func TestEveryCommandHasAnExample(t *testing.T) {
 	}
 }
 
-func TestAFailureIsNoUsageError(t *testing.T) {
+func TestFailureIsNotUsageError(t *testing.T) {
 	status, _, stderr := elect("status", "127.0.0.1:1", "--timeout", "10s")
 	require.Equal(t, statusFailed, status)
 	require.Contains(t, stderr, "127.0.0.1:1")

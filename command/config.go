@@ -73,7 +73,7 @@ func runConfigCheck(cmd *cobra.Command, from *source, asJSON bool) error {
 			return err
 		}
 		if wrong != nil {
-			return &ended{status: statusUsage} // it stands in the object
+			return &ended{status: statusUsage} // the object has the mistakes
 		}
 		return nil
 	case wrong != nil:
@@ -91,7 +91,7 @@ func runConfigCheck(cmd *cobra.Command, from *source, asJSON bool) error {
 	return err
 }
 
-// checkObject is the outcome of a check as JSON.
+// checkObject is the result of a check as JSON.
 type checkObject struct {
 	File     string           `json:"file"`
 	OK       bool             `json:"ok"`
@@ -156,7 +156,7 @@ func newExample(fields *config.Table) []fieldObject {
 	return all
 }
 
-// changedOptions are options of the selected algorithm that are not its defaults.
+// changedOptions returns the options of the selected algorithm that differ from their defaults.
 func changedOptions(s *config.Settings) []string {
 	var changed []string
 	for _, e := range s.Effective() {

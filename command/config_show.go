@@ -17,7 +17,7 @@ import (
 
 const (
 	defaultShowNodes = 5
-	maxShowNodes     = 64 // what is simulated in a second or two
+	maxShowNodes     = 64 // simulated in a second or two
 )
 
 func (p *program) newConfigShow() *cobra.Command {
@@ -31,13 +31,13 @@ func (p *program) newConfigShow() *cobra.Command {
 flags, where it came from, and what they amount to. Nothing is started, and no folder or
 port is touched.
 
-A leader that is silent, because it was paused or cut off, is suspected by its timeout:
-at worst half a round trip later, as its last heartbeat was under way. A timeout that
-was too short grows, up to max_timeout. A process that is killed is found at once by
-those who are connected, unless evidence is off. The failover bound is the time after
-the last fault within which all who live and reach each other name one leader, messages
-lost meanwhile included, as long as no timeout has grown; it is for the default options
-of the algorithm, and with a lease four times that is in it. What is sent at rest was counted in a simulation of so many nodes.
+A silent leader, paused or partitioned, is suspected after its timeout, or up to half a
+round trip later, because its last heartbeat was under way. A timeout that was too short
+grows, up to max_timeout. Connected members detect a killed process at once, unless
+evidence is off. The failover bound starts at the last fault. Within it, all live members
+that reach each other name one leader, even if messages are lost. It holds while no
+timeout has grown, and for the default options of the algorithm. With a lease, it includes
+four times the lease. The heartbeats were counted in a simulation of that many nodes.
 
 Exit status: 0 done, 1 the file cannot be read, 2 something is wrong with the
 configuration.
@@ -91,7 +91,7 @@ func runConfigShow(cmd *cobra.Command, from *source, nodes int, asJSON bool) err
 	return printShow(cmd.OutOrStdout(), s, a)
 }
 
-// showObject is what is in effect as JSON.
+// showObject is the JSON output of the command.
 type showObject struct {
 	File    string            `json:"file"`
 	Fields  []effectiveObject `json:"fields"`
@@ -123,7 +123,7 @@ func newShow(s *config.Settings, a amounts) showObject {
 		Nodes: a.nodes, Detection: ms(a.detection), Grown: ms(a.grown), Failover: ms(a.failover), Lease: ms(a.lease), GivenUp: a.givenUp,
 		ForDefaults: len(changedOptions(s)) > 0,
 	}}
-	if a.settled {
+	if a.isSteady {
 		o.Amounts.Heartbeats = &a.rest
 	}
 	for _, e := range s.Effective() {
@@ -132,7 +132,7 @@ func newShow(s *config.Settings, a amounts) showObject {
 	return o
 }
 
-// printShow shows it to people: the options of other algorithms only where they are set.
+// printShow prints tables. Options of other algorithms are listed only if they are set.
 func printShow(w io.Writer, s *config.Settings, a amounts) error {
 	table := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
 	fmt.Fprintln(table, "FIELD\tVALUE\tFROM")
@@ -161,7 +161,7 @@ func printShow(w io.Writer, s *config.Settings, a amounts) error {
 	}
 	line("worst detection", roundly(a.detection), "of a silent leader, "+roundly(a.grown)+" once its timeout has grown; "+killed)
 	if a.lease > 0 {
-		handed := "who stops or resigns hands over at once"
+		handed := "a leader that stops or resigns hands over at once"
 		if a.nodes == 2 {
 			handed += "; of two members neither survives the other"
 		}
@@ -174,15 +174,15 @@ func printShow(w io.Writer, s *config.Settings, a amounts) error {
 		bound += ", if it were not for " + strings.Join(changed, ", ")
 	}
 	line("failover bound", roundly(a.failover), bound)
-	if a.settled {
+	if a.isSteady {
 		line("heartbeats", fmt.Sprintf("%.1f a second", a.rest), fmt.Sprintf("in all, %.1f from each node, when nothing happens", a.rest/float64(a.nodes)))
 	} else {
-		line("heartbeats", "unknown", fmt.Sprintf("a simulation did not come to rest within %s and %d frames", roundly(settleTries*a.failover), restBudget))
+		line("heartbeats", "unknown", fmt.Sprintf("a simulation did not come to rest within %s and %d frames", roundly(leaderTries*a.failover), restBudget))
 	}
 	return lines.Flush()
 }
 
-// roundly is a time for people, in three digits.
+// roundly formats a time with three digits.
 func roundly(d time.Duration) string {
 	switch {
 	case d < time.Second:

@@ -74,7 +74,7 @@ func TestConfigCheckAsJSON(t *testing.T) {
 			"text": "--log is \"xml\", want text or json"}]}`, stdout)
 }
 
-// What is printed as an example is a configuration.
+// The printed example is a valid configuration.
 func TestConfigExample(t *testing.T) {
 	status, example, stderr := elect("config", "example")
 	require.Zero(t, status, stderr)
@@ -179,9 +179,8 @@ func TestConfigShowAsJSON(t *testing.T) {
 	require.NotNil(t, o.Amounts.Heartbeats)
 }
 
-// The heartbeats follow from who watches whom: in bully all watch the leader, in the ring
-// each its successor, in vote the leader all and all the leader. Renewals of leases and the
-// leader's own repeats come on top.
+// The rate of heartbeats follows from the monitored pairs. In bully, all nodes monitor the leader; in ring, each its
+// successor; in vote, the leader all nodes and all nodes the leader. Announcements of the leader are extra.
 func TestHeartbeatsAtRest(t *testing.T) {
 	edges := map[string]func(n int) int{
 		"bully": func(n int) int { return n - 1 },
@@ -194,7 +193,7 @@ func TestHeartbeatsAtRest(t *testing.T) {
 			require.NoError(t, err)
 			a, err := amountsOf(s, n, restBudget)
 			require.NoError(t, err)
-			require.True(t, a.settled)
+			require.True(t, a.isSteady)
 			least := float64(edges[name](n)) / s.Config.Timing.Heartbeat.Seconds()
 			require.GreaterOrEqual(t, a.rest, least, "%s, %d nodes", name, n)
 			require.LessOrEqual(t, a.rest, 1.5*least, "%s, %d nodes", name, n)
@@ -202,14 +201,14 @@ func TestHeartbeatsAtRest(t *testing.T) {
 	}
 }
 
-func TestASimulationThatDoesNotSettleIsSaid(t *testing.T) {
+func TestConfigShowReportsUnsteadySimulation(t *testing.T) {
 	s, err := builtins.settingsOf("--listen", "127.0.0.1:0", "--lease=off", "--data-dir", "data", "--algorithm", "vote", "--option", "window=8h", "--option", "pause=24h", "--option", "heartbeat_interval=24h", "--option", "early_close=false")
 	require.NoError(t, err)
 	_, err = s.Node()
 	require.NoError(t, err)
 	a, err := amountsOf(s, 3, restBudget)
 	require.NoError(t, err)
-	require.False(t, a.settled)
+	require.False(t, a.isSteady)
 	var out strings.Builder
 	require.NoError(t, printShow(&out, s, a))
 	require.Regexp(t, `heartbeats +unknown +a simulation did not come to rest within 1m38s`, out.String())
@@ -218,15 +217,15 @@ func TestASimulationThatDoesNotSettleIsSaid(t *testing.T) {
 	require.Contains(t, string(text), `"heartbeats_per_second":null`)
 }
 
-// Of a simulation that stands still nothing can be said.
-func TestASimulationThatUsesUpItsBudgetIsSaid(t *testing.T) {
+// A halted simulation gives no rate of heartbeats.
+func TestSimulationOverBudgetIsNotSteady(t *testing.T) {
 	s, err := builtins.settingsOf("--listen", "127.0.0.1:0", "--data-dir", "data")
 	require.NoError(t, err)
-	// At first a leader is not found, then nothing is heard at rest, or half of it.
+	// The budget ends before a leader is elected, before the counted period, or within it.
 	for _, budget := range []uint64{10, 500, 1000} {
 		a, err := amountsOf(s, 5, budget)
 		require.NoError(t, err)
-		require.False(t, a.settled, budget)
+		require.False(t, a.isSteady, budget)
 	}
 }
 
@@ -235,7 +234,7 @@ type full struct{}
 
 func (full) Write([]byte) (int, error) { return 0, errors.New("no room") }
 
-func TestWhatCannotBePrintedIsAFailure(t *testing.T) {
+func TestConfigFailsIfOutputFails(t *testing.T) {
 	written(t, right)
 	for _, args := range []string{
 		"config example", "config example --json", "config check elect.yaml", "config check elect.yaml --json",
@@ -256,8 +255,7 @@ func TestRoundly(t *testing.T) {
 	}
 }
 
-// A node is told by ELECT_CONFIG where its file is.
-func TestTheEnvironmentNamesTheFile(t *testing.T) {
+func TestEnvironmentNamesConfigFile(t *testing.T) {
 	written(t, right+"cluster: blue\n")
 	path, err := filepath.Abs("elect.yaml")
 	require.NoError(t, err)
@@ -270,8 +268,8 @@ func TestTheEnvironmentNamesTheFile(t *testing.T) {
 	require.Contains(t, stdout, `"value":"blue"`)
 }
 
-// TestFatalErrorIsJSONInAJSONLog has a node end before it has a log, and with one.
-func TestFatalErrorIsJSONInAJSONLog(t *testing.T) {
+// One node ends before its log exists, the other one later.
+func TestFatalErrorIsJSONInJSONLog(t *testing.T) {
 	type line struct {
 		Level, Msg, Error string
 		Mistakes          []struct{ Field, At string }

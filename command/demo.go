@@ -34,7 +34,7 @@ type demoFlags struct {
 	join      bool
 	leased    bool
 	lesson    bool // the algorithm is for lessons
-	highest   bool // with the lease, the highest node takes the leadership over when it is back
+	highest   bool // with the lease, the highest node takes over when it is back
 	json      bool
 }
 
@@ -49,10 +49,10 @@ stopped, and nothing is left behind.
 
 The nodes are n1, n2, ... in the order in which they are elected: the last has the
 highest priority. A failover is measured from right before the signal until the last
-survivor knows the new leader, by the survivors' own stamps of a clock that all
-processes share. The part until the first of them suspects the old leader is its
-detection, the rest the election. Messages are those that survivors sent for it,
-heartbeats not counted.
+survivor knows the new leader, by the survivors' timestamps of a clock that all
+processes share. Detection ends when the first survivor suspects the old leader; the
+rest is the election. Messages are those that the survivors sent for the election,
+without heartbeats.
 
 The nodes have a lease, as by default, but with trust_evidence: on one machine a refused
 connection proves that a process has ended, so they do not wait until its lease expires.
@@ -121,7 +121,7 @@ func (f *demoFlags) variant() string {
 	return f.algorithm
 }
 
-// closing returns what the demonstration says at its end. The last line is the failover time of the default.
+// closing returns the last lines of the demonstration. The final one is the failover time with the default settings.
 func (f *demoFlags) closing(t algo.Timing) []string {
 	last := fmt.Sprintf("By default a failover takes up to %s and an election: the lease of the crashed leader must expire first. ", roundly(lease.Defaults(t).Duration))
 	switch {
@@ -133,8 +133,7 @@ func (f *demoFlags) closing(t algo.Timing) []string {
 	return []string{farewell, last + "It needs three members to survive a crash, so these two ran with --lease=off."}
 }
 
-// check says all that is wrong with the flags at once, and returns the settings that
-// the nodes will have.
+// check returns the settings of the nodes, or all mistakes in the flags.
 func (p *program) checkDemo(f *demoFlags) (fleet.Signal, *config.Settings, error) {
 	s, err := p.demoSettings(f)
 	if err != nil {
@@ -236,7 +235,7 @@ func (d *demo) run(ctx context.Context) error {
 	return nil
 }
 
-// bounded is ctx for one wait.
+// bounded limits ctx to the bound of one wait.
 func (d *demo) bounded(ctx context.Context) (context.Context, context.CancelFunc) {
 	return context.WithTimeoutCause(ctx, d.bound, fmt.Errorf("no agreement after %v", d.bound))
 }
@@ -261,9 +260,9 @@ func (d *demo) start(ctx context.Context) error {
 	return d.story.rest(ctx, time.Second)
 }
 
-// round takes the leader away, and brings it back.
+// round removes the leader and restores it.
 func (d *demo) round(ctx context.Context, number int) error {
-	// At a random moment, so that the signal meets the heartbeats at any phase.
+	// The random delay varies the phase between the signal and the heartbeats.
 	if err := fleet.Sleep(ctx, time.Duration(100+d.random.IntN(400))*time.Millisecond); err != nil {
 		return err
 	}
@@ -285,21 +284,21 @@ var pastTense = map[fleet.Signal]string{fleet.Kill: "killed", fleet.Stop: "pause
 func (d *demo) takeAway(ctx context.Context, number int) (old string, err error) {
 	ctx, cancel := d.bounded(ctx)
 	defer cancel()
-	// On a machine that is busy the nodes may be electing by themselves just now.
+	// On a busy machine, the nodes may be electing because of a false suspicion.
 	if _, err := d.fleet.AwaitLeader(ctx); err != nil {
 		return "", err
 	}
-	strike, err := d.fleet.Strike(d.signal)
+	loss, err := d.fleet.Strike(d.signal)
 	if err != nil {
 		return "", err
 	}
-	old = strike.Leader.Name
+	old = loss.Leader.Name
 	round := ""
 	if d.flags.rounds > 1 {
 		round = fmt.Sprintf("Round %d: ", number)
 	}
 	d.story.tell(bad, nil, "%s%s, the leader, is %s (SIG%s).", round, old, pastTense[d.signal], strings.ToUpper(string(d.signal)))
-	m, err := strike.Settle(ctx)
+	m, err := loss.Settle(ctx)
 	if err != nil {
 		return "", err
 	}
@@ -322,7 +321,7 @@ func (d *demo) bringBack(ctx context.Context, old string) error {
 	}
 	how := "is back"
 	if d.signal == fleet.Stop {
-		how = "goes on"
+		how = "runs again"
 	}
 	what := fmt.Sprintf("and takes over in epoch %d, after %s", r.EpochAfter, inMS(r.Took))
 	switch {
@@ -335,8 +334,7 @@ func (d *demo) bringBack(ctx context.Context, old string) error {
 	return nil
 }
 
-// keep leaves the cluster alone until ctx ends. Whoever kills a node of it by hand
-// sees what follows.
+// keep reports every new leader until ctx ends. The reader may kill nodes by hand meanwhile.
 func (d *demo) keep(ctx context.Context) error {
 	if d.flags.json {
 		var o keptObject
@@ -405,7 +403,7 @@ type keptNode struct {
 	Pid  int    `json:"pid"`
 }
 
-// ms is d in milliseconds, to the microsecond.
+// ms returns d in milliseconds, rounded to microseconds.
 func ms(d time.Duration) float64 { return float64(d.Microseconds()) / 1000 }
 
 func inMS(d time.Duration) string {
@@ -416,7 +414,7 @@ func inMS(d time.Duration) string {
 	return strconv.FormatFloat(ms(d), 'f', digits, 64) + " ms"
 }
 
-// otherClock is what to add to a time that is not by a monotonic clock.
+// otherClock returns a note for times that are not those of a monotonic clock.
 func otherClock() string {
 	if fleet.Clock == "monotonic" {
 		return ""

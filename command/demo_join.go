@@ -10,7 +10,7 @@ import (
 	"github.com/elect-go/elect/internal/fleet"
 )
 
-// joinObject is what came of demo --join, as JSON.
+// joinObject is the JSON result of demo --join.
 type joinObject struct {
 	Algorithm string   `json:"algorithm"`
 	Joined    string   `json:"joined"`
@@ -21,8 +21,8 @@ type joinObject struct {
 	Clock     string   `json:"clock,omitempty"`
 }
 
-// grow has one more node join the running ones, and then removes another, each through
-// n1. Both arrive at all.
+// grow starts one more node, which joins through n1, and then removes another node through n1. It waits for each
+// change to reach all nodes.
 func (d *demo) grow(ctx context.Context) error {
 	ctx, cancel := d.bounded(ctx)
 	defer cancel()
@@ -94,11 +94,11 @@ func (d *demo) remove(ctx context.Context) (joinObject, error) {
 	return joinObject{Removed: name, RemoveMS: ms(took), Members: members}, nil
 }
 
-// gathered is longer than nodes keep what they report to themselves.
+// gathered exceeds the time for which nodes buffer their reports.
 const gathered = 100 * time.Millisecond
 
-// arrival waits until each node that is up knows all of them as members, and nobody else.
-// It returns when the last change of a view was.
+// arrival waits until the members that each running node knows are exactly the running nodes.
+// It returns the time of the last config change.
 func (d *demo) arrival(ctx context.Context) (at int64, members []string, err error) {
 	for agreed := false; !agreed; {
 		if members, agreed, err = d.views(ctx); err != nil {
@@ -116,8 +116,8 @@ func (d *demo) arrival(ctx context.Context) (at int64, members []string, err err
 	return at, members, nil
 }
 
-// views asks the nodes that are up for their members. They agree when each knows all of
-// these, and nobody else.
+// views requests the members from each running node. The nodes agree if the members of each are exactly the running
+// nodes.
 func (d *demo) views(ctx context.Context) (up []string, agreed bool, err error) {
 	var addrs []string
 	for _, s := range d.fleet.States() {

@@ -14,18 +14,17 @@ import (
 	"github.com/elect-go/elect/internal/fleet"
 )
 
-// frame is the time between two pictures: what changes faster nobody could read.
+// frame is the time between two pictures. A reader could not follow faster changes.
 const frame = 40 * time.Millisecond
 
-// screen tells a terminal: a table that is drawn again in place, and below it what
-// has happened.
+// screen draws on a terminal: a table, redrawn in place, and the events below it.
 type screen struct {
 	out   *os.File
 	color bool
 
 	mu    sync.Mutex
 	title string
-	fleet *fleet.Fleet // nil before it runs
+	fleet *fleet.Fleet // nil before the nodes run
 	last  []fleet.State
 	notes []span
 	drawn int // lines of the last picture
@@ -34,13 +33,13 @@ type screen struct {
 	done sync.WaitGroup
 }
 
-// span is a text of one look.
+// span is a text with one look.
 type span struct {
 	text string
 	look string // an SGR sequence, or empty
 }
 
-// The looks.
+// looks of a text
 const (
 	bold   = "\x1b[1m"
 	dim    = "\x1b[2m"
@@ -76,7 +75,7 @@ func (s *screen) attach(f *fleet.Fleet) {
 		for {
 			select {
 			case <-changed:
-				changed = f.Changed() // before the states are read: none is missed
+				changed = f.Changed() // before reading the states, so that no change is missed
 				s.draw()
 			case <-s.stop:
 				return
@@ -90,7 +89,7 @@ func (s *screen) attach(f *fleet.Fleet) {
 	})
 }
 
-// detach leaves the last picture: the nodes that stop now are no part of the story.
+// detach keeps the last picture: the demonstration does not show the nodes stopping.
 func (s *screen) detach() {
 	close(s.stop)
 	s.done.Wait()
@@ -150,8 +149,7 @@ func (s *screen) write(b *strings.Builder, line span) {
 	b.WriteString("\x1b[K\n")
 }
 
-// picture is at most height lines: the table, and as much of the end of the story as
-// fits.
+// picture returns at most height lines: the table, and the newest notes that fit.
 func (s *screen) picture(width, height int) []span {
 	all := []span{{}, {" " + s.title, bold}, {}}
 	if s.fleet != nil {
@@ -178,8 +176,7 @@ func (s *screen) picture(width, height int) []span {
 	return all[max(0, len(all)-height):]
 }
 
-// wrap breaks a line of the story between words. What follows stands below the words, not
-// below the mark.
+// wrap breaks a note between words. Further lines are indented to the words after the mark.
 func wrap(line span, width int) []span {
 	indent := marks[plain]
 	var lines []span
@@ -215,7 +212,7 @@ func lookOf(s fleet.State) string {
 	return red
 }
 
-// cut ends a line where the terminal does: a line that wraps would be two.
+// cut shortens a line to the width of the terminal, because a wrapped line would take two.
 func cut(line span, width int) span {
 	if utf8.RuneCountInString(line.text) > width {
 		line.text = string([]rune(line.text)[:width-1]) + "…"

@@ -26,7 +26,7 @@ func someStates() []fleet.State {
 	}
 }
 
-func TestTheTableShowsWhatEachNodeTakesForTrue(t *testing.T) {
+func TestDemoTableShowsStateOfEachNode(t *testing.T) {
 	rows := table(someStates())
 	for i, want := range []string{
 		"NODE STATE LEADER EPOCH SENT ADDRESS PID",
@@ -42,7 +42,7 @@ func TestTheTableShowsWhatEachNodeTakesForTrue(t *testing.T) {
 	}
 }
 
-func TestThePictureFitsTheTerminal(t *testing.T) {
+func TestDemoPictureFitsTerminal(t *testing.T) {
 	s := &screen{title: "a title", last: someStates()}
 	for i := range 30 {
 		s.notes = append(s.notes, span{fmt.Sprintf("note %d", i), ""})
@@ -64,8 +64,8 @@ func TestThePictureFitsTheTerminal(t *testing.T) {
 	}
 }
 
-// What a round cost is said in one long line: nothing of it may be lost.
-func TestTheStoryIsWrapped(t *testing.T) {
+// The costs of a round are one long line. Wrapping must lose no word of it.
+func TestDemoLinesAreWrapped(t *testing.T) {
 	said := marks[good] + "n5 is back and takes over in epoch 12, after 12.4 ms, 14 messages (5 elected, 9 election)."
 	for width := 20; width < 120; width++ {
 		var words []string
@@ -85,8 +85,7 @@ func TestTheStoryIsWrapped(t *testing.T) {
 	require.True(t, strings.HasSuffix(picture[len(picture)-1].text, " an address."), "a terminal of usual size shows it whole")
 }
 
-// TestTheFarewell is true.
-func TestTheFarewell(t *testing.T) {
+func TestDemoFarewellIsPrintedOnlyIfTrue(t *testing.T) {
 	left := errors.New("fleet: the folder cannot be removed")
 	for _, tc := range []struct {
 		err  error

@@ -16,19 +16,18 @@ import (
 	"github.com/elect-go/elect/internal/mistake"
 )
 
-// story is how a demonstration is told: to a terminal, to a pipe, or not at all where
-// JSON is asked for.
+// story reports a demonstration: to a terminal, to a pipe, or not at all with --json.
 type story interface {
 	begin(f *demoFlags)
-	attach(f *fleet.Fleet)                                         // its nodes run from now on
-	detach()                                                       // they are about to be stopped
-	tell(t tone, states []fleet.State, format string, args ...any) // a line; with states also what they are
-	rest(ctx context.Context, d time.Duration) error               // time to look, where somebody looks
-	kept(states []fleet.State)                                     // they stay until Ctrl-C
+	attach(f *fleet.Fleet)                                         // the nodes of f run from now on
+	detach()                                                       // the nodes are about to be stopped
+	tell(t tone, states []fleet.State, format string, args ...any) // prints a line, and states if not nil
+	rest(ctx context.Context, d time.Duration) error               // pauses for a reader at a terminal
+	kept(states []fleet.State)                                     // the nodes run until Ctrl-C
 	end(err error, closing []string)
 }
 
-// tone says how a line is meant.
+// tone is the meaning of a line: it selects the color.
 type tone int
 
 const (
@@ -47,7 +46,7 @@ func newStory(out io.Writer, flags *demoFlags) story {
 	return &lines{out: out}
 }
 
-// title is the first line.
+// title returns the first line of the demonstration.
 func title(f *demoFlags) string {
 	return fmt.Sprintf("%d processes on this machine elect by %s (timing: %s)", f.nodes, f.variant(), f.preset)
 }
@@ -57,13 +56,13 @@ const (
 	farewell = "All processes are stopped, nothing is left behind."
 )
 
-// leftNothing reports whether a demonstration that ended with err, an interruption perhaps,
-// has cleaned up: what Close could not do stands in err beside that.
+// leftNothing reports whether a demonstration that ended with err has cleaned up: err holds no error of Close, at most
+// an interruption.
 func leftNothing(err error) bool {
 	return !slices.ContainsFunc(mistake.Leaves(err), func(e error) bool { return !errors.Is(e, errInterrupted) })
 }
 
-// role is what a node takes itself for.
+// role names the role of a node in its own view.
 func role(s fleet.State) string {
 	switch {
 	case s.Life != fleet.Up:
@@ -78,11 +77,11 @@ func role(s fleet.State) string {
 	return "follower"
 }
 
-// table is what the nodes are, a line for each below the names of the columns.
+// table returns the names of the columns, and a line for each node.
 func table(states []fleet.State) []string {
 	var text strings.Builder
 	rows := tabwriter.NewWriter(&text, 0, 0, 3, ' ', 0)
-	// What a node takes itself for changes, and the columns behind it stay where they are.
+	// Roles change, and the width of their column must not.
 	fmt.Fprintf(rows, "NODE\t%-8s\tLEADER\tEPOCH\tSENT\tADDRESS\tPID\n", "STATE")
 	for _, s := range states {
 		leader, epoch, sent, pid := "-", "-", strconv.Itoa(s.Total()), strconv.Itoa(s.Pid)
@@ -98,7 +97,7 @@ func table(states []fleet.State) []string {
 	return strings.Split(strings.TrimSuffix(text.String(), "\n"), "\n")
 }
 
-// lines tells a pipe or a file.
+// lines reports a demonstration to a pipe or a file.
 type lines struct{ out io.Writer }
 
 func (l *lines) begin(f *demoFlags)                        { fmt.Fprintf(l.out, "%s\n\n", title(f)) }

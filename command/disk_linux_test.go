@@ -23,7 +23,7 @@ func mountDisk(t *testing.T, flags uintptr, options string) string {
 	return dir
 }
 
-func TestADiskThatCannotBeWrittenIsSaid(t *testing.T) {
+func TestNodeReportsUnwritableDisk(t *testing.T) {
 	t.Parallel()
 	for _, tc := range []struct {
 		name    string

@@ -25,7 +25,7 @@ type exploreFlags struct {
 	algorithm  string
 	options    []string
 	nodes      int
-	settled    bool
+	agreed     bool
 	network    string
 	crashes    int
 	mistakes   int
@@ -67,13 +67,13 @@ clocks, and a search has none.
 
 What is looked for, if no --property says otherwise, is what the algorithm claims:
   one-leader-per-epoch  no two nodes lead in one epoch
-  monotonic-epochs           no node goes back to an older epoch, over crashes too
+  monotonic-epochs      no node goes back to an older epoch, even after a crash
   durable               what a node announces is saved
-  no-phantom            whoever is followed has itself announced that it leads
-  agreement             from every state, all who run agree if no fault follows
+  no-phantom            a leader that a node follows has itself announced that it leads
+  agreement             from every state, all running nodes agree if no fault follows
 No algorithm claims these two. The token of a leader is its epoch and its id:
   node-tokens           no node names a leader with a lower token than the one before
-  resource-tokens       nobody begins to lead with a lower token than somebody had
+  resource-tokens       no node begins to lead with a lower token than an earlier leader
 
 A search ends because it is bounded: by the budgets, by --epochs (of vote, its rounds),
 and where heartbeats are numbered, as those of vote, by --repeats of all leaders together.
@@ -109,7 +109,7 @@ func (f *exploreFlags) register(set *pflag.FlagSet, fields *config.Table) {
 	set.StringVar(&f.algorithm, "algorithm", fields.DefaultAlgorithm(), "one of "+strings.Join(fields.Algorithms(), ", "))
 	set.StringArrayVar(&f.options, "option", nil, "option of the algorithm, as `key=value`; repeatable")
 	set.IntVar(&f.nodes, "nodes", 3, "how many nodes")
-	set.BoolVar(&f.settled, "settled", false, "begin where all have started and agree, not where nobody has started")
+	set.BoolVar(&f.agreed, "settled", false, "begin with all nodes started and agreed, not with no node started")
 	set.StringVar(&f.network, "network", "lossy", "lossy: a message arrives any number of times or never; once: once")
 	set.IntVar(&f.crashes, "crashes", 0, "budget of crashes; as many restarts")
 	set.IntVar(&f.mistakes, "mistakes", 0, "budget of wrong suspicions")
@@ -120,7 +120,7 @@ func (f *exploreFlags) register(set *pflag.FlagSet, fields *config.Table) {
 	set.IntVar(&f.states, "states", 0, "limit of states visited; 0: none")
 	set.StringVar(&f.memory, "memory", "2GiB", "limit of memory, about; 0: none")
 	set.DurationVar(&f.time, "time", 0, "limit of time; 0: none")
-	set.IntVar(&f.walk, "walk", 0, "take so many random `steps` instead of visiting every state")
+	set.IntVar(&f.walk, "walk", 0, "take this number of random `steps` instead of visiting every state")
 	set.IntVar(&f.length, "length", 200, "of one walk, in steps, after which the next begins")
 	set.Uint64Var(&f.seed, "seed", 1, "of the walks")
 	set.StringVar(&f.save, "save", "", "`file` or folder for the scenario of a violation (default a new one in\nthe folder for temporary files)")
@@ -136,7 +136,7 @@ type exploration struct {
 	fields  *config.Table
 	out     io.Writer
 	o       explore.Options
-	command string // that does it again
+	command string // repeats this call
 }
 
 func (p *program) runExplore(cmd *cobra.Command, flags *exploreFlags) error {
@@ -151,7 +151,7 @@ func (p *program) runExplore(cmd *cobra.Command, flags *exploreFlags) error {
 	e.o.Progress = far.take
 	shown := newProgress(newProgressLine(cmd.ErrOrStderr()), far.text)
 	if e.o.Limits.Memory > 0 {
-		// The collector works harder before the heap is twice what is held.
+		// Without the limit, the collector would let the heap grow to twice the live memory.
 		defer debug.SetMemoryLimit(debug.SetMemoryLimit(max(e.o.Limits.Memory, 256<<20)))
 	}
 	f := finding{walk: flags.walk > 0}
@@ -169,13 +169,12 @@ func (p *program) runExplore(cmd *cobra.Command, flags *exploreFlags) error {
 	return cmp.Or(errors.Join(e.keep(&f), e.print(&f)), f.verdict(ctx))
 }
 
-// check makes the options of the search from the flags, or says all that is wrong at
-// once.
+// check makes the options of the search from the flags, or returns all mistakes.
 func (e *exploration) check() error {
 	s := &settings{table: e.fields}
 	m := &s.mistakes
 	e.o = explore.Options{
-		StartAgreed: e.settled, Crashes: e.crashes, FalseSuspicions: e.mistakes, Campaigns: e.campaigns, Epochs: algo.Epoch(e.epochs),
+		StartAgreed: e.agreed, Crashes: e.crashes, FalseSuspicions: e.mistakes, Campaigns: e.campaigns, Epochs: algo.Epoch(e.epochs),
 		Limits: explore.Limits{States: e.states, Time: e.time},
 	}
 	e.o.Spec = s.timeless(e.algorithm, e.options)
@@ -230,7 +229,7 @@ func (e *exploration) check() error {
 	return m.Err(theCommandLine)
 }
 
-// only says that these flags mean something with the other one only.
+// only notes a mistake for each of these flags that is set: it has an effect with something else only.
 func (e *exploration) only(m *mistake.List, with string, flags ...string) {
 	for _, flag := range flags {
 		if e.set.Changed(flag) {
@@ -257,16 +256,15 @@ func (e *exploration) wanted(m *mistake.List) []algo.Property {
 	return all
 }
 
-// timeless makes an algorithm for where there is no time, only an order of events: the
-// options that are not set are those of a cluster with the preset lan, and all are
-// checked against each other only.
+// timeless makes an algorithm for searches, which have an order of events but no time. Options that are not set are
+// those of the preset lan. Options are checked against each other, but not against the timing.
 func (s *settings) timeless(name string, options []string) algo.Spec {
 	return s.build(name, algo.LAN(), algo.Timing{}, options)
 }
 
 var errSize = errors.New("no size")
 
-// parseSize reads a number of bytes.
+// parseSize parses a number of bytes.
 func parseSize(text string) (int64, error) {
 	digits := strings.TrimRight(text, "KMGTiB")
 	shift, ok := map[string]int{"": 0, "B": 0, "KiB": 10, "MiB": 20, "GiB": 30, "TiB": 40}[text[len(digits):]]

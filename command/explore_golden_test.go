@@ -11,8 +11,7 @@ import (
 	"github.com/elect-go/elect/internal/testkit"
 )
 
-// counted are the searches whose counts are kept. Those in large take more than a
-// quarter of a second each.
+// counted lists the flags of the searches in the golden file. Each search of countedLarge takes more than 250 ms.
 var (
 	counted = []string{
 		"--algorithm bully --nodes 2 --epochs 1",
@@ -46,12 +45,12 @@ var (
 const (
 	countsFile = "testdata/explore.golden"
 	countsHead = `# What elect explore counts with these flags. Each search is complete, and nothing that
-# the algorithm claims is broken. -update writes it anew, with -long all of it.
+# the algorithm claims is broken. -update rewrites it, with -long completely.
 `
 )
 
-// TestCountsOfStates holds the number of states of each algorithm with few nodes, so that
-// none changes unnoticed. Run it with -long for all: a minute, and 1 GiB.
+// TestCountsOfStates compares the number of states of each algorithm with the golden file. With -long it runs all
+// searches, which takes a minute and 1 GiB.
 func TestCountsOfStates(t *testing.T) {
 	if testkit.UnderRace {
 		t.Skip("too slow under the race detector")
@@ -75,18 +74,18 @@ func TestCountsOfStates(t *testing.T) {
 		require.True(t, got.Complete, flags)
 		line := fmt.Sprintf("%10d %11d %6d %12d  %s\n", got.States, got.Generated, got.Depth, got.StatesWithLeader, flags)
 		if !*update && line != kept[flags] {
-			t.Errorf("counted\n%swant (-update writes it anew)\n%s", line, kept[flags])
+			t.Errorf("counted\n%swant (-update rewrites it)\n%s", line, kept[flags])
 		}
 		kept[flags] = line
 	}
-	anew := countsHead + "    states   generated  depth  with leader  flags\n"
+	counts := countsHead + "    states   generated  depth  with leader  flags\n"
 	for _, flags := range append(counted[:len(counted):len(counted)], countedLarge...) {
 		require.NotEmpty(t, kept[flags], "%s is not in %s: write it with -update -long", flags, countsFile)
-		anew += kept[flags]
+		counts += kept[flags]
 	}
 	if *update {
-		require.NoError(t, os.WriteFile(countsFile, []byte(anew), 0o644))
+		require.NoError(t, os.WriteFile(countsFile, []byte(counts), 0o644))
 	} else if !t.Failed() {
-		require.Equal(t, anew, string(text), "%s holds something else than counts", countsFile)
+		require.Equal(t, counts, string(text), "%s holds something else than counts", countsFile)
 	}
 }

@@ -11,8 +11,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// Ctrl-C ends a search in order: what was found so far is printed.
-func TestASearchThatIsInterruptedSaysWhatItFound(t *testing.T) {
+// Ctrl-C ends a search, which prints its results so far.
+func TestInterruptedSearchPrintsItsResult(t *testing.T) {
 	testkit.Processes(t)
 	t.Parallel()
 	p := launch(t, "explore", "--json", "--epochs", "9", "--crashes", "9")
@@ -29,11 +29,11 @@ func TestASearchThatIsInterruptedSaysWhatItFound(t *testing.T) {
 	p.requireClean(t)
 }
 
-// What was found before is still a failure.
-func TestAWalkThatIsInterruptedAfterAViolation(t *testing.T) {
+// A violation found before the interrupt still decides the exit status.
+func TestInterruptedWalkFailsAfterViolation(t *testing.T) {
 	testkit.Processes(t)
 	t.Parallel()
-	// One property breaks within milliseconds, the other never.
+	// One property is violated within milliseconds, the other one never.
 	p := launch(t, "explore", "--json", "--settled", "--mistakes", "1", "--walk", "9000000000",
 		"--property", "one-leader-per-epoch", "--property", "durable")
 	require.Contains(t, p.stderr.line(t), " steps, ")

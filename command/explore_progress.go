@@ -9,7 +9,7 @@ import (
 	"github.com/elect-go/elect/explore"
 )
 
-// searched is how far a search or a walk is.
+// searched is the progress of a search or a walk.
 type searched struct {
 	walk bool
 	mu   sync.Mutex
@@ -39,7 +39,7 @@ func (s *searched) text(since time.Duration) string {
 
 func inMiB(bytes int64) string { return grouped(int(bytes>>20)) + " MiB" }
 
-// grouped writes a number in groups of three digits.
+// grouped formats a number in groups of three digits.
 func grouped(n int) string {
 	text := strconv.Itoa(n)
 	for i := len(text) - 3; i > 0; i -= 3 {

@@ -16,15 +16,15 @@ import (
 	"github.com/elect-go/elect/trace"
 )
 
-// finding is what a search or a walk has found.
+// finding is the result of a search or a walk.
 type finding struct {
 	explore.Report
-	walk     bool // at random
+	walk     bool // a random walk
 	noLeader bool
-	files    []string // where the scenarios of its violations were saved
+	files    []string // saved scenarios of the violations
 }
 
-// verdict is what the command ends with.
+// verdict returns the error of the command.
 func (f *finding) verdict(ctx context.Context) error {
 	var broken []string
 	for _, v := range f.Violations {
@@ -36,9 +36,9 @@ func (f *finding) verdict(ctx context.Context) error {
 	case context.Cause(ctx) != nil:
 		return errInterrupted
 	case f.noLeader && f.Cut != "":
-		return fmt.Errorf("nobody had led when it was cut short by %s: nothing was tried", f.Cut)
+		return fmt.Errorf("no node had led before %s cut it short: nothing was tested", f.Cut)
 	case f.noLeader:
-		return errors.New("nobody ever led: nothing was tried")
+		return errors.New("no node ever led: nothing was tested")
 	case f.Cut != "":
 		return &ended{statusCut, "cut short by " + f.Cut + ", before anything was found broken"}
 	}
@@ -61,7 +61,7 @@ func (e *exploration) keep(f *finding) error {
 	return nil
 }
 
-// create makes the file for the i-th violation.
+// create creates the file for the i-th violation.
 func (e *exploration) create(p algo.Property, i int) (*os.File, error) {
 	name := fmt.Sprintf("%s-%s", e.algorithm, p)
 	if e.save == "" {
@@ -80,7 +80,7 @@ func (e *exploration) create(p algo.Property, i int) (*os.File, error) {
 	return os.Create(path)
 }
 
-// print shows what was found.
+// print prints the finding.
 func (e *exploration) print(f *finding) error {
 	if e.json {
 		encoder := json.NewEncoder(e.out)
@@ -107,11 +107,11 @@ func (e *exploration) print(f *finding) error {
 	return err
 }
 
-// table says what was explored, within which bounds, and counts what was found.
+// table prints the explored model, its bounds, and the counts.
 func (e *exploration) table(f *finding) error {
 	fmt.Fprintf(e.out, "%s, %s\n\n", e.o.Spec.Name, count(e.nodes, "node"))
 	table, row := rows(e.out)
-	row("at first", "%s", map[bool]string{false: "nobody has started", true: "all have started and agree"}[e.o.StartAgreed])
+	row("at first", "%s", map[bool]string{false: "no node has started", true: "all nodes have started and agree"}[e.o.StartAgreed])
 	row("messages", "%s", map[explore.Network]string{
 		explore.Lossy: "arrive late, in any order, any number of times or never", explore.Once: "arrive late, in any order, once",
 	}[e.o.Network])
@@ -146,7 +146,7 @@ func (e *exploration) bounds() string {
 	return text
 }
 
-// count writes how many of something there are.
+// count formats a number of things.
 func count(n int, what string) string {
 	many := what + "s"
 	if strings.HasSuffix(what, "sh") {
@@ -164,12 +164,12 @@ func count(n int, what string) string {
 	return grouped(n) + " " + many
 }
 
-// outcome is the last line.
+// outcome returns the last line of the output.
 func (f *finding) outcome() string {
 	broken := len(f.Violations) > 0
 	switch {
 	case f.Complete && f.noLeader:
-		return "Complete within these bounds, but nobody ever leads: it proves nothing."
+		return "Complete within these bounds, but no node ever leads: it proves nothing."
 	case f.Complete && broken:
 		return "Complete within these bounds. What else was looked for holds."
 	case f.Complete:
@@ -193,7 +193,7 @@ func (f *finding) why() string {
 	return f.Cut
 }
 
-// drawSteps draws a run whose time counts steps.
+// drawSteps draws a run. Its unit of time is a step.
 func drawSteps(out io.Writer, view algo.View, events []trace.Event, d trace.Diagram) error {
 	d.Unit, d.UnitName, d.All, d.Names = 1, "step", true, nodeName
 	for m := range view.All() {
@@ -206,7 +206,7 @@ func drawSteps(out io.Writer, view algo.View, events []trace.Event, d trace.Diag
 	return err
 }
 
-// exploredObject is an exploration as JSON, without what it found.
+// exploredObject holds the settings of an exploration as JSON.
 type exploredObject struct {
 	Algorithm  string            `json:"algorithm"`
 	Options    map[string]string `json:"options"`
@@ -221,7 +221,7 @@ type exploredObject struct {
 	Properties []algo.Property   `json:"properties"`
 }
 
-// foundObject is what it found.
+// foundObject holds the results of an exploration as JSON.
 type foundObject struct {
 	Complete   bool              `json:"complete"`
 	Seconds    float64           `json:"seconds"`

@@ -16,7 +16,7 @@ import (
 	"github.com/elect-go/elect/sim"
 )
 
-var update = flag.Bool("update", false, "write the golden files anew")
+var update = flag.Bool("update", false, "rewrite the golden files")
 
 // explored runs elect explore with --json, and decodes what it printed.
 func explored[T any](t *testing.T, want int, args ...string) (object T, stderr string) {
@@ -31,7 +31,7 @@ func explored[T any](t *testing.T, want int, args ...string) (object T, stderr s
 	return object, withoutProgress(stderr)
 }
 
-func TestACompleteSearch(t *testing.T) {
+func TestCompleteSearchPrintsCounts(t *testing.T) {
 	got, stderr := explored[searchObject](t, 0, "--algorithm", "ring", "--epochs", "1")
 	require.Empty(t, stderr)
 	require.Positive(t, got.TransitionsPerSecond)
@@ -57,8 +57,7 @@ func TestACompleteSearch(t *testing.T) {
 	}
 }
 
-// What is set is what is explored.
-func TestTheFlagsOfASearch(t *testing.T) {
+func TestSearchFollowsItsFlags(t *testing.T) {
 	got, _ := explored[searchObject](t, 0, "--algorithm", "vote", "--nodes", "2", "--epochs", "1", "--crashes", "1", "--mistakes", "2",
 		"--campaigns", "1", "--network", "once", "--settled", "--property", "durable,no-phantom", "--property", "durable",
 		"--option", "window=20ms", "--option", "pause=60ms")
@@ -80,7 +79,7 @@ func TestTheFlagsOfASearch(t *testing.T) {
 // found is a search that finds a violation.
 var found = []string{"--settled", "--mistakes", "1", "--property", "one-leader-per-epoch", "--option", "head_start=0s"}
 
-func TestAViolationIsReplayedBySim(t *testing.T) {
+func TestSimReplaysViolation(t *testing.T) {
 	textbook := []string{"--algorithm", "textbook-vote", "--epochs", "1", "--property", "one-leader-per-epoch"}
 	for _, tc := range []struct {
 		name  string
@@ -129,7 +128,7 @@ func TestAViolationIsReplayedBySim(t *testing.T) {
 	}
 }
 
-func TestAViolationIsDrawn(t *testing.T) {
+func TestExploreDrawsViolation(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "two.txt")
 	status, stdout, _ := elect(append([]string{"explore", "--save", file}, found...)...)
 	require.Equal(t, statusFailed, status)
@@ -162,7 +161,7 @@ func TestAViolationIsDrawn(t *testing.T) {
 }
 
 // A scenario may be changed by hand, and run with other options.
-func TestASavedScenarioIsRunWithOtherOptions(t *testing.T) {
+func TestSavedScenarioRunsWithOtherOptions(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "two.txt")
 	status, _, _ := elect(append([]string{"explore", "--save", file}, found...)...)
 	require.Equal(t, statusFailed, status)
@@ -201,7 +200,7 @@ func TestASavedScenarioIsRunWithOtherOptions(t *testing.T) {
 	}
 }
 
-func TestWhereAScenarioIsSaved(t *testing.T) {
+func TestExploreSavesScenarioAsFlagged(t *testing.T) {
 	dir := t.TempDir()
 	for _, tc := range []struct {
 		save string
@@ -228,7 +227,7 @@ func TestWhereAScenarioIsSaved(t *testing.T) {
 	require.Contains(t, stdout, "one-leader-per-epoch is broken", "it is shown even so")
 }
 
-func TestASearchThatIsCut(t *testing.T) {
+func TestSearchStopsAtLimit(t *testing.T) {
 	for _, tc := range []struct{ limit, cut string }{
 		{"--states=1000", "the limit of 1000 states"},
 		{"--time=1ns", "the limit of 1ns"},
@@ -249,16 +248,16 @@ func TestASearchThatIsCut(t *testing.T) {
 	}
 }
 
-// Who has never seen a leader has tried nothing.
-func TestASearchWithoutALeaderFails(t *testing.T) {
+// A search without a leader has tested nothing.
+func TestExploreWithoutLeaderFails(t *testing.T) {
 	got, stderr := explored[searchObject](t, statusFailed, "--algorithm", "vote", "--states", "1")
 	require.Zero(t, got.StatesWithLeader)
-	require.Equal(t, "elect: nobody had led when it was cut short by the limit of 1 states: nothing was tried\n", stderr)
+	require.Equal(t, "elect: no node had led before the limit of 1 states cut it short: nothing was tested\n", stderr)
 	_, stderr = explored[walkObject](t, statusFailed, "--algorithm", "vote", "--walk", "2")
-	require.Equal(t, "elect: nobody ever led: nothing was tried\n", stderr)
+	require.Equal(t, "elect: no node ever led: nothing was tested\n", stderr)
 }
 
-func TestAWalk(t *testing.T) {
+func TestWalkIsReproducible(t *testing.T) {
 	args := []string{"--algorithm", "vote", "--epochs", "3", "--crashes", "1", "--walk", "5000", "--length", "50"}
 	walk := func(seed string) walkObject {
 		got, stderr := explored[walkObject](t, 0, append(args, "--seed", seed)...)
@@ -288,8 +287,8 @@ func TestAWalk(t *testing.T) {
 	require.Equal(t, "n1 and n2 both lead in epoch 2", broken.Violations[0].What)
 }
 
-// No text says more than was done.
-func TestTheLastLineSaysHowFarItWent(t *testing.T) {
+// The line must not claim more than the search has checked.
+func TestOutcomeLineMatchesCompleteness(t *testing.T) {
 	broken := []explore.Violation{{}}
 	for _, tc := range []struct {
 		f    finding
@@ -297,7 +296,7 @@ func TestTheLastLineSaysHowFarItWent(t *testing.T) {
 	}{
 		{finding{Report: explore.Report{Complete: true}}, "Complete within these bounds. What was looked for holds."},
 		{finding{Report: explore.Report{Complete: true, Violations: broken}}, "Complete within these bounds. What else was looked for holds."},
-		{finding{Report: explore.Report{Complete: true}, noLeader: true}, "Complete within these bounds, but nobody ever leads: it proves nothing."},
+		{finding{Report: explore.Report{Complete: true}, noLeader: true}, "Complete within these bounds, but no node ever leads: it proves nothing."},
 		{finding{Report: explore.Report{Cut: "the limit of 1s"}}, "Not complete: cut short by the limit of 1s. In what was visited nothing is broken."},
 		{finding{Report: explore.Report{Cut: "the limit of 1s", Violations: broken}}, "Not complete: cut short by the limit of 1s. More may be broken."},
 		{finding{Report: explore.Report{Cut: explore.AllViolated, Violations: broken}}, "Not complete: it ended when every property asked for was broken."},

@@ -17,7 +17,7 @@ import (
 	"github.com/elect-go/elect/web"
 )
 
-// Of what is served over HTTP.
+// limits of the HTTP server
 const (
 	maxOnlookers = 512 // connections: the node needs files for its own
 	maxHeaders   = 16 << 10
@@ -26,17 +26,17 @@ const (
 	partingTime  = time.Second // for the last event
 )
 
-// checkHTTP notes it if others than programs of this machine could look on: nobody is asked there who he is.
+// checkHTTP notes a mistake if other machines could connect: the HTTP server does not authenticate its clients.
 func checkHTTP(s *config.Settings) {
 	for _, e := range s.Effective() {
 		if at, err := netip.ParseAddrPort(s.HTTP); e.Field.Name == "http" && s.HTTP != "" && (err != nil || !at.Addr().IsLoopback()) {
 			s.Mistakes.Add(&algo.SettingError{Field: "http", Origin: e.Origin, Got: mistake.Quote(s.HTTP), Want: "an address of the loopback, such as " +
-				"127.0.0.1:7480: nobody is asked there who he is, and others have to go through a proxy that asks"})
+				"127.0.0.1:7480: HTTP clients are not authenticated, so clients on other machines need a proxy that authenticates them"})
 		}
 	}
 }
 
-// run runs a node, and serves what others look at meanwhile.
+// run runs a node and its HTTP server.
 func run(ctx context.Context, s *config.Settings, n *cluster.Node, log *slog.Logger) error {
 	stop, err := serve(s.HTTP, n, log)
 	if err != nil {
@@ -47,8 +47,8 @@ func run(ctx context.Context, s *config.Settings, n *cluster.Node, log *slog.Log
 	return ofConfiguration(s, n.Run(ctx))
 }
 
-// serve has others look at a node, if an address is given. What it returns ends that, and waits until nothing
-// of it runs.
+// serve starts the HTTP server of n, if addr is not empty. The returned function stops the server and waits for its
+// end.
 func serve(addr string, n *cluster.Node, log *slog.Logger) (stop func(), err error) {
 	if addr == "" {
 		return func() {}, nil
@@ -70,7 +70,7 @@ func serve(addr string, n *cluster.Node, log *slog.Logger) (stop func(), err err
 	go func() {
 		defer close(served)
 		if err := server.Serve(l); !errors.Is(err, http.ErrServerClosed) {
-			log.Error("http has ended", "error", err) // the node goes on
+			log.Error("http has ended", "error", err) // the node keeps running
 		}
 	}()
 	return func() {

@@ -23,8 +23,8 @@ import (
 	"github.com/elect-go/elect/internal/testkit"
 )
 
-// A node is looked at where http says, and those who listen to it hear that it stops.
-func TestANodeIsLookedAt(t *testing.T) {
+// An event stream ends with an event of the stopping node.
+func TestNodeServesHTTPUntilItStops(t *testing.T) {
 	testkit.Processes(t)
 	t.Parallel()
 	p := launch(t, "node", "--name", "n1", "--listen", "127.0.0.1:0", "--members", "127.0.0.1:0", "--lease=off", "--http", "127.0.0.1:0")
@@ -62,8 +62,8 @@ func TestANodeIsLookedAt(t *testing.T) {
 	require.Zero(t, p.status(t))
 }
 
-// Who cannot be looked at because another has the port says so, and does not run.
-func TestThePortToLookAtIsTaken(t *testing.T) {
+// A node that cannot listen on its HTTP port reports it, and does not start.
+func TestNodeFailsIfHTTPPortIsTaken(t *testing.T) {
 	testkit.Processes(t)
 	t.Parallel()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
@@ -75,8 +75,8 @@ func TestThePortToLookAtIsTaken(t *testing.T) {
 	require.NotContains(t, p.stderr.text(), "msg=started")
 }
 
-// Nobody is asked who he is, so nobody else may come.
-func TestOnlyThisMachineLooksOn(t *testing.T) {
+// The HTTP server does not authenticate its clients, so other machines must not reach it.
+func TestHTTPAddressMustBeLoopback(t *testing.T) {
 	for _, addr := range []string{"127.0.0.1:7480", "127.0.0.2:0", "[::1]:7480"} {
 		status, _, stderr := elect("config", "check", "/dev/null", "--listen", "127.0.0.1:7400", "--members", "127.0.0.1:7400", "--lease=off", "--http", addr)
 		require.Zero(t, status, stderr)
@@ -90,7 +90,7 @@ func TestOnlyThisMachineLooksOn(t *testing.T) {
 	}
 }
 
-// serveNode serves a node that does not run in this process, and returns the address.
+// serveNode starts the HTTP server of a node that does not run, and returns its address.
 func serveNode(t *testing.T) (addr string) {
 	t.Helper()
 	n, err := cluster.New(cluster.Config{Name: "n1", Listen: "127.0.0.1:0", Members: []string{"127.0.0.1:0"}, Lease: lease.Off})
@@ -136,9 +136,8 @@ func TestNodeServesLoopbackHostsOnly(t *testing.T) {
 	}
 }
 
-// TestIdleOnlookersMakeRoom: connections that others open and leave neither take the files that the node needs, nor fail the
-// checks of a load balancer.
-func TestIdleOnlookersMakeRoom(t *testing.T) {
+// Clients leave many connections idle. The node still has files of its own, and the checks of a load balancer succeed.
+func TestIdleHTTPConnectionsDoNotBlockNewOnes(t *testing.T) {
 	addr := serveNode(t)
 	var open []net.Conn
 	defer func() {
@@ -166,8 +165,8 @@ func TestIdleOnlookersMakeRoom(t *testing.T) {
 	}
 }
 
-// TestOldestOnlookerGoes, of the idle ones first.
-func TestOldestOnlookerGoes(t *testing.T) {
+// Idle connections are closed before busy ones.
+func TestOldestHTTPConnectionIsClosedFirst(t *testing.T) {
 	o := newOnlookers(3)
 	var all []*closing
 	add := func(state http.ConnState) {

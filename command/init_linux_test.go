@@ -15,8 +15,8 @@ import (
 	"github.com/elect-go/elect/internal/testkit"
 )
 
-// visitor is the script of a process that elect has not started, as one of docker exec, in the folder $1.
-// When it is told to, it leaves 30 orphans that end at once, and one that answers later.
+// visitor is the script of a process that elect has not started, such as one of docker exec. Its folder is $1.
+// On a line in go, it leaves 30 orphans that end at once, and one that answers later.
 const visitor = `
 	read line < $1/go
 	i=0; while [ $i -lt 30 ]; do sh -c ': &'; i=$((i+1)); done
@@ -29,7 +29,7 @@ type visited struct {
 	dir string
 }
 
-// visit starts one. With isPID1 it is PID 1 in a PID namespace of its own.
+// visit starts elect, and before it a visitor. With isPID1, elect is PID 1 in a PID namespace of its own.
 func visit(t *testing.T, isPID1 bool, args ...string) visited {
 	t.Helper()
 	v := visited{command(t), t.TempDir()}
@@ -132,7 +132,7 @@ func TestNodeAsPID1ReapsOrphans(t *testing.T) {
 }
 
 // The number of a process does not matter: a shell that becomes elect may have children, too.
-func TestRunSparesChildrenFromBefore(t *testing.T) {
+func TestRunSparesInheritedChildren(t *testing.T) {
 	testkit.Processes(t)
 	t.Parallel()
 	testVisitedRun(t, false, 1)

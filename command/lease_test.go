@@ -10,8 +10,8 @@ import (
 	"github.com/elect-go/elect/algo/lease"
 )
 
-// A node that is told only where to listen needs a data folder, or the choice to have no lease.
-func TestNewcomerIsToldOfBothWays(t *testing.T) {
+// A node with nothing but an address needs a data folder, or lease: off.
+func TestNewNodeErrorNamesDataDirAndLeaseOff(t *testing.T) {
 	status, _, stderr := elect("config", "check", "/dev/null", "--listen", "127.0.0.1:7400", "--members", "127.0.0.1:7400")
 	require.Equal(t, statusUsage, status)
 	require.Contains(t, stderr, "data_dir is empty, want a folder")
@@ -25,7 +25,7 @@ func TestNewcomerIsToldOfBothWays(t *testing.T) {
 	require.Contains(t, stderr, "--join is set, want a quorum, which bully with lease: off does not have: drop lease: off, choose algorithm vote, or set one list of members on all nodes instead")
 }
 
-func TestConfigShowSaysWhatLeaseOffGivesUp(t *testing.T) {
+func TestConfigShowNamesGuaranteeLostWithoutLease(t *testing.T) {
 	for flags, want := range map[string]string{
 		"":                             "",
 		"--algorithm vote":             "",
@@ -50,8 +50,8 @@ func TestConfigShowSaysWhatLeaseOffGivesUp(t *testing.T) {
 	}
 }
 
-// A leader that runs a command stays, unless a setting says otherwise.
-func TestRunMakesLeaderStayUnlessToldOtherwise(t *testing.T) {
+// A leader that runs a command is not preempted, unless a setting allows it.
+func TestRunDisablesPreemptionUnlessSet(t *testing.T) {
 	for flags, want := range map[string]bool{"": false, "--lease": false, "--lease-preempt": true, "--lease-preempt=false": false} {
 		for _, once := range []time.Duration{0, time.Second} {
 			s, err := builtins.settingsOf(append(strings.Fields(flags), "--listen", "127.0.0.1:0", "--data-dir", "d")...)

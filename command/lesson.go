@@ -41,9 +41,9 @@ answer, shows what happens one moment after the other, and explains it. Nothing 
 prepared: each run happens when it is shown, and what the lesson says of it is checked.
 It needs no network and no clone.
 
-In a terminal it stops. Enter goes on; in a run, b goes one moment back, e goes to its
-end, and q quits the lesson. Where input or output is no terminal, all is printed at once;
-with --step it stops all the same, and reads lines.
+In a terminal the lesson pauses. Enter continues; in a run, b goes one moment back, e goes
+to the end of the run, and q quits the lesson. Where input or output is no terminal,
+everything is printed at once; with --step the lesson pauses anyway, and reads lines.
 
 With --json, without N a list of objects, with N one object: lesson (its number), title,
 afterwards (what a student knows then), question, answer (in short), runs (a list of
@@ -99,7 +99,7 @@ func (p *program) runLesson(cmd *cobra.Command, flags *lessonFlags, args []strin
 	return s.play()
 }
 
-// check finds the lesson, or says all that is wrong; nil is the list of them.
+// check returns the lesson, nil for the list of lessons, or all mistakes in the flags.
 func (f *lessonFlags) check(all []lesson.Lesson, args []string) (found *lesson.Lesson, err error) {
 	var mistakes mistake.List
 	if len(args) == 1 {
@@ -125,13 +125,13 @@ func (f *lessonFlags) check(all []lesson.Lesson, args []string) (found *lesson.L
 	return found, mistakes.Err(theCommandLine)
 }
 
-// exclusive reports whether more than one is set of what excludes each other.
+// exclusive reports whether more than one of the conditions holds.
 func exclusive(flags ...bool) bool {
 	set := slices.DeleteFunc(flags, func(set bool) bool { return !set })
 	return len(set) > 1
 }
 
-// buildLesson makes the algorithm of a scenario.
+// buildLesson makes the algorithm for a scenario.
 func (p *program) buildLesson(name string, defaults, timing algo.Timing, options []algo.Setting) (algo.Spec, error) {
 	return p.fields.Spec(cmp.Or(name, p.fields.DefaultAlgorithm()), defaults, timing, withSettings(options, nil))
 }
@@ -143,11 +143,11 @@ type lessonPlayer struct {
 	out    io.Writer
 	build  lesson.Build
 	lesson *lesson.Lesson
-	lines  <-chan string // of whoever takes the lesson; nil where nobody is asked
-	clears bool          // a drawing replaces the one before
+	lines  <-chan string // input of the student; nil if the lesson does not pause
+	clears bool          // a drawing replaces the previous one
 }
 
-// errQuit ends a lesson early, and is no failure.
+// errQuit ends a lesson early without failure.
 var errQuit = errors.New("quit")
 
 func (s *lessonPlayer) openInput(in io.Reader) {
@@ -175,7 +175,7 @@ func (s *lessonPlayer) write(text string) error {
 	return err
 }
 
-// ask waits for a line. At the end of the input nobody is asked any more.
+// ask waits for a line. At the end of the input the lesson stops pausing.
 func (s *lessonPlayer) ask(prompt string) (string, error) {
 	if s.lines == nil {
 		return "", nil
@@ -198,7 +198,7 @@ func (s *lessonPlayer) ask(prompt string) (string, error) {
 	}
 }
 
-// list says which lessons there are.
+// list prints the numbers and titles of the lessons.
 func (s *lessonPlayer) list(all []lesson.Lesson) error {
 	if s.json {
 		objects := []lessonObject{}
@@ -214,7 +214,7 @@ func (s *lessonPlayer) list(all []lesson.Lesson) error {
 	return s.write(b.String() + "\nPlay one: elect lesson 1\n")
 }
 
-// play shows all of a lesson, with a question and runs that stop.
+// play shows a whole lesson. It pauses at the question and in the runs.
 func (s *lessonPlayer) play() error {
 	l := s.lesson
 	heading := fmt.Sprintf("%d. %s", l.Number, l.Title)
@@ -230,7 +230,7 @@ func (s *lessonPlayer) play() error {
 	return cmp.Or(err, s.write(fmt.Sprintf("\nThe solution: elect lesson %d --solution\n", l.Number)))
 }
 
-// section shows one section. It waits before the next, but not behind what waits itself.
+// section shows one section and pauses at its end, unless a question has just paused or follows.
 func (s *lessonPlayer) section(heading string) error {
 	if err := s.write("\n" + heading + "\n" + strings.Repeat("-", len([]rune(heading))) + "\n\n"); err != nil {
 		return err
@@ -256,7 +256,7 @@ func (s *lessonPlayer) section(heading string) error {
 	return err
 }
 
-// question takes an answer, and gives the one that is right.
+// question waits for an answer, and prints the right one.
 func (s *lessonPlayer) question() error {
 	if err := s.write(s.lesson.Question() + "\n"); err != nil {
 		return err
@@ -274,7 +274,7 @@ func (s *lessonPlayer) question() error {
 	return cmp.Or(err, s.write("\n"+s.lesson.Answer()+"\n"))
 }
 
-// run shows a run: its whole drawing, or one moment after the other.
+// run shows a run: the whole drawing, or one moment after the other.
 func (s *lessonPlayer) run(name string) error {
 	r, err := lesson.Play(s.ctx, name, s.build)
 	if err != nil {
@@ -289,10 +289,10 @@ func (s *lessonPlayer) run(name string) error {
 	return nil
 }
 
-// moments shows a run up to each of its moments, as far as somebody wants it.
+// moments shows a run up to each of its moments, as the student selects them.
 func (s *lessonPlayer) moments(r *lesson.Run) error {
 	all := r.Diagram().Moments()
-	at, clears := 0, false // the first drawing leaves what stands above it
+	at, clears := 0, false // the first drawing does not clear the text above it
 	if s.lines == nil {
 		at = len(all) - 1
 	}
@@ -355,7 +355,7 @@ func newLessonObject(l *lesson.Lesson) lessonObject {
 	}
 }
 
-// printJSON runs all that a lesson shows.
+// printJSON plays all runs of the lesson and prints the object.
 func (s *lessonPlayer) printJSON() error {
 	o := newLessonObject(s.lesson)
 	var failed error

@@ -48,7 +48,7 @@ func TestLessonIsPrintedToPipe(t *testing.T) {
 	}
 }
 
-func TestLessonStops(t *testing.T) {
+func TestLessonPausesForStudent(t *testing.T) {
 	status, out := takeLesson(t, "\n20\n\nb\nq\n", "1", "--step")
 	require.Zero(t, status)
 	_, answered, found := strings.Cut(out, "Your answer: ")
@@ -97,7 +97,7 @@ func TestLessonMistakes(t *testing.T) {
 	}
 }
 
-func TestLessonFailsWhereSomethingDoesNotHold(t *testing.T) {
+func TestLessonFailsIfAssertionFails(t *testing.T) {
 	registry := maps.Clone(builtins.registry)
 	registry["textbook-ring"] = registry["textbook-vote"] // which does not elect n5
 	for _, args := range [][]string{{"lesson", "3", "--json"}, {"lesson", "3"}} {

@@ -15,9 +15,7 @@ import (
 	"github.com/elect-go/elect/client"
 )
 
-// The commands that have a running node change something.
-
-// order is what such a command has in common with the others.
+// order holds the flags of all commands that send an admin request to a running node.
 type order struct {
 	access
 	addr    string
@@ -25,7 +23,7 @@ type order struct {
 	json    bool
 }
 
-// orderObject is its outcome as JSON.
+// orderObject is the outcome of an order as JSON.
 type orderObject struct {
 	Order  string `json:"order"`
 	Addr   string `json:"addr"`
@@ -42,7 +40,8 @@ or, with done true, that it holds there and is not known everywhere yet; or why 
 whether the order may have been carried out). The exit status is 1 if it was not done.
 
 ` + accessText + ` A cluster on
-the loopback that has neither takes orders from the same user alone. A node whose configuration says no_admin refuses.`
+the loopback that has neither takes orders from the same user alone. A node with no_admin in its configuration rejects
+all orders.`
 
 func (o *order) register(cmd *cobra.Command, which string) {
 	set := cmd.Flags()
@@ -53,7 +52,7 @@ func (o *order) register(cmd *cobra.Command, which string) {
 	o.access.register(set)
 }
 
-// with wants so many arguments, and perhaps the address of the node behind them.
+// with requires n arguments. The address of the node may follow them.
 func (o *order) with(n int, want string) cobra.PositionalArgs {
 	return func(cmd *cobra.Command, args []string) error {
 		if len(args) == n+1 && o.addr == "" {
@@ -66,7 +65,7 @@ func (o *order) with(n int, want string) cobra.PositionalArgs {
 	}
 }
 
-// give has the node do it, and says how that went.
+// give sends the order to the node and prints the outcome.
 func (o *order) give(cmd *cobra.Command, what orderObject, did string, do func(ctx context.Context, to client.Client) error) error {
 	if o.timeout <= 0 {
 		return usagef("--timeout is %v, want more than 0", o.timeout)
@@ -105,7 +104,7 @@ func (o *order) give(cmd *cobra.Command, what orderObject, did string, do func(c
 	return nil
 }
 
-// brief is the error of a client without what its reader knows, and with the address once.
+// brief shortens the error of a client: no package name, and the address once.
 func brief(addr string, err error) string {
 	failed, network := errors.AsType[*net.OpError](err)
 	unanswered, order := errors.AsType[*client.UnansweredError](err)
@@ -124,9 +123,9 @@ func (p *program) newRemove() *cobra.Command {
 		Use:   "remove MEMBER ADDR",
 		Short: "Remove a member for good, dead or alive",
 		Long: `Remove the member with that name or id from its cluster, through any node. A dead
-member stays one, and counts for a majority, until it is removed. One that lives stops
-as soon as it is told, and one that comes back later then. Its data folder is of no more
-use: emptied, the node joins as a new member.
+member stays one, and counts for a majority, until it is removed. A live member stops as
+soon as it learns of its removal; a member that comes back later stops then. Its data
+folder is of no more use: after it is emptied, the node joins as a new member.
 
 This needs a quorum: the lease, which is on by default, or vote. Otherwise change the list
 members on each node instead.
@@ -152,13 +151,13 @@ func (p *program) newLeave() *cobra.Command {
 	o := order{access: access{table: p.fields}}
 	cmd := &cobra.Command{
 		Use:   "leave ADDR",
-		Short: "Have a node leave its cluster for good",
-		Long: `Have the node at ADDR end its membership and stop. If it leads, another is elected
-first. To stop a node for a while send it SIGTERM instead: it says goodbye, stays a
-member, and counts for a majority.
+		Short: "Make a node leave its cluster for good",
+		Long: `The node at ADDR ends its membership and stops. If it leads, another member is elected
+first. To stop a node for a while, send it SIGTERM instead: it says goodbye, stays a
+member, and counts for the quorum.
 
-This needs a quorum: the lease, which is on by default, or vote. Otherwise take the address of
-the node out of the list members on the others, and stop it.
+This needs a quorum: the lease, which is on by default, or vote. Otherwise remove the address
+of the node from the list members on the other nodes, and stop the node.
 
 ` + orderJSON,
 		Example: `  elect leave 10.0.0.3:7400`,
@@ -177,12 +176,12 @@ func (p *program) newPriority() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "priority NUMBER ADDR",
 		Short: "Change the priority of a running node",
-		Long: `Change the priority of the node at ADDR. With bully and ring the highest leads, so
-another may be elected; with vote priorities decide only between equal claims in the
+		Long: `Change the priority of the node at ADDR. With bully and ring the highest node leads, so
+another node may be elected. With vote, priorities decide only between equal claims in the
 next election. Negative numbers follow a --, as in the example.
 
-It lasts until the node is started again, or SIGHUP has it read another priority in its
-configuration. To change it for good write it there, and send SIGHUP.
+The change lasts until the node is restarted, or reads another priority from its
+configuration at SIGHUP. To change it for good, write it there and send SIGHUP.
 
 ` + orderJSON,
 		Example: `  elect priority 10 10.0.0.2:7400
@@ -206,10 +205,10 @@ func (p *program) newResign() *cobra.Command {
 	var period time.Duration
 	cmd := &cobra.Command{
 		Use:   "resign ADDR",
-		Short: "Have a node give its leadership up for a while",
-		Long: `Have the node at ADDR not lead for a while, and another one elected if it leads. It
-stays a member and votes. It ends earlier when the node is restarted. It is refused where
-no other member may lead. A member that shall never lead is configured as a witness.
+		Short: "Make a node resign from leadership for a while",
+		Long: `The node at ADDR does not lead for a while. If it leads now, another member is elected.
+The node stays a member and votes. A restart of the node ends this earlier. The request is
+rejected if no other member may lead. To exclude a member for good, make it a witness.
 
 ` + orderJSON,
 		Example: `  elect resign 10.0.0.1:7400

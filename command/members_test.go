@@ -17,8 +17,8 @@ import (
 	"github.com/elect-go/elect/internal/testkit"
 )
 
-// The operator's commands, with real processes.
-func TestAnOperatorChangesTheMembers(t *testing.T) {
+// The commands priority, resign, remove and leave, with real processes.
+func TestOperatorChangesMembers(t *testing.T) {
 	testkit.OnlyLong(t)
 	t.Parallel()
 	for algorithm, flags := range map[string][]string{"bully": {"--lease"}, "vote": nil} {
@@ -56,9 +56,9 @@ func TestAnOperatorChangesTheMembers(t *testing.T) {
 			require.NoError(t, err)
 			require.NotContains(t, known(states[1].Addr), "n3")
 
-			status, stdout, stderr = elect("remove", "nobody", "--addr", states[0].Addr, "--json")
+			status, stdout, stderr = elect("remove", "n9", "--addr", states[0].Addr, "--json")
 			require.Equal(t, statusFailed, status)
-			require.Contains(t, stderr, `remove "nobody": there is no such member`)
+			require.Contains(t, stderr, `remove "n9": there is no such member`)
 			var o orderObject
 			decodeStrictly(t, stdout, &o)
 			require.False(t, o.Done)
@@ -67,9 +67,8 @@ func TestAnOperatorChangesTheMembers(t *testing.T) {
 	}
 }
 
-// A node that was removed while it was down says so at its next start, and that it has to
-// join as a new one.
-func TestARemovedNodeSaysWhatToDo(t *testing.T) {
+// A node that was removed while it was down learns of it at its next start. The error tells how to join again.
+func TestRemovedNodeExplainsHowToRejoin(t *testing.T) {
 	testkit.Processes(t)
 	t.Parallel()
 	f := runFleet(t, 3, nil, "--preset", "local", "--lease")
@@ -77,14 +76,14 @@ func TestARemovedNodeSaysWhatToDo(t *testing.T) {
 	require.NoError(t, err)
 	require.NoError(t, client.Client{}.Remove(within(t), f.States()[0].Addr, "n3"))
 	err = f.Restart(within(t), "n3")
-	if err == nil { // it was up before it was told
+	if err == nil { // the node was up before it learned of its removal
 		err = f.Await(within(t), func([]fleet.State) bool { return false })
 	}
 	require.ErrorContains(t, err, "this node was removed from the cluster: empty its data folder to have it join as a new member")
 }
 
-// What is done at a node, and not known everywhere, is a success, and says so once.
-func TestAnOrderThatIsDoneHere(t *testing.T) {
+// The node applied the order, but not all members know of it: the command succeeds, and prints the reason once.
+func TestOrderAppliedAtOneNodeSucceeds(t *testing.T) {
 	here := &client.UnheardError{Addr: "a:1", Reason: "done here, and not known to n2"}
 	for _, asJSON := range []bool{false, true} {
 		var out bytes.Buffer
@@ -101,8 +100,8 @@ func TestAnOrderThatIsDoneHere(t *testing.T) {
 	}
 }
 
-// What no restart mends ends with the status at which systemd does not try again.
-func TestANodeThatWasToldNothingIsNotStartedAgain(t *testing.T) {
+// No restart repairs such settings. systemd does not restart a node with this status.
+func TestUnstartableConfigHasUsageStatus(t *testing.T) {
 	testkit.OnlyLong(t)
 	t.Parallel()
 	for want, flags := range map[string][]string{
@@ -156,8 +155,7 @@ func TestUsageOfOrders(t *testing.T) {
 	}
 }
 
-// The demonstration of a change of the members.
-func TestTheDemoHasANodeJoin(t *testing.T) {
+func TestDemoAddsAndRemovesNode(t *testing.T) {
 	testkit.OnlyLong(t)
 	t.Parallel()
 	for _, algorithm := range []string{"bully", "vote"} {
@@ -169,7 +167,7 @@ func TestTheDemoHasANodeJoin(t *testing.T) {
 			decodeStrictly(t, p.stdout.text(), &o)
 			require.Equal(t, algorithm+lease.Suffix, o.Algorithm)
 			require.Equal(t, "n4", o.Joined)
-			require.Contains(t, []string{"n2", "n3"}, o.Removed, "neither through whom it goes, nor the leader")
+			require.Contains(t, []string{"n2", "n3"}, o.Removed, "neither the contacted member nor the leader")
 			require.Len(t, o.Members, 3)
 			require.Contains(t, o.Members, "n4")
 			require.NotContains(t, o.Members, o.Removed)

@@ -32,39 +32,38 @@ func (p *program) newNode() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "node",
 		Short: "Run one member of a cluster",
-		Long: `Run one member of a cluster until SIGTERM or Ctrl-C, when it says goodbye to the
-others and exits with status 0. A second SIGTERM or Ctrl-C, half a second or more after
-the first, ends it at once.
+		Long: `Run one member of a cluster until SIGTERM or Ctrl-C. Then the node says goodbye to its
+peers and exits with status 0. A second SIGTERM or Ctrl-C, half a second or more after the
+first, ends it at once.
 
 A leader leads while a quorum of the members has granted it the lease, so at most one
-leads at any moment. A node needs --data-dir, and one of three at its first start: --members,
-the addresses of all nodes, the same list on each; --bootstrap, on the node that founds
-the cluster; or --join, members that let it in. Later nodes join, leave and are removed.
+leads at any moment. A node needs --data-dir, and at its first start one of three flags:
+--members, the addresses of all nodes, the same list on each; --bootstrap, on the node that
+creates the cluster; or --join, addresses of members. Later, nodes join, leave and are removed.
 
 With --lease=off a failover takes milliseconds, but two nodes may lead at once. bully and
 ring need no quorum and no --data-dir then, but --members. To add or remove a node, change
 the list on each node.
 
-A node that waits logs every 5 s which nodes it asks, and what they answer. With a data
-folder it is the same member again after a restart; without, it is a new one.
+A waiting node logs every 5 s which nodes it contacts, and their answers. With a data folder,
+a restarted node is the same member again; without, it is a new member.
 
-The configuration is a YAML file. Each of its fields is a flag and a variable of the
-environment as well, those of the timing and of the algorithms too: heartbeat in the
-section timing is --timing-heartbeat and ELECT_TIMING_HEARTBEAT. A flag overrides the
-environment, the environment the file. 'elect config example' shows all fields,
-'elect config check' checks a file, 'elect config show' says what is in effect.
+The configuration is a YAML file. Each of its fields is also a flag and an environment
+variable, those of the timing and of the algorithms too: heartbeat in the section timing is
+--timing-heartbeat and ELECT_TIMING_HEARTBEAT. A flag overrides the environment, the
+environment the file. 'elect config example' shows all fields, 'elect config check' checks a
+file, 'elect config show' shows the values in effect.
 
-With a file, SIGHUP has it read again. A node that runs takes over log_level, priority,
-meta and, without a quorum, members; what else has changed is named in the log and needs
-a restart. If anything is wrong nothing changes. Without a file SIGHUP stops the node
-like SIGTERM.
+With a file, SIGHUP reloads it. A running node adopts log_level, priority, meta and, without
+a quorum, members. Other changes are listed in the log and need a restart. A file with a
+mistake changes nothing. Without a file, SIGHUP stops the node like SIGTERM.
 
 A line of --trace is an object, as of 'elect sim --trace': at (in nanoseconds of the
-monotonic clock of the machine), node (its id), kind, and what the kind has. Beside what is
-in simulations there are ready (text: the address), saved (the save before is durable) and
-lost (text: how many events are missing here). Heartbeats, repeats, timers and messages of
-the membership are left out. --stdin is for a program that starts nodes, and must not
-leave them behind.`,
+monotonic clock of the machine), node (its id), kind, and the fields of the kind. Three kinds
+are not in simulations: ready (text: the address), saved (the last save is durable) and lost
+(text: how many events are missing here). Heartbeats, periodic messages, timers and messages
+of the membership are left out. --stdin is for a program that starts nodes: if it ends, so do
+they.`,
 		Example: `  elect node --listen 10.0.0.1:7400 --data-dir /var/lib/elect --members 10.0.0.1:7400,10.0.0.2:7400,10.0.0.3:7400
   elect node --listen 10.0.0.1:7400 --data-dir /var/lib/elect --bootstrap
   elect node --listen 10.0.0.2:7400 --data-dir /var/lib/elect --join 10.0.0.1:7400
@@ -82,17 +81,16 @@ leave them behind.`,
 	return cmd
 }
 
-// useOneThread has the Go runtime run one goroutine at a time, unless the user says
-// otherwise. A node has little to do and does it in turns: threads that wake each other
-// for it cost more processor time at rest, and time in a failover.
+// useOneThread sets GOMAXPROCS to 1, unless the user sets it. A node computes little, one goroutine after the other.
+// Threads that wake each other cost processor time, and delay a failover.
 func useOneThread() {
 	if os.Getenv("GOMAXPROCS") == "" {
 		runtime.GOMAXPROCS(1)
 	}
 }
 
-// begin reads what a node is to be, and has a log and a context that ends with the first signal to stop. As PID 1
-// it runs the command in a child instead, and returns the status of the child.
+// begin loads the settings of a node and makes its log, and a context that ends at the first signal to stop. As PID 1,
+// it runs the command in a child instead and returns the status of the child.
 func begin(cmd *cobra.Command, from *source) (ctx context.Context, r *reloader, stop func(), err error) {
 	useOneThread()
 	catchSIGPIPE()
@@ -115,8 +113,8 @@ func begin(cmd *cobra.Command, from *source) (ctx context.Context, r *reloader, 
 	return ctx, r, stop, nil
 }
 
-// newNode makes a node, which reads the files that s names. A signal to stop ends the wait for a file
-// system that does not answer: the error is then status 0, as when a node is stopped later.
+// newNode makes a node, which reads the files that s names. A signal to stop ends the wait for a file system that does
+// not answer. The error is then status 0, like that of a stopped node.
 func newNode(ctx context.Context, s *config.Settings) (*cluster.Node, error) {
 	n, err := disk.Await(ctx, func() (*cluster.Node, error) { return s.Node() }, func(*cluster.Node) {})
 	return n, stopped(ctx, err)
@@ -162,8 +160,8 @@ func runNode(cmd *cobra.Command, from *source, flags nodeFlags) error {
 	return run(ctx, s, n, r.log)
 }
 
-// ofConfiguration gives the exit status of a mistake in the configuration to what a node says that
-// could not begin because of it: no restart mends that.
+// ofConfiguration replaces the error of a node that cannot start with this configuration by a usage error: no restart
+// repairs it.
 func ofConfiguration(s *config.Settings, err error) error {
 	if errors.Is(err, cluster.ErrJoinRejected) && beginning(&s.Config) != "" {
 		return &ended{statusUsage, err.Error()}
@@ -171,7 +169,7 @@ func ofConfiguration(s *config.Settings, err error) error {
 	return err
 }
 
-// beginning says why a node with this configuration and an empty data folder would not begin.
+// beginning returns the reason why a node with this configuration and an empty data folder cannot start, or "".
 func beginning(c *cluster.Config) string {
 	switch {
 	case len(c.Members) > 0 || len(c.Join) > 0:
@@ -194,9 +192,8 @@ func warnOfUnknown(log *slog.Logger, s *config.Settings) {
 	}
 }
 
-// impatience is the time after the first signal to stop from which a second one forces the stop. A
-// closing terminal sends SIGHUP twice within milliseconds, and a wrapper that passes signals on
-// may double SIGTERM.
+// impatience is the shortest time from the first signal to stop until a second one forces the stop. A closing terminal
+// sends SIGHUP twice within milliseconds, and a wrapper that forwards signals may double SIGTERM.
 const impatience = 500 * time.Millisecond
 
 // untilSignal returns a context that the first signal to stop cancels. Another SIGINT or SIGTERM
@@ -226,7 +223,7 @@ func stopOnSignal(ctx context.Context, signals <-chan os.Signal, log *slog.Logge
 	select {
 	case s := <-signals:
 		first = time.Now()
-		stop() // before the line, so that no signal waits for a log
+		stop() // before the line, so that a blocked log does not delay the stop
 		log.Info("stopping", "signal", s.String())
 	case <-ctx.Done():
 		return

@@ -12,10 +12,10 @@ import (
 	"github.com/elect-go/elect/cluster"
 )
 
-// notifyService tells systemd how a service of Type=notify stands, until ctx ends: that it is ready as soon as the node
-// runs, which node leads, and, with WatchdogSec, that the loop of the node answers. Elsewhere it does nothing. The
-// result tells systemd that the node stops, unless the end of ctx has. It returns when that is sent: the process may end
-// then.
+// notifyService notifies systemd, for a service of Type=notify, until ctx ends: ready when the node runs, the current
+// leader, and, with WatchdogSec, that the loop of the node answers. Without systemd it does nothing. The returned
+// function notifies systemd that the node stops, unless the end of ctx has done so. When it returns, the process may
+// exit.
 func notifyService(ctx context.Context, n *cluster.Node) (stop func()) {
 	if os.Getenv("NOTIFY_SOCKET") == "" {
 		return func() {}
@@ -24,7 +24,7 @@ func notifyService(ctx context.Context, n *cluster.Node) (stop func()) {
 	context.AfterFunc(ctx, stop)
 	go func() {
 		if _, err := n.Status(ctx); err != nil {
-			return // it has not begun
+			return // the node did not start
 		}
 		notify(daemon.SdNotifyReady)
 		if interval, err := daemon.SdWatchdogEnabled(false); err == nil && interval > 0 {
@@ -37,10 +37,10 @@ func notifyService(ctx context.Context, n *cluster.Node) (stop func()) {
 	return stop
 }
 
-// notify drops what systemd does not take: the node is worth more than its status.
+// notify ignores errors: a node must not fail because of its notifications.
 func notify(state string) { _, _ = daemon.SdNotify(false, state) }
 
-// watchLoop reports at each interval that the loop of the node has answered. If it does not, systemd ends the process.
+// watchLoop notifies systemd at each interval if the loop of the node has answered. Otherwise systemd ends the process.
 func watchLoop(ctx context.Context, n *cluster.Node, interval time.Duration) {
 	tick := time.NewTicker(interval)
 	defer tick.Stop()
@@ -57,7 +57,7 @@ func watchLoop(ctx context.Context, n *cluster.Node, interval time.Duration) {
 	}
 }
 
-// serviceStatus is what systemctl status shows of a node.
+// serviceStatus returns the text that systemctl status shows.
 func serviceStatus(s cluster.State) string {
 	switch {
 	case s.IsLeader:

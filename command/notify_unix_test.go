@@ -17,7 +17,7 @@ import (
 	"github.com/elect-go/elect/internal/testkit"
 )
 
-// TestServiceIsNotified plays systemd to a node.
+// The test receives the notifications in place of systemd.
 func TestServiceIsNotified(t *testing.T) {
 	testkit.Processes(t)
 	t.Parallel()

@@ -7,8 +7,9 @@ import (
 	"sync"
 )
 
-// onlookers are the connections over HTTP. For one above the limit the server closes the one that was idle for longest, or,
-// if none is idle, the one whose request began first. So idle connections keep no load balancer out.
+// onlookers are the HTTP connections. At a connection above the limit, the server closes the connection that was idle
+// for longest. If no connection is idle, it closes the one with the oldest request. So idle connections do not keep a
+// load balancer out.
 type onlookers struct {
 	limit int
 
@@ -36,7 +37,7 @@ func (o *onlookers) note(c net.Conn, state http.ConnState) {
 	}
 }
 
-// closeOldest closes another connection than the newest one. The server reports its end later.
+// closeOldest closes the oldest connection, but never the newest. The server reports its end later.
 func (o *onlookers) closeOldest(newest net.Conn) {
 	for _, from := range []*[]net.Conn{&o.idle, &o.busy} {
 		if len(*from) > 0 && (*from)[0] != newest {

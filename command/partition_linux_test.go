@@ -18,13 +18,13 @@ import (
 	"github.com/elect-go/elect/internal/testkit"
 )
 
-// split is a fleet on a network of its own, that may be cut: n1 is on host 0, and so on.
+// split is a fleet on a network of its own that can be partitioned. n1 runs on host 0, and so on.
 type split struct {
 	*fleet.Fleet
 	lab *netlab.Lab
 }
 
-// newSplit runs real nodes on five hosts until they agree.
+// newSplit starts real nodes on five hosts and waits until they agree.
 func newSplit(t *testing.T) *split {
 	t.Helper()
 	testkit.OnlyLong(t)
@@ -48,15 +48,14 @@ func newSplit(t *testing.T) *split {
 	return &split{Fleet: f, lab: lab}
 }
 
-// side is nodes that follow one leader during a cut.
+// side is one side of a partition: the nodes that follow one leader.
 type side struct {
 	hosts  []int
 	leader string
-	elects bool // it lost the leader of before
+	elects bool // the previous leader is on the other side
 }
 
-// await waits until all of a side follow its leader, and returns when the last of them
-// knew it.
+// await waits until all nodes of a side follow its leader. It returns the time at which the last node learned of it.
 func (s *split) await(t *testing.T, side side) (since int64) {
 	t.Helper()
 	require.NoError(t, s.Await(within(t), func(all []fleet.State) bool {
@@ -73,21 +72,20 @@ func (s *split) await(t *testing.T, side side) (since int64) {
 	return since
 }
 
-// outcome is what elections have led to at a node, and cost it.
+// outcome is the leader that a node follows, and the number of messages that the node has sent.
 type outcome struct {
 	leader string
 	epoch  uint64
 	sent   int
 }
 
-func settled(n fleet.State) outcome { return outcome{n.LeaderID, n.Epoch, n.Total()} }
+func fullOutcome(n fleet.State) outcome { return outcome{n.LeaderID, n.Epoch, n.Total()} }
 
-// led leaves out what a leader may do that still hears the other side: it claims a
-// higher epoch.
-func led(n fleet.State) outcome { return outcome{leader: n.LeaderID} }
+// leaderOnly leaves out the epoch and the messages: a leader that still hears the other side raises its epoch.
+func leaderOnly(n fleet.State) outcome { return outcome{leader: n.LeaderID} }
 
-// requireCalm watches for some time that nothing changes in what is looked at, once the
-// sides follow their leaders. It begins anew after a change that the machine may have made.
+// requireCalm waits until the sides follow their leaders, and requires that their outcomes do not change for a while.
+// It retries after a change that a busy machine may have caused.
 func (s *split) requireCalm(t *testing.T, during time.Duration, look func(fleet.State) outcome, sides ...side) {
 	t.Helper()
 	outcomes := func(all []fleet.State) (o []outcome) {
@@ -115,13 +113,13 @@ func (s *split) requireCalm(t *testing.T, during time.Duration, look func(fleet.
 	})
 }
 
-// Nothing is refused in a cut: silence decides. Bully then has a leader on each side,
-// for a leader that reaches nobody does not learn of it, and promises no more. After the
-// heal all name the highest within the bound, and then nothing happens any more.
-func TestPartitionHasALeaderOnEachSideAndAHealLeavesTheHighest(t *testing.T) {
+// No connection is refused in a partition: silence decides. Without a lease, bully then has a leader on each side, as a
+// leader that reaches no follower keeps leading. After the heal, all nodes name the highest within the bound and stay
+// with it.
+func TestEachSideOfPartitionElectsAndHighestLeadsAfterHeal(t *testing.T) {
 	t.Parallel()
 	timing := algo.LAN()
-	// Two leaders find each other by what each of them repeats.
+	// Two leaders discover each other by their periodic announcements.
 	announceInterval := max(10*timing.Heartbeat, 2*timing.RoundTrip)
 	sides := func(l *netlab.Lab, a, b side) error { return l.Split(a.hosts, b.hosts) }
 	mute := func(l *netlab.Lab, a, b side) error { return l.Drop(a.hosts[0], b.hosts...) }
@@ -144,7 +142,7 @@ func TestPartitionHasALeaderOnEachSideAndAHealLeavesTheHighest(t *testing.T) {
 		{"two followers", sides, side{[]int{0, 1}, "n2", true}, side{[]int{2, 3, 4}, "n5", false}},
 		{"the leader hears but is not heard", mute, side{[]int{4}, "n5", false}, side{[]int{0, 1, 2, 3}, "n4", true}},
 	}
-	// Each takes some seconds of waiting. The simulator cuts networks of all kinds.
+	// Each case takes some seconds. The simulator tests other partitions.
 	for _, tc := range cases[:testkit.Rounds(1, len(cases))] {
 		t.Run(tc.name, func(t *testing.T) {
 			t.Parallel()
@@ -160,8 +158,8 @@ func TestPartitionHasALeaderOnEachSideAndAHealLeavesTheHighest(t *testing.T) {
 					require.Less(t, took, timing.RecoveryBound()+lost())
 				}
 			}
-			// Long enough for the connections across the cut to be given up.
-			s.requireCalm(t, 2*announceInterval, led, tc.a, tc.b)
+			// Within this time the nodes give up the connections across the cut.
+			s.requireCalm(t, 2*announceInterval, leaderOnly, tc.a, tc.b)
 
 			at, lost = fleet.Now(), losing(s.Fleet)
 			require.NoError(t, s.lab.Heal())
@@ -172,7 +170,7 @@ func TestPartitionHasALeaderOnEachSideAndAHealLeavesTheHighest(t *testing.T) {
 			took := time.Duration(s.await(t, all) - at)
 			t.Logf("all agree %v after the heal", took)
 			require.Less(t, took, timing.RecoveryBound()+lost())
-			s.requireCalm(t, 3*announceInterval, settled, all)
+			s.requireCalm(t, 3*announceInterval, fullOutcome, all)
 		})
 	}
 }

@@ -96,7 +96,7 @@ func requireGone(t *testing.T, nodes []keptNode) {
 	}
 }
 
-func TestTheDemoMeasuresEachRound(t *testing.T) {
+func TestDemoMeasuresEachRound(t *testing.T) {
 	testkit.OnlyLong(t)
 	t.Parallel()
 	for _, tc := range []struct {
@@ -137,7 +137,7 @@ func TestTheDemoMeasuresEachRound(t *testing.T) {
 	}
 }
 
-func TestTheDemoTellsAPipeInLines(t *testing.T) {
+func TestDemoPrintsLinesToPipe(t *testing.T) {
 	testkit.Processes(t)
 	t.Parallel()
 	p := launch(t, "demo", "--nodes", "3")
@@ -154,7 +154,7 @@ func TestTheDemoTellsAPipeInLines(t *testing.T) {
 	p.requireClean(t)
 }
 
-func TestDemoOfTwoNodes(t *testing.T) {
+func TestDemoOfTwoNodesRunsWithoutLease(t *testing.T) {
 	testkit.Processes(t)
 	t.Parallel()
 	p := launch(t, "demo", "--nodes", "2")
@@ -165,7 +165,7 @@ func TestDemoOfTwoNodes(t *testing.T) {
 	p.requireClean(t)
 }
 
-func TestTheDemoKeepsTheClusterUntilCtrlC(t *testing.T) {
+func TestDemoKeepsClusterUntilInterrupt(t *testing.T) {
 	testkit.OnlyLong(t)
 	t.Parallel()
 	p := launch(t, "demo", "--keep", "--json", "--nodes", "3")
@@ -191,7 +191,7 @@ func TestTheDemoKeepsTheClusterUntilCtrlC(t *testing.T) {
 	require.Regexp(t, `(?m)^n1 +follower +self `, stdout)
 	require.Regexp(t, `(?m)^sent\.heartbeat +[0-9]+$`, stdout)
 
-	// Whoever tries it out kills a node by hand: the rest goes on.
+	// The reader may kill a node by hand: the demonstration continues.
 	require.NoError(t, syscall.Kill(o.Nodes[2].Pid, syscall.SIGKILL))
 	require.NoError(t, p.Process.Signal(os.Interrupt))
 	require.Zero(t, p.status(t), p.stderr.text())
@@ -199,7 +199,7 @@ func TestTheDemoKeepsTheClusterUntilCtrlC(t *testing.T) {
 	p.requireClean(t)
 }
 
-func TestTheDemoThatIsInterruptedLeavesNothing(t *testing.T) {
+func TestDemoCleansUpAfterSignal(t *testing.T) {
 	testkit.Processes(t)
 	t.Parallel()
 	catchSIGHUP(t)
@@ -216,7 +216,7 @@ func TestTheDemoThatIsInterruptedLeavesNothing(t *testing.T) {
 	}
 }
 
-func TestTheDemoWhoseReaderGoesAwayLeavesNothing(t *testing.T) {
+func TestDemoCleansUpAfterClosedPipe(t *testing.T) {
 	testkit.OnlyLong(t)
 	t.Parallel()
 	p := command(t, "demo", "--nodes", "3")
@@ -230,7 +230,7 @@ func TestTheDemoWhoseReaderGoesAwayLeavesNothing(t *testing.T) {
 	p.requireClean(t)
 }
 
-func TestTheDemoWhoseNodeFailsToStartLeavesNothing(t *testing.T) {
+func TestDemoCleansUpAfterFailedStart(t *testing.T) {
 	temp := t.TempDir()
 	t.Setenv("TMPDIR", temp)
 	p := &program{fields: builtins.fields, itself: func() ([]string, error) {
@@ -258,7 +258,7 @@ func startNode(t *testing.T, args ...string) *process {
 	}
 }
 
-func TestANodeThatIsToldToStopExitsWithStatus0(t *testing.T) {
+func TestStoppedNodeExitsWithStatusZero(t *testing.T) {
 	testkit.Processes(t)
 	t.Parallel()
 	for _, s := range []syscall.Signal{syscall.SIGTERM, syscall.SIGINT} {
@@ -268,14 +268,14 @@ func TestANodeThatIsToldToStopExitsWithStatus0(t *testing.T) {
 	}
 }
 
-func TestANodeSaysThatARestartMakesItANewMember(t *testing.T) {
+func TestNodeWarnsWithoutDataFolder(t *testing.T) {
 	testkit.Processes(t)
 	t.Parallel()
 	p := startNode(t)
 	require.Contains(t, p.stderr.text(), "no data directory")
 }
 
-func TestASecondProcessOnTheSameFolderIsRefused(t *testing.T) {
+func TestSecondProcessOnDataFolderFails(t *testing.T) {
 	testkit.Processes(t)
 	t.Parallel()
 	data := filepath.Join(t.TempDir(), "data")
@@ -286,7 +286,7 @@ func TestASecondProcessOnTheSameFolderIsRefused(t *testing.T) {
 	require.Contains(t, second.stderr.text(), data)
 }
 
-func TestAFolderThatCannotBeUsedIsSaid(t *testing.T) {
+func TestNodeReportsUnusableDataFolder(t *testing.T) {
 	testkit.Processes(t)
 	t.Parallel()
 	file := filepath.Join(t.TempDir(), "file")
@@ -298,7 +298,7 @@ func TestAFolderThatCannotBeUsedIsSaid(t *testing.T) {
 	require.Contains(t, p.stderr.text(), "not a directory")
 }
 
-func TestAnAddressInUseIsSaid(t *testing.T) {
+func TestNodeReportsAddressInUse(t *testing.T) {
 	testkit.Processes(t)
 	t.Parallel()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
@@ -309,7 +309,7 @@ func TestAnAddressInUseIsSaid(t *testing.T) {
 	require.Contains(t, p.stderr.text(), "listen on "+l.Addr().String())
 }
 
-// statusOf is what elect status says. It asks again where a node is too busy to greet in time.
+// statusOf returns the output of elect status. It retries while the node is too busy to answer.
 func statusOf(t *testing.T, args ...string) string {
 	t.Helper()
 	for began := time.Now(); ; {
@@ -321,7 +321,7 @@ func statusOf(t *testing.T, args ...string) string {
 	}
 }
 
-// runFleet runs real nodes until they agree.
+// runFleet starts real nodes and waits until they agree.
 func runFleet(t *testing.T, nodes int, events func(string, trace.Event), args ...string) *fleet.Fleet {
 	t.Helper()
 	f, err := fleet.New(within(t), fleet.Config{
@@ -335,7 +335,7 @@ func runFleet(t *testing.T, nodes int, events func(string, trace.Event), args ..
 	return f
 }
 
-func TestEvidenceBeatsWaiting(t *testing.T) {
+func TestEvidenceDetectsCrashBeforeTimeout(t *testing.T) {
 	testkit.OnlyLong(t)
 	t.Parallel()
 	f := runFleet(t, 3, nil, "--preset", "wan", "--lease=off")
@@ -344,7 +344,7 @@ func TestEvidenceBeatsWaiting(t *testing.T) {
 	require.Less(t, m.Detect, algo.WAN().Timeout-algo.WAN().Heartbeat, "sooner than silence could tell")
 }
 
-func TestWithoutEvidenceSilenceTells(t *testing.T) {
+func TestTimeoutDetectsCrashWithoutEvidence(t *testing.T) {
 	testkit.OnlyLong(t)
 	t.Parallel()
 	f := runFleet(t, 3, nil, "--preset", "local", "--lease=off", "--timeout-only")
@@ -353,7 +353,7 @@ func TestWithoutEvidenceSilenceTells(t *testing.T) {
 	require.Greater(t, m.Detect, algo.Local().Timeout-2*algo.Local().Heartbeat)
 }
 
-func TestAFixedSetElects(t *testing.T) {
+func TestStaticMembersElectLeader(t *testing.T) {
 	testkit.Processes(t)
 	t.Parallel()
 	f, err := fleet.New(within(t), fleet.Config{
@@ -371,8 +371,8 @@ func TestAFixedSetElects(t *testing.T) {
 	require.Positive(t, m.CriticalSaves)
 }
 
-// losing begins to count the time that no bound holds: what the nodes of a fleet compute, which
-// is long under the race detector only, and what their threads wait for a processor.
+// losing starts to measure the time that the bounds do not include: the computing of the nodes, which is long only
+// under the race detector, and the time for which their threads wait for a processor.
 func losing(f *fleet.Fleet) (lost func() time.Duration) {
 	of := func(s fleet.State) time.Duration {
 		ran, waited := testkit.Scheduled(s.Pid)
@@ -390,8 +390,8 @@ func losing(f *fleet.Fleet) (lost func() time.Duration) {
 	}
 }
 
-// requireCalm has something watch the nodes until it saw no change of theirs. A change fails,
-// unless the machine took so much time from them that one may have taken another for dead.
+// requireCalm repeats watch until it reports no change. A change fails the test, unless the machine was so busy that a
+// false suspicion is possible.
 func requireCalm(t *testing.T, f *fleet.Fleet, watch func() (changed string)) {
 	t.Helper()
 	for began := time.Now(); ; {
@@ -408,17 +408,16 @@ func requireCalm(t *testing.T, f *fleet.Fleet, watch func() (changed string)) {
 	}
 }
 
-// After a pause of the leader all name one leader within the bound, and then nobody
-// calls for an election any more.
-func TestAfterSIGCONTAllNameOneLeaderAndNoElectionFollows(t *testing.T) {
+// After a pause of the leader, all nodes name one leader within the bound. No election follows.
+func TestNodesAgreeWithoutElectionsAfterLeaderResumes(t *testing.T) {
 	testkit.OnlyLong(t)
 	t.Parallel()
-	var settled atomic.Int64 // when all had agreed
-	settled.Store(math.MaxInt64)
+	var agreedAt atomic.Int64
+	agreedAt.Store(math.MaxInt64)
 	elections := make(chan string, 1)
 	f := runFleet(t, 3, func(node string, e trace.Event) {
 		calls := e.Kind == trace.Announce || e.Kind == trace.Send && e.Message.Kind() == "election"
-		if calls && int64(e.At) > settled.Load() {
+		if calls && int64(e.At) > agreedAt.Load() {
 			select {
 			case elections <- node + " " + string(e.Kind):
 			default: // one is enough to fail
@@ -441,9 +440,9 @@ func TestAfterSIGCONTAllNameOneLeaderAndNoElectionFollows(t *testing.T) {
 	requireCalm(t, f, func() string {
 		_, err := f.Settle(within(t))
 		require.NoError(t, err)
-		settled.Store(fleet.Now())
-		defer func() { // of what came after there may be one
-			settled.Store(math.MaxInt64)
+		agreedAt.Store(fleet.Now())
+		defer func() { // discards an election that came later
+			agreedAt.Store(math.MaxInt64)
 			select {
 			case <-elections:
 			default:
@@ -484,7 +483,7 @@ func (b *lineBuffer) Write(text []byte) (int, error) {
 	}
 }
 
-// line waits for the next one.
+// line waits for the next line.
 func (b *lineBuffer) line(t *testing.T) string {
 	t.Helper()
 	select {

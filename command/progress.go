@@ -10,9 +10,8 @@ import (
 	"golang.org/x/term"
 )
 
-// progress says how far something is, until it ends. A terminal has one line, that is drawn
-// again in place; a pipe, a file or a terminal that cannot draw has lines that stay, ever
-// fewer of them.
+// progress prints the progress of an action until it ends. On a terminal, it redraws one line in place. In a pipe, a
+// file or a dumb terminal, it writes lines at growing intervals.
 type progress struct {
 	progressLine
 	mu    sync.Mutex
@@ -21,13 +20,13 @@ type progress struct {
 	ended sync.WaitGroup
 }
 
-// The time between two lines that stay is doubled from the first to the last of these.
+// The interval between two lines in a pipe doubles from firstLine to mostQuiet.
 const (
 	firstLine = time.Second
 	mostQuiet = time.Minute
 )
 
-// newProgress shows a text, which may be empty while there is nothing to say.
+// newProgress prints text repeatedly. It skips an empty text.
 func newProgress(line progressLine, text func(since time.Duration) string) *progress {
 	p := &progress{progressLine: line, began: time.Now(), stop: make(chan struct{})}
 	p.ended.Go(func() {
@@ -52,7 +51,7 @@ func newProgress(line progressLine, text func(since time.Duration) string) *prog
 	return p
 }
 
-// note writes a line that stays.
+// note writes a permanent line.
 func (p *progress) note(text string) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -60,17 +59,17 @@ func (p *progress) note(text string) {
 	fmt.Fprintln(p.out, text)
 }
 
-// end leaves nothing of the line on a terminal.
+// end stops the progress. It clears the line on a terminal.
 func (p *progress) end() {
 	close(p.stop)
 	p.ended.Wait()
 	p.wipe()
 }
 
-// progressLine is where it is said.
+// progressLine is the output of progress: a line of a terminal, or a pipe.
 type progressLine struct {
 	out   io.Writer
-	width func() int // of the terminal, which may change; 0 where nothing is drawn in place
+	width func() int // current width of the terminal; 0 if out cannot redraw a line
 	drawn bool
 }
 
@@ -87,25 +86,25 @@ func newProgressLine(out io.Writer) progressLine {
 	return progressLine{out: out, width: width}
 }
 
-// usualWidth is that of a terminal that does not say it.
+// usualWidth is assumed for a terminal that does not report its width.
 const usualWidth = 80
 
-// inPlace reports whether a line is drawn again.
+// inPlace reports whether the line is redrawn.
 func (p *progressLine) inPlace() bool { return p.width() > 0 }
 
-// say replaces the line, or writes one more.
+// say replaces the line on a terminal, or writes one more line.
 func (p *progressLine) say(text string) {
 	width := p.width()
 	if width == 0 {
 		fmt.Fprintln(p.out, text)
 		return
 	}
-	// The last column stays free: in it some terminals would rub out what was just written.
+	// The last column stays free: some terminals would erase the character there.
 	fmt.Fprintf(p.out, "\r%s\x1b[K", cut(span{text: text}, max(width-1, 1)).text)
 	p.drawn = true
 }
 
-// wipe leaves nothing of the line on a terminal.
+// wipe clears the line on a terminal.
 func (p *progressLine) wipe() {
 	if p.drawn {
 		fmt.Fprint(p.out, "\r\x1b[K")
@@ -119,8 +118,8 @@ func redraws(w io.Writer) bool {
 	return ok && term.IsTerminal(int(file.Fd())) && os.Getenv("TERM") != "dumb"
 }
 
-// terminalWidth is how many columns a terminal has, if w is one that says so: many that no
-// window stands behind say 0.
+// terminalWidth returns the number of columns if w is a terminal that reports it. Many terminals without a window
+// report 0.
 func terminalWidth(w io.Writer) (int, bool) {
 	file, ok := w.(*os.File)
 	if !ok || !term.IsTerminal(int(file.Fd())) {

@@ -12,7 +12,7 @@ import (
 	"github.com/elect-go/elect/internal/testkit"
 )
 
-// terminal makes one that has no size, as one has that no window stands behind.
+// terminal opens a terminal without a size, like a terminal without a window.
 func terminal(t *testing.T) (ours, theirs *os.File) {
 	t.Helper()
 	testkit.OnlyLong(t)
@@ -28,7 +28,7 @@ func terminal(t *testing.T) (ours, theirs *os.File) {
 	return ours, theirs
 }
 
-func TestATerminalWithoutASize(t *testing.T) {
+func TestTerminalWithoutSizeHasUsualWidth(t *testing.T) {
 	ours, theirs := terminal(t)
 	t.Setenv("TERM", "xterm")
 	_, says := terminalWidth(theirs)

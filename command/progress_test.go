@@ -14,12 +14,12 @@ import (
 	"github.com/elect-go/elect/internal/testkit"
 )
 
-// onTerminal is a line on a terminal of so many columns.
+// onTerminal is a line on a terminal with that number of columns.
 func onTerminal(out *strings.Builder, columns int) progressLine {
 	return progressLine{out: out, width: func() int { return columns }}
 }
 
-func TestALineOnATerminalIsDrawnInPlace(t *testing.T) {
+func TestProgressLineIsRedrawnOnTerminal(t *testing.T) {
 	for _, tc := range []struct {
 		columns int
 		want    string
@@ -36,7 +36,7 @@ func TestALineOnATerminalIsDrawnInPlace(t *testing.T) {
 	}
 }
 
-func TestALineInAPipeStays(t *testing.T) {
+func TestProgressLineInPipeStays(t *testing.T) {
 	var out strings.Builder
 	line := newProgressLine(&out)
 	line.say("half is done")
@@ -44,7 +44,7 @@ func TestALineInAPipeStays(t *testing.T) {
 	require.Equal(t, "half is done\n", out.String())
 }
 
-// shown is what is said of something that takes so long.
+// shownFor returns the progress output of an action that lasts that long.
 func shownFor(t *testing.T, line func(*strings.Builder) progressLine, lasts time.Duration, text func(time.Duration) string) string {
 	var out strings.Builder
 	synctest.Test(t, func(*testing.T) {
@@ -57,20 +57,19 @@ func shownFor(t *testing.T, line func(*strings.Builder) progressLine, lasts time
 
 func inPipe(out *strings.Builder) progressLine { return newProgressLine(out) }
 
-// progressLines are those of searches and walks, and of many seeds.
+// progressLines matches the progress of searches, walks and runs of many seeds.
 var progressLines = regexp.MustCompile(`(?m)^(\S+: .* MiB|\d+ of \d+ seeds, \d+ failed)\n`)
 
-// withoutProgress leaves out the lines that a slow machine has time for.
+// withoutProgress removes progress lines, which only a slow machine prints.
 func withoutProgress(stderr string) string { return progressLines.ReplaceAllString(stderr, "") }
 
-// In a pipe there is a line now and then, ever less often.
-func TestProgressInAPipeGrowsQuiet(t *testing.T) {
+func TestProgressInPipeBecomesRarer(t *testing.T) {
 	lines := strings.Fields(shownFor(t, inPipe, 5*time.Minute, func(since time.Duration) string { return since.String() }))
 	require.Equal(t, []string{"1s", "2s", "4s", "8s", "16s", "32s", "1m4s", "2m4s", "3m4s", "4m4s"}, lines)
 	require.Empty(t, shownFor(t, inPipe, time.Minute, func(time.Duration) string { return "" }), "there is nothing to say")
 }
 
-func TestALineThatStaysIsNotWipedAway(t *testing.T) {
+func TestProgressNoteIsNotWiped(t *testing.T) {
 	var out strings.Builder
 	synctest.Test(t, func(*testing.T) {
 		p := newProgress(onTerminal(&out, 80), func(time.Duration) string { return "x" })
@@ -82,7 +81,7 @@ func TestALineThatStaysIsNotWipedAway(t *testing.T) {
 	require.Equal(t, "\rx\x1b[K\r\x1b[Kthis stays\n\rx\x1b[K\r\x1b[K", out.String())
 }
 
-func TestManySeedsSayHowFarTheyAre(t *testing.T) {
+func TestSeedsReportProgress(t *testing.T) {
 	all := new(seeds)
 	all.result.Seeds, all.result.Failed = 12, 1
 	text := func(time.Duration) string { return all.text(100) }
@@ -91,8 +90,8 @@ func TestManySeedsSayHowFarTheyAre(t *testing.T) {
 	require.Equal(t, "\r12 of 100…\x1b[K\r12 of 100…\x1b[K\r\x1b[K", shownFor(t, narrow, 500*time.Millisecond, text))
 }
 
-// A search says what it has counted, as it was told last.
-func TestASearchSaysHowFarItIs(t *testing.T) {
+// A search reports its latest counts.
+func TestSearchReportsProgress(t *testing.T) {
 	s := new(searched)
 	require.Empty(t, s.text(time.Second))
 	s.take(explore.Progress{States: 1, Elapsed: time.Second})
@@ -102,8 +101,8 @@ func TestASearchSaysHowFarItIs(t *testing.T) {
 	require.Equal(t, "3s: 7,654,321 steps, 5 MiB", s.text(3*time.Second))
 }
 
-// The bar says what is done, not only to which part it belongs.
-func TestABarSaysTheStep(t *testing.T) {
+// The bar names the step, not only the part.
+func TestBarNamesCurrentStep(t *testing.T) {
 	var out strings.Builder
 	synctest.Test(t, func(*testing.T) {
 		p := newBenchProgress(onTerminal(&out, 120))

@@ -32,7 +32,7 @@ type recovery struct {
 	yes, json bool
 }
 
-// recoveryObject is its outcome as JSON.
+// recoveryObject is the outcome of a recovery as JSON.
 type recoveryObject struct {
 	Data     string         `json:"data"`
 	Cluster  string         `json:"cluster,omitempty"`
@@ -65,21 +65,21 @@ folders, other survivors too. If several survive, take one with the newest confi
 An algorithm without a quorum (bully or ring with --lease=off) needs no recovery: its
 members are those of the list in the settings.
 
-The other members are removed for good: one that comes back with its old folder is
-told so, and stops.
+The other members are removed for good: a member that comes back with its old folder
+learns of its removal, and stops.
 
-Your word replaces a quorum here, so be sure that no removed member still runs. The
-command dials them all, from this machine, and refuses if one answers; it cannot see a
-node that this machine cannot reach. What the cluster has decided, and the survivor has
-not heard of, is lost. Epochs never go back: they go on far above all that the survivor
-has seen. The command says all that, and asks, before it writes.
+This overrides the quorum, so be sure that no removed member still runs. The command
+dials all of them, from this machine, and stops if one answers. It cannot detect a node
+that this machine cannot reach. Decisions of the cluster that have not reached the
+survivor are lost. Epochs never go back: they continue far above all that the survivor
+has seen. The command explains this, and asks for confirmation, before it writes.
 
 If the survivor is the only member already it writes nothing, and succeeds.
 
 With --json, one object: data, cluster, node (the id of the node of this folder),
 survivor (an object: id, name, addr, eligible; null if there was none), removed (a list
-of such objects), epoch (where it goes on; 0 if nothing was written), written (true or
-false), reason (why not). What it says before is on standard error then.`,
+of such objects), epoch (the first new one; 0 if nothing was written), written (true or
+false), reason (why not). The explanation is then written to standard error.`,
 		Example: `  elect recover --data-dir /var/lib/elect --survivor d
   elect recover --data-dir /var/lib/elect --survivor d --yes --json`,
 		Args: cobra.NoArgs,
@@ -87,9 +87,9 @@ false), reason (why not). What it says before is on standard error then.`,
 	}
 	set := cmd.Flags()
 	set.SortFlags = false
-	set.StringVar(&r.data, "data-dir", "", "data `folder` of this survivor, whose node does not run")
+	set.StringVar(&r.data, "data-dir", "", "data `folder` of the survivor; its node must not run")
 	set.StringVar(&r.survivor, "survivor", "", "`name` or id of the node of this folder")
-	set.DurationVar(&r.timeout, "timeout", 2*time.Second, "how long to wait for an answer of those who are removed")
+	set.DurationVar(&r.timeout, "timeout", 2*time.Second, "how long to wait for an answer of a removed member")
 	set.BoolVar(&r.yes, "yes", false, "do not ask")
 	set.BoolVar(&r.json, "json", false, "print one JSON object")
 	r.access.register(set)
@@ -156,7 +156,7 @@ func (r *recovery) run(cmd *cobra.Command) error {
 	return nil
 }
 
-// explainRecovery says what will be, and what may be lost by it.
+// explainRecovery prints the plan, and what may be lost.
 func explainRecovery(out io.Writer, plan cluster.Recovery) {
 	table, row := rows(out)
 	names := func(members []algo.Member) string {
@@ -169,17 +169,17 @@ func explainRecovery(out io.Writer, plan cluster.Recovery) {
 	row("cluster", "%s", plan.Cluster)
 	row("member", "%s", names([]algo.Member{plan.Survivor}))
 	row("removed", "%s", names(plan.Removed))
-	row("epoch", "goes on at %d", plan.Epoch)
+	row("epoch", "continues at %d", plan.Epoch)
 	_ = table.Flush()
 	fmt.Fprint(out, `
-None of those removed answers here. What may be lost:
-- One of them that runs where this machine cannot reach it may lead, beside the
-  survivor, until it hears of it. Where epochs are checked as fencing tokens,
-  a resource that has seen one of the new ones refuses it.
-- What the cluster decided and the survivor has not heard of: which nodes joined or
-  were removed.
-- None of those removed can come back, but with an empty data folder, as a new member.
-- The survivor will be alone: if it dies too, nobody leads until it is back.
+No removed member answers this machine. What may be lost:
+- A removed member that still runs, where this machine cannot reach it, may lead next
+  to the survivor until it learns of the recovery. A resource that checks epochs as
+  fencing tokens rejects such a leader once it has seen a new epoch.
+- Decisions of the cluster that have not reached the survivor are forgotten: which
+  nodes joined or were removed.
+- A removed member can come back only with an empty data folder, as a new member.
+- The survivor will be alone: if it dies too, there is no leader until it is back.
 `)
 }
 
@@ -195,7 +195,7 @@ func confirmed(out io.Writer, in io.Reader) bool {
 	return strings.TrimSpace(line) == "yes"
 }
 
-// reachesNone dials members, all at once, and returns a sentence that names those who may live.
+// reachesNone dials all members concurrently, and returns an error that names those that may still run.
 func (r *recovery) reachesNone(ctx context.Context, members []algo.Member) error {
 	client, err := r.client()
 	if err != nil {
@@ -212,8 +212,8 @@ func (r *recovery) reachesNone(ctx context.Context, members []algo.Member) error
 	return errors.Join(found...)
 }
 
-// reach returns nil if a member is not where it was: nobody is, or somebody else. A node that is
-// suspended accepts connections and says nothing; that is not dead.
+// reach returns nil if no process, or another one than m, answers at the address of m. A process that accepts
+// connections and sends nothing may be m, suspended: it counts as running.
 func reach(ctx context.Context, c client.Client, m algo.Member) error {
 	var connected atomic.Bool
 	c.Dial = func(ctx context.Context, addr string) (net.Conn, error) {
@@ -228,7 +228,7 @@ func reach(ctx context.Context, c client.Client, m algo.Member) error {
 	case err == nil, !connected.Load(), errors.Is(err, client.ErrNotNode) && transport.Cause(err) != transport.ClosedBeforeHello:
 		return nil
 	}
-	return fmt.Errorf("at %s, the address of %s, somebody accepts connections and does not say who it is (%s): stop it first",
+	return fmt.Errorf("at %s, the address of %s, a process accepts connections and does not identify itself (%s): stop it first",
 		m.Addr, m.Name, strings.TrimPrefix(err.Error(), "client: "+m.Addr+": "))
 }
 

@@ -7,7 +7,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-func TestRecoverAsksOnATerminal(t *testing.T) {
+func TestRecoverAsksOnTerminal(t *testing.T) {
 	a, _ := stoppedPair(t)
 	ours, theirs := terminal(t)
 	recovers := func(typed string) (said string, err error) {

@@ -20,9 +20,9 @@ import (
 	"github.com/elect-go/elect/trace"
 )
 
-// Three of five are killed for good. One of the other two becomes the only member, leads within the bound, and no
-// epoch comes twice or goes back. A removed node that is started all the same stops, and does not lead.
-func TestALostMajorityIsRecovered(t *testing.T) {
+// Three of five nodes are killed for good. One of the other two becomes the only member and leads within the bound.
+// Epochs only increase. A removed node that is started again stops without leading.
+func TestSurvivorRecoversLostQuorum(t *testing.T) {
 	testkit.OnlyLong(t)
 	t.Parallel()
 	for algorithm, flags := range map[string][]string{"vote": nil, "bully": {"--lease"}, "ring": {"--lease"}} {
@@ -31,8 +31,8 @@ func TestALostMajorityIsRecovered(t *testing.T) {
 			history := newHistory()
 			history.oneLeaderPerEpoch = true
 			var mu sync.Mutex
-			var ready, elected int64 // of the survivor
-			var led []string         // since it is recovered
+			var ready, elected int64 // times of the survivor
+			var led []string         // leaders since the last start
 			f := runFleet(t, 5, func(node string, e trace.Event) {
 				history.add(node, e)
 				mu.Lock()
@@ -67,7 +67,7 @@ func TestALostMajorityIsRecovered(t *testing.T) {
 			for began := time.Now(); ; {
 				status, _, stderr = recovers("n2", "n2")
 				require.Equal(t, statusFailed, status)
-				if busy := strings.Contains(stderr, "does not say who it is"); !busy || time.Since(began) > patience {
+				if busy := strings.Contains(stderr, "does not identify itself"); !busy || time.Since(began) > patience {
 					break
 				}
 			}
@@ -95,7 +95,7 @@ func TestALostMajorityIsRecovered(t *testing.T) {
 
 			for _, node := range []string{"n4", "n5"} {
 				err = f.Restart(within(t), node)
-				if err == nil { // it was up before it was told
+				if err == nil { // the node was up before it learned of its removal
 					err = f.Await(within(t), func([]fleet.State) bool { return false })
 				}
 				require.ErrorContains(t, err, "this node was removed from the cluster")
@@ -108,9 +108,9 @@ func TestALostMajorityIsRecovered(t *testing.T) {
 	}
 }
 
-// What answers at the address of one who is removed may be that member: unless it says that it is
-// somebody else, or nothing that a node says.
-func TestWhoIsRemovedMustNotAnswer(t *testing.T) {
+// A process at the address of a removed member may be that member, unless it identifies itself as another node, or
+// sends bytes that no node sends.
+func TestRecoverRejectsRemovedMemberThatMayRun(t *testing.T) {
 	testkit.OnlyLong(t)
 	t.Parallel()
 	banner := func(text string) string { return listenAs(t, func(c net.Conn) { _, _ = io.WriteString(c, text) }) }
@@ -119,11 +119,11 @@ func TestWhoIsRemovedMustNotAnswer(t *testing.T) {
 		name, addr, want string
 		timeout          time.Duration
 	}{
-		{"nobody", "127.0.0.1:1", "", 0},
+		{"no process", "127.0.0.1:1", "", 0},
 		{"another program", banner("220 mail.example.org ESMTP Postfix, and so on and so forth\r\n"), "", 0},
 		{"another node", runFleet(t, 2, nil).States()[0].Addr, "", 0},
-		{"silence", listenAs(t, func(c net.Conn) { _, _ = io.Copy(io.Discard, c) }), "somebody accepts connections and does not say who it is (", time.Second},
-		{"a door that is shut", listenAs(t, func(net.Conn) {}), "somebody accepts connections and does not say who it is (", 0},
+		{"silence", listenAs(t, func(c net.Conn) { _, _ = io.Copy(io.Discard, c) }), "a process accepts connections and does not identify itself (", time.Second},
+		{"immediate close", listenAs(t, func(net.Conn) {}), "a process accepts connections and does not identify itself (", 0},
 	} {
 		r := recovery{access: access{table: builtins.fields}, timeout: cmp.Or(tc.timeout, time.Minute)} // only silence waits for its end
 		member.Addr = tc.addr
@@ -166,21 +166,21 @@ func stoppedPair(t *testing.T) (a, b string) {
 	return filepath.Join(f.Dir(), "n1"), filepath.Join(f.Dir(), "n2")
 }
 
-func TestRecoverSaysWhatItDoes(t *testing.T) {
+func TestRecoverExplainsItsEffects(t *testing.T) {
 	testkit.OnlyLong(t)
 	t.Parallel()
 	a, _ := stoppedPair(t)
 	status, _, stderr := elect("recover", "--data-dir", a, "--survivor", "n3")
 	require.Equal(t, statusFailed, status)
-	require.Contains(t, stderr, "the survivor is the node of this folder (n1)", "a mistake is said before")
+	require.Contains(t, stderr, "the survivor is the node of this folder (n1)", "the mistake is reported before the question")
 	status, _, stderr = elect("recover", "--data-dir", a, "--survivor", "n1")
 	require.Equal(t, statusUsage, status)
 	require.Contains(t, stderr, "--yes is missing: standard input is no terminal on which to ask")
 	status, stdout, stderr := elect("recover", "--data-dir", a, "--survivor", "n1", "--yes")
 	require.Zero(t, status, stderr)
 	for _, want := range []string{
-		`(?m)^cluster +elect$`, `(?m)^member +n1 \(127`, `(?m)^removed +n2 \(127`, `(?m)^epoch +goes on at [1-9]\d{9}`,
-		"may lead, beside the\n  survivor", "will be alone", "Written. It can be started.",
+		`(?m)^cluster +elect$`, `(?m)^member +n1 \(127`, `(?m)^removed +n2 \(127`, `(?m)^epoch +continues at [1-9]\d{9}`,
+		"may lead next\n  to the survivor", "will be alone", "Written. It can be started.",
 	} {
 		require.Regexp(t, want, stdout)
 	}

@@ -15,24 +15,24 @@ import (
 	"github.com/elect-go/elect/internal/mistake"
 )
 
-// adjustable is what a running node can change.
+// adjustable is the part of a node that changes its settings at run time.
 type adjustable interface {
 	SetPriority(ctx context.Context, priority int) error
 	SetMeta(ctx context.Context, meta map[string]string) error
 	SetMembers(ctx context.Context, members []string) error
 }
 
-// reloader reads the configuration of a running node again at each SIGHUP, and takes over
-// what a running node can change.
+// reloader reloads the configuration of a running node at each SIGHUP, and applies the settings that a running node can
+// change.
 type reloader struct {
 	load    func() (*config.Settings, error)
-	running *config.Settings // what is in effect
+	running *config.Settings // settings in effect
 	level   *slog.LevelVar
 	log     *slog.Logger
 }
 
-// attach has SIGHUP reload the configuration of a node, if there is a file to read. What
-// it returns ends that, and waits until nothing of it runs.
+// attach starts to reload the configuration of a node at SIGHUP, if the node has a file. The returned function stops
+// that and waits for its end.
 func (r *reloader) attach(ctx context.Context, n adjustable) (detach func()) {
 	if r.running.File == "" {
 		return func() {}
@@ -58,8 +58,8 @@ func (r *reloader) attach(ctx context.Context, n adjustable) (detach func()) {
 	}
 }
 
-// reload changes nothing unless everything is right. It returns when ctx ends, also while a file
-// system does not answer.
+// reload applies a configuration without mistakes, and otherwise changes nothing. It returns when ctx ends, even if a
+// file system does not answer.
 func (r *reloader) reload(ctx context.Context, n adjustable) {
 	load := func() (*config.Settings, error) {
 		s, err := r.load()
@@ -102,7 +102,7 @@ func (r *reloader) reload(ctx context.Context, n adjustable) {
 		taken = append(taken, name+" "+e.Text())
 		r.running.Adopt(s, name)
 	}
-	// Whoever raises the level still sees that it was.
+	// The line about a raised level is still logged at the old level.
 	r.level.Set(min(r.level.Level(), s.Level()))
 	if len(kept) > 0 {
 		r.log.Warn("needs a restart: changed in the configuration, but not in this running node", "fields", strings.Join(kept, ", "))
@@ -111,7 +111,7 @@ func (r *reloader) reload(ctx context.Context, n adjustable) {
 	r.level.Set(s.Level())
 }
 
-// complain logs every mistake.
+// complain logs every mistake of the configuration.
 func (r *reloader) complain(err error) {
 	const what = "configuration not reloaded"
 	wrong, ok := errors.AsType[*mistake.Error](err)

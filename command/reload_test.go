@@ -15,7 +15,7 @@ import (
 	"github.com/elect-go/elect/internal/config"
 )
 
-// dial is a node of which only some settings can be changed.
+// dial is a fake node with the adjustable settings only.
 type dial struct {
 	priority int
 	meta     map[string]string
@@ -134,7 +134,6 @@ level=ERROR msg="configuration not reloaded" mistake="elect.yaml:5: hart is not 
 	}
 }
 
-// What a member says of itself is taken over as well.
 func TestReloadOfMetadata(t *testing.T) {
 	r := newReloading(t, right+"meta: [a=1]\n")
 	require.Equal(t, `level=INFO msg="configuration reloaded" file=elect.yaml changed="meta [\"http=h:80\", \"b=2\"]"`, r.with(t, right+"meta: [http=h:80, b=2]\n"))
@@ -145,7 +144,7 @@ func TestReloadOfMetadata(t *testing.T) {
 	require.Empty(t, r.node.meta)
 }
 
-// A running node takes over a list of members. One that cannot keeps its list, and the next reload tries again.
+// A running node adopts a list of members. If it cannot, it keeps its list, and the next reload tries again.
 func TestReloadOfMembers(t *testing.T) {
 	const listening, two, three = "listen: a:7400\ninsecure: true\nlease: off\n", "members: [a:7400, b:7400]\n", "members: [a:7400, b:7400, c:7400]\n"
 	r := newReloading(t, listening+two)
@@ -159,8 +158,7 @@ func TestReloadOfMembers(t *testing.T) {
 	require.Contains(t, r.again(t), `changed="members [a:7400, b:7400]"`)
 }
 
-// What is in effect is what later reloads are compared with.
-func TestReloadAgain(t *testing.T) {
+func TestReloadComparesWithRunningConfig(t *testing.T) {
 	r := newReloading(t, right)
 	r.with(t, right+"priority: 4\nwitness: true\n")
 	require.NotContains(t, r.again(t), "priority", "it has it already")

@@ -32,7 +32,7 @@ func (p *process) logged(t *testing.T, msg string) map[string]any {
 	}
 }
 
-func TestSIGHUPReloadsTheFile(t *testing.T) {
+func TestSIGHUPReloadsConfigFile(t *testing.T) {
 	testkit.Processes(t)
 	t.Parallel()
 	catchSIGHUP(t)
@@ -77,7 +77,7 @@ func catchSIGHUP(t *testing.T) {
 	t.Cleanup(func() { signal.Stop(hangups) })
 }
 
-// TestStopDoesNotWaitForReload has a file system that does not answer.
+// The file system does not answer.
 func TestStopDoesNotWaitForReload(t *testing.T) {
 	r := newReloading(t, "lease: off\nlisten: 127.0.0.1:7400\nmembers: [127.0.0.1:7400]\n")
 	reading, release := make(chan struct{}), make(chan struct{})
@@ -103,7 +103,7 @@ func TestStopWhileFilesAreReadHasStatusZero(t *testing.T) {
 	require.Equal(t, &ended{}, stopped(ctx, context.Cause(ctx)))
 }
 
-// TestFIFOIsRejectedAtStart: an open that waits for a writer does not return.
+// Opening a FIFO would wait for a writer forever.
 func TestFIFOIsRejectedAtStart(t *testing.T) {
 	dir := t.TempDir()
 	fifo := filepath.Join(dir, store.FileName)
@@ -125,8 +125,8 @@ func TestFIFOIsRejectedAtStart(t *testing.T) {
 	}
 }
 
-// Without a file there is nothing to reload: the terminal is gone.
-func TestSIGHUPWithoutAFileStopsTheNode(t *testing.T) {
+// Without a file there is nothing to reload: SIGHUP means that the terminal has closed.
+func TestSIGHUPWithoutFileStopsNode(t *testing.T) {
 	testkit.Processes(t)
 	t.Parallel()
 	catchSIGHUP(t)

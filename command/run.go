@@ -22,14 +22,14 @@ import (
 )
 
 const (
-	killTime   = time.Second // for what SIGKILL takes, beside the grace
+	killTime   = time.Second // allowed for SIGKILL, in addition to the grace
 	onceWindow = "1m0s"      // of --once without a value
 	onlyUnix   = "elect run is not for this system: " + watchdog.Limitations
 )
 
 var errCutOff = errors.New("the lease was not renewed in time, or the watchdog did not answer")
 
-// running is what elect run is told beside what a node is.
+// running holds the flags of elect run that elect node does not have.
 type running struct {
 	grace   time.Duration
 	restart string
@@ -50,29 +50,30 @@ COMMAND finds in its environment ELECT_RUN_NODE, the name of this member; ELECT_
 fencing token, which rises from one leadership to the next; ELECT_RUN_EPOCH, the same number;
 and ELECT_RUN_CLUSTER, the id of the cluster in which they count. No setting has such a name.
 
-When this member loses the leadership COMMAND gets SIGTERM, with all its process group, and after
---grace all that has come of it SIGKILL, also what has left the group. Only then another
-leads. Where the lease runs out, because no majority is reached or elect itself is stopped
-or killed, there is less time: SIGKILL comes an eighth of the lease, but at most 1 s, before
-its end, and SIGTERM another eighth, or --grace if that is less, before SIGKILL. A second
-process of elect, the watchdog, sends them.
+When this member loses the leadership, COMMAND and its process group get SIGTERM. After
+--grace, all its descendants get SIGKILL, even those that have left the group. Only then
+another member leads. If the lease expires, because no quorum is reached or elect itself is
+stopped or killed, there is less time. SIGKILL then comes before the end of the lease, by an
+eighth of the lease but at most 1 s. SIGTERM comes before SIGKILL, by another eighth, or
+--grace if that is less. A second process of elect, the watchdog, sends both.
 
-As PID 1 of a container elect reaps orphans and passes signals on, and needs no other init.
+As PID 1 of a container, elect reaps orphans and forwards signals. It needs no other init.
 
-When COMMAND ends, another member leads at once. Then elect stops and has its exit status,
-or 128 and the number of the signal that killed it; or with --restart it stays, and runs
-COMMAND again when this member leads again, a second later at the earliest. If COMMAND fails
-within 10 s, this member does not lead for a time that doubles with each such failure, up to
-5m. A signal to stop has COMMAND stopped, and then elect with status 0.
+When COMMAND ends, another member leads at once. Then elect exits with the status of
+COMMAND, or with 128 plus the number of the signal that killed it. With --restart, elect
+stays, and runs COMMAND again when this member leads again, after at least a second. If
+COMMAND fails within 10 s, this member does not lead for a time that doubles with each such
+failure, up to 5m. A signal to stop ends COMMAND, and then elect with status 0.
 
-A higher member does not take the leadership from one that works: --lease-preempt is false
+A higher member does not take the leadership from a working one: --lease-preempt is false
 unless given.
 
---once is for cron: started on all members within that time (1m), one of them runs COMMAND,
-leads on until that time is over, and exits with the status of COMMAND. The others exit with
-status 0 when its leadership is over, whether COMMAND succeeded or not. Who sees nobody lead
-for that time exits with status 1. COMMAND begins at most once, unless who began it is lost
-before others have seen it lead: then another may begin it again.`,
+--once is for cron. Started on all members within that time (1m), one member runs COMMAND,
+leads until that time is over, and exits with the status of COMMAND. The others exit with
+status 0 when that leadership is over, whether COMMAND succeeded or not. A member that knows
+of no leader for that time exits with status 1. COMMAND starts at most once, with one
+exception: if the member that started it is lost before the others have seen it lead,
+another may start COMMAND again.`,
 		Example: `  elect run --config /etc/elect.yaml -- /usr/local/bin/scheduler --port 8080
   elect run --config /etc/elect.yaml --restart on-failure --grace 20s -- ./worker
   elect run --config /etc/elect.yaml --once -- /usr/local/bin/nightly-report`,
@@ -93,7 +94,7 @@ before others have seen it lead: then another may begin it again.`,
 	return cmd
 }
 
-// check says what is wrong with the flags and the command.
+// check returns the mistakes in the flags and the command.
 func (o *running) check(args []string) error {
 	var m mistake.List
 	if o.grace < 0 {
@@ -111,7 +112,7 @@ func (o *running) check(args []string) error {
 	return m.Err(theCommandLine)
 }
 
-// adjustLease makes the leader stay, unless s says otherwise, and rejects a lease that does not suit a command.
+// adjustLease switches preemption off, unless s sets it, and rejects a lease that is unsafe for a command.
 func (o *running) adjustLease(s *config.Settings) error {
 	l := &s.Config.Lease
 	if o.once > 0 && l.IsOff() {
@@ -185,19 +186,19 @@ type runner struct {
 	*cluster.Node
 	log    *slog.Logger
 	args   []string
-	lease  time.Duration // that the command outlasts this process at most; of the promise of others, if leased
+	lease  time.Duration // longest time for which the command outlives this process: the lease, if leased
 	leased bool
 	access *secure.Config // to the other members; nil for an open cluster
 	supervisor
 }
 
-// supervisor is a [watchdog.Supervisor], or a test's.
+// supervisor is a [watchdog.Supervisor], or that of a test.
 type supervisor interface {
 	Prepare() error
 	Run(context.Context, watchdog.Command, func() watchdog.Renewal) (watchdog.Outcome, error)
 }
 
-// run is the command for one leadership. It returns early only if the command has ended of its own accord.
+// run runs the command for one leadership. It returns early only if the command has ended by itself.
 func (r *runner) run(ctx context.Context, l cluster.Leadership) (watchdog.Outcome, error) {
 	token := strconv.FormatUint(l.Token, 10)
 	c := watchdog.Command{Args: r.args, Grace: r.grace, Timeout: r.lease, Env: append(os.Environ(), variables(l)...)}
@@ -219,7 +220,7 @@ func (r *runner) run(ctx context.Context, l cluster.Leadership) (watchdog.Outcom
 		r.log.Warn("command ended", "token", token, "status", o.Status)
 	default:
 		r.log.Info("command stopped", "token", token, "cause", cmp.Or(context.Cause(ctx), errCutOff))
-		rest(ctx, r.lease/3) // of which a quarter was left, if it was not renewed
+		rest(ctx, r.lease/3) // a lease that was not renewed still has a quarter of its time
 	}
 	return o, err
 }
@@ -234,7 +235,7 @@ func variables(l cluster.Leadership) []string {
 	}
 }
 
-// always runs the command in each leadership, until it is not to be run again.
+// always runs the command in each leadership, as long as --restart allows it.
 func (r *runner) always(ctx context.Context) error {
 	b := backoff{lease: r.lease}
 	for {
@@ -263,7 +264,7 @@ func (r *runner) always(ctx context.Context) error {
 	}
 }
 
-// standBy waits, and reports false if ctx ended before. For a pause longer than restartPause this member
+// standBy waits for pause, and reports false if ctx ends first. For a pause longer than restartPause this member
 // resigns, so that it is not elected meanwhile.
 func (r *runner) standBy(ctx context.Context, pause time.Duration) bool {
 	until := time.Now().Add(pause)
@@ -277,7 +278,7 @@ func (r *runner) standBy(ctx context.Context, pause time.Duration) bool {
 	return rest(ctx, time.Until(until))
 }
 
-// rest waits, and reports false if ctx ended before.
+// rest waits for pause, and reports false if ctx ends first.
 func rest(ctx context.Context, pause time.Duration) bool {
 	select {
 	case <-ctx.Done():
@@ -287,29 +288,29 @@ func rest(ctx context.Context, pause time.Duration) bool {
 	}
 }
 
-// once runs the command if this node is the first of all to lead, and leads on for a while so that those who
-// start later see it. Else it waits until the leadership of that one is over.
+// once runs the command if this node is the first leader, and keeps leading for a while, so that members that start
+// later see it. Otherwise it waits until the first leadership is over.
 func (r *runner) once(ctx context.Context) error {
 	ctx, end := context.WithCancelCause(ctx)
 	defer end(nil)
-	nobody := time.AfterFunc(r.running.once, func() {
-		end(&ended{statusFailed, "nobody has led for " + r.running.once.String() + ": most members have to be started within that time"})
+	noLeader := time.AfterFunc(r.running.once, func() {
+		end(&ended{statusFailed, "no member has led for " + r.running.once.String() + ": a majority of the members must be started within that time"})
 	})
-	defer nobody.Stop()
+	defer noLeader.Stop()
 	var other atomic.Bool // has led
 	go func() {
 		for s := range r.Watch(ctx) {
 			if s.HasLeader() && !s.IsLeader {
-				nobody.Stop()
+				noLeader.Stop()
 				other.Store(true)
 			} else if other.Load() {
-				r.log.Info("the leadership of who was to run the command is over")
+				r.log.Info("the leadership of the member with the command is over")
 				end(&ended{}) // with status 0
 			}
 		}
 	}()
 	_ = r.Lead(ctx, func(ctx context.Context, l cluster.Leadership) error {
-		if !nobody.Stop() || other.Load() {
+		if !noLeader.Stop() || other.Load() {
 			return nil
 		}
 		seen := time.Now().Add(r.running.once)
@@ -324,8 +325,8 @@ func (r *runner) once(ctx context.Context) error {
 		}
 		return nil
 	})
-	if why, told := errors.AsType[*ended](context.Cause(ctx)); told {
-		return why
+	if exit, ok := errors.AsType[*ended](context.Cause(ctx)); ok {
+		return exit
 	}
 	return errInterrupted
 }

@@ -24,11 +24,11 @@ import (
 	"github.com/elect-go/elect/internal/watchdog"
 )
 
-func init() { roles["stamp"] = stampAway }
+func init() { roles["worker"] = runWorker }
 
-// stampAway is a command that does not end when it is told to, and has a child in another session, whose parent has
-// ended, that does not either. Both write a stamp again and again.
-func stampAway(args []string) {
+// runWorker is a command that ignores SIGTERM. It has a descendant in another session, an orphan, which ignores SIGTERM
+// too. Both append a record every 2 ms.
+func runWorker(args []string) {
 	signal.Ignore(syscall.SIGTERM)
 	out, err := os.OpenFile(args[0], os.O_WRONLY|os.O_APPEND|os.O_CREATE, 0o600)
 	if err != nil {
@@ -36,7 +36,7 @@ func stampAway(args []string) {
 	}
 	next := map[string]string{"main": "fork", "fork": "child"}[args[1]]
 	if next != "" {
-		cmd := exec.Command(os.Args[0], "stamp", args[0], next)
+		cmd := exec.Command(os.Args[0], "worker", args[0], next)
 		cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
 		if err := cmd.Start(); err != nil {
 			panic(err)
@@ -50,18 +50,18 @@ func stampAway(args []string) {
 	}
 }
 
-// stamp says that somebody worked.
-type stamp struct {
+// record is one line of a worker: the time, the token, and the process.
+type record struct {
 	at          int64
 	token       uint64
 	node, what  string
 	pid, parent int
 }
 
-func stampsIn(file string) (all []stamp) {
+func recordsIn(file string) (all []record) {
 	text, _ := os.ReadFile(file)
 	for line := range strings.Lines(string(text)) {
-		var s stamp
+		var s record
 		if _, err := fmt.Sscan(line, &s.at, &s.token, &s.node, &s.what, &s.pid, &s.parent); err == nil {
 			all = append(all, s)
 		}
@@ -69,12 +69,12 @@ func stampsIn(file string) (all []stamp) {
 	return all
 }
 
-// runners are members, of three, that run a command.
+// runners are up to three members that run a command.
 type runners struct {
 	*testing.T
 	dir   string
-	lab   *netlab.Lab // of the network that may be cut; nil: they are on the loopback
-	addrs []string    // of the three
+	lab   *netlab.Lab // network that can be partitioned; nil: the loopback
+	addrs []string    // of all three members
 	args  []string
 	nodes map[string]*process
 	// founders are the addresses of the first members. Another one joins them.
@@ -99,7 +99,7 @@ func newRunners(t *testing.T, lab *netlab.Lab, names []string, args ...string) *
 	return r
 }
 
-// host is that of a member.
+// host returns the host of a member.
 func host(name string) int { return int(name[1] - '0') }
 
 func (r *runners) start(name string) {
@@ -128,64 +128,64 @@ func (r *runners) start(name string) {
 	})
 }
 
-// works waits for work with a higher token, and returns the first stamp of the last one.
-func (r *runners) works(file string, above uint64) (first stamp) {
+// works waits for a record with a token above a given one, and returns the first record of the highest token.
+func (r *runners) works(file string, above uint64) (first record) {
 	r.Helper()
 	require.Eventually(r, func() bool {
-		for _, s := range stampsIn(file) {
+		for _, s := range recordsIn(file) {
 			if s.token > above && s.what == "main" {
 				above, first = s.token, s
 			}
 		}
 		return first.token > 0
-	}, patience, 10*time.Millisecond, "nobody works after %d", above)
+	}, patience, 10*time.Millisecond, "no command works after token %d", above)
 	return first
 }
 
-// requireOneAtATime looks at all stamps in the order of their times.
+// requireOneAtATime requires that the tokens never decrease in the order of time.
 func (r *runners) requireOneAtATime(file string) {
 	r.Helper()
-	all := stampsIn(file)
-	slices.SortStableFunc(all, func(a, b stamp) int { return int(a.at - b.at) })
+	all := recordsIn(file)
+	slices.SortStableFunc(all, func(a, b record) int { return int(a.at - b.at) })
 	for i := 1; i < len(all); i++ {
 		require.GreaterOrEqual(r, all[i].token, all[i-1].token, "two at once: %+v, and then %+v", all[i-1], all[i])
 	}
 }
 
-// One command works at a time, whichever process is killed or stopped; and each time another goes on.
-func TestNeverTwoCommandsAtOnce(t *testing.T) {
+// At most one command works at a time, whichever process is killed or paused. After each fault another command starts.
+func TestAtMostOneCommandRunsDespiteFaults(t *testing.T) {
 	testkit.OnlyLong(t)
 	t.Parallel()
-	file := filepath.Join(t.TempDir(), "stamps")
-	r := newRunners(t, nil, []string{"n0", "n1", "n2"}, "--grace", "200ms", "--restart", "always", "--", os.Args[0], "stamp", file, "main")
-	restart := func(w stamp, p *process) { // otherwise its standby doubles with each fault
+	file := filepath.Join(t.TempDir(), "records")
+	r := newRunners(t, nil, []string{"n0", "n1", "n2"}, "--grace", "200ms", "--restart", "always", "--", os.Args[0], "worker", file, "main")
+	restart := func(w record, p *process) { // otherwise its standby doubles with each fault
 		require.NoError(t, p.Process.Signal(syscall.SIGTERM))
 		require.Zero(t, p.status(t))
 		r.start(w.node)
 	}
 	faults := []struct {
 		name string
-		do   func(w stamp, p *process)
-		mend func(w stamp, p *process)
+		do   func(w record, p *process)
+		mend func(w record, p *process)
 	}{
-		{"the supervisor is killed", func(w stamp, p *process) {
+		{"the supervisor is killed", func(w record, p *process) {
 			_ = p.Process.Kill()
-		}, func(w stamp, p *process) {
+		}, func(w record, p *process) {
 			_ = p.Wait()
 			r.start(w.node)
 		}},
-		{"the supervisor is stopped", func(_ stamp, p *process) {
+		{"the supervisor is stopped", func(_ record, p *process) {
 			_ = p.Process.Signal(syscall.SIGSTOP)
-		}, func(_ stamp, p *process) {
+		}, func(_ record, p *process) {
 			_ = p.Process.Signal(syscall.SIGCONT)
 		}},
-		{"the watchdog is killed", func(w stamp, _ *process) { _ = syscall.Kill(w.parent, syscall.SIGKILL) }, restart},
-		{"the watchdog is stopped", func(w stamp, _ *process) { _ = syscall.Kill(w.parent, syscall.SIGSTOP) }, restart},
-		{"the command is killed", func(w stamp, _ *process) { _ = syscall.Kill(w.pid, syscall.SIGKILL) }, restart},
-		{"the command is stopped, and the supervisor told to stop", func(w stamp, p *process) {
+		{"the watchdog is killed", func(w record, _ *process) { _ = syscall.Kill(w.parent, syscall.SIGKILL) }, restart},
+		{"the watchdog is stopped", func(w record, _ *process) { _ = syscall.Kill(w.parent, syscall.SIGSTOP) }, restart},
+		{"the command is killed", func(w record, _ *process) { _ = syscall.Kill(w.pid, syscall.SIGKILL) }, restart},
+		{"the command is stopped, and the supervisor gets SIGTERM", func(w record, p *process) {
 			_ = syscall.Kill(w.pid, syscall.SIGSTOP)
 			_ = p.Process.Signal(syscall.SIGTERM)
-		}, func(w stamp, p *process) {
+		}, func(w record, p *process) {
 			require.Zero(t, p.status(t))
 			r.start(w.node)
 		}},
@@ -197,7 +197,7 @@ func TestNeverTwoCommandsAtOnce(t *testing.T) {
 		f.do(w, p)
 		next := r.works(file, w.token)
 		t.Logf("%s, which worked with token %d: %s works with %d after %v", f.name, w.token, next.node, next.token,
-			time.Duration(next.at-lastOf(stampsIn(file), w.token)))
+			time.Duration(next.at-lastOf(recordsIn(file), w.token)))
 		if f.mend != nil {
 			f.mend(w, p)
 		}
@@ -205,8 +205,8 @@ func TestNeverTwoCommandsAtOnce(t *testing.T) {
 	r.requireOneAtATime(file)
 }
 
-// Where nobody hears a member any more its command has ended before another works.
-func TestACommandEndsWhereItsMemberIsCutOff(t *testing.T) {
+// The command of a partitioned member ends before another one starts.
+func TestCommandEndsOnPartitionedMember(t *testing.T) {
 	testkit.OnlyLong(t)
 	t.Parallel()
 	lab, err := netlab.New(3)
@@ -215,19 +215,19 @@ func TestACommandEndsWhereItsMemberIsCutOff(t *testing.T) {
 	}
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, lab.Close()) })
-	file := filepath.Join(t.TempDir(), "stamps")
-	r := newRunners(t, lab, []string{"n0", "n1", "n2"}, "--grace", "10s", "--", os.Args[0], "stamp", file, "main")
+	file := filepath.Join(t.TempDir(), "records")
+	r := newRunners(t, lab, []string{"n0", "n1", "n2"}, "--grace", "10s", "--", os.Args[0], "worker", file, "main")
 	w := r.works(file, 0)
 	others := slices.DeleteFunc([]int{0, 1, 2}, func(h int) bool { return h == host(w.node) })
 	require.NoError(t, lab.Split([]int{host(w.node)}, others))
 	next := r.works(file, w.token)
-	t.Logf("%s works with %d after %v", next.node, next.token, time.Duration(next.at-lastOf(stampsIn(file), w.token)))
+	t.Logf("%s works with %d after %v", next.node, next.token, time.Duration(next.at-lastOf(recordsIn(file), w.token)))
 	require.NoError(t, lab.Heal())
 	r.requireOneAtATime(file)
 }
 
-// lastOf is when somebody worked last with that token.
-func lastOf(all []stamp, token uint64) (last int64) {
+// lastOf returns the time of the last record with that token.
+func lastOf(all []record, token uint64) (last int64) {
 	for _, s := range all {
 		if s.token == token {
 			last = max(last, s.at)
@@ -236,12 +236,12 @@ func lastOf(all []stamp, token uint64) (last int64) {
 	return last
 }
 
-// alone are the arguments of a member that runs a command and is alone.
+// alone returns the arguments of a member without peers that runs a command.
 func alone(t *testing.T, args ...string) []string {
 	return append([]string{"run", "--listen", "127.0.0.1:0", "--members", "127.0.0.1:0", "--name", "a", "--data-dir", filepath.Join(t.TempDir(), "data")}, args...)
 }
 
-func TestTheStatusOfACommandIsPassedOn(t *testing.T) {
+func TestRunExitsWithStatusOfCommand(t *testing.T) {
 	testkit.Processes(t)
 	t.Parallel()
 	for script, status := range map[string]int{"exit 0": 0, "exit 7": 7, "kill -9 $$": 137} {
@@ -250,7 +250,7 @@ func TestTheStatusOfACommandIsPassedOn(t *testing.T) {
 	}
 }
 
-func TestACommandKnowsItsToken(t *testing.T) {
+func TestCommandReceivesTokenInEnvironment(t *testing.T) {
 	testkit.Processes(t)
 	t.Parallel()
 	p := command(t, alone(t, "--", "sh", "-c", "read line; echo $line $ELECT_RUN_NODE $ELECT_RUN_EPOCH $ELECT_RUN_TOKEN $ELECT_RUN_CLUSTER")...)
@@ -265,7 +265,7 @@ func TestACommandKnowsItsToken(t *testing.T) {
 	require.Regexp(t, `^[0-9a-f-]{36}$`, said[4])
 }
 
-// An elect that the command starts has the settings of its user: none, here.
+// A nested elect must not inherit the settings of the outer one.
 func TestElectInCommandOfRunHasOwnSettings(t *testing.T) {
 	testkit.Processes(t)
 	t.Parallel()
@@ -279,7 +279,7 @@ func TestElectInCommandOfRunHasOwnSettings(t *testing.T) {
 	}
 }
 
-func TestACommandIsRunAgain(t *testing.T) {
+func TestRunRestartsFailedCommand(t *testing.T) {
 	testkit.OnlyLong(t)
 	t.Parallel()
 	for restart, runs := range map[string]string{"never": "x\n", "on-failure": "x\nx\n"} {
@@ -296,7 +296,7 @@ func TestACommandIsRunAgain(t *testing.T) {
 	}
 }
 
-func TestASignalStopsTheCommandAndThenElect(t *testing.T) {
+func TestSignalStopsCommandBeforeElect(t *testing.T) {
 	testkit.Processes(t)
 	t.Parallel()
 	catchSIGHUP(t)
@@ -309,16 +309,16 @@ func TestASignalStopsTheCommandAndThenElect(t *testing.T) {
 	}
 }
 
-// A second signal that is not a double of the first ends elect at once. Its watchdog ends the command then, and the
-// lease is not released before it is over.
-func TestASecondSignalEndsElectAtOnce(t *testing.T) {
+// A second signal, later than a double of the first, ends elect at once. Its watchdog then ends the command. The lease
+// is released after that.
+func TestSecondSignalEndsElectImmediately(t *testing.T) {
 	testkit.OnlyLong(t)
 	t.Parallel()
 	p := launch(t, alone(t, "--grace", "1h", "--", "sh", "-c", `trap "echo told" TERM; echo works; while :; do sleep 0.02; done`)...)
 	require.Equal(t, "works", p.stdout.line(t))
 	require.NoError(t, p.Process.Signal(syscall.SIGTERM))
 	require.Equal(t, "told", p.stdout.line(t))
-	require.Equal(t, statusFailed, p.signalUntilExit(syscall.SIGTERM), p.stderr.text()) // and nobody writes to its output any more
+	require.Equal(t, statusFailed, p.signalUntilExit(syscall.SIGTERM), p.stderr.text()) // the command has ended too, as its output is closed
 }
 
 func TestUnreadLogDoesNotStopRun(t *testing.T) {
@@ -327,7 +327,7 @@ func TestUnreadLogDoesNotStopRun(t *testing.T) {
 	for name, stderr := range unreadPipes {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			// The lease of wan is so long that a busy machine does not let it run out.
+			// The lease of wan is long enough for a busy machine.
 			p := launchUnread(t, stderr, alone(t, "--preset", "wan", "--", "sh", "-c", `exec 2>/dev/null; trap "echo told; exit 3" TERM; echo works; while :; do sleep 0.02; done`)...)
 			require.Equal(t, "works", p.stdout.line(t))
 			require.NoError(t, p.Process.Signal(syscall.SIGTERM))
@@ -344,7 +344,7 @@ func TestCommandDoesNotInheritIgnoredSIGPIPE(t *testing.T) {
 	require.Equal(t, 128+int(syscall.SIGPIPE), p.status(t))
 }
 
-func TestRunWithoutALeaseSaysSo(t *testing.T) {
+func TestRunWarnsWithoutLease(t *testing.T) {
 	testkit.OnlyLong(t)
 	t.Parallel()
 	const warning = `msg="lease is off" effect="without a lease two nodes may lead at the same time`
@@ -358,9 +358,9 @@ func TestRunWithoutALeaseSaysSo(t *testing.T) {
 	require.Contains(t, p.stderr.text(), "bully+lease")
 }
 
-// Of those that start within that time one runs the command, and all end. A higher one that comes late does not take
-// over.
-func TestOnceOnTheWholeFleet(t *testing.T) {
+// One of the members that start within the time runs the command, and all end. A higher member that starts later does
+// not take over.
+func TestOnceRunsCommandOnOneMember(t *testing.T) {
 	testkit.OnlyLong(t)
 	t.Parallel()
 	file, began := filepath.Join(t.TempDir(), "runs"), time.Now()
@@ -387,20 +387,20 @@ func TestOnceOnTheWholeFleet(t *testing.T) {
 	for name, p := range r.nodes {
 		require.Equal(t, map[string]int{leader: 5}[name], p.status(t), p.stderr.text())
 	}
-	require.Greater(t, time.Since(began), 8*time.Second, "who comes late does not see it")
+	require.Greater(t, time.Since(began), 8*time.Second, "a late member must see the leader")
 	text, err := os.ReadFile(file)
 	require.NoError(t, err)
 	require.Equal(t, leader, string(text))
 }
 
-func TestOnceWithoutAMajority(t *testing.T) {
+func TestOnceFailsWithoutQuorum(t *testing.T) {
 	testkit.OnlyLong(t)
 	t.Parallel()
 	addr := keptFree(t, nil)
 	other := keptFree(t, []string{addr})
 	p := launch(t, "run", "--once=500ms", "--listen", addr, "--members", addr+","+other, "--data-dir", filepath.Join(t.TempDir(), "data"), "--", "true")
 	require.Equal(t, statusFailed, p.status(t), p.stderr.text())
-	require.Contains(t, p.stderr.text(), "nobody has led for 500ms")
+	require.Contains(t, p.stderr.text(), "no member has led for 500ms")
 }
 
 func TestUsageOfRun(t *testing.T) {

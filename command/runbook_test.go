@@ -22,11 +22,10 @@ import (
 	"github.com/elect-go/elect/internal/testkit"
 )
 
-// machines are what a runbook of docs/operations.md is run on: each has a prompt of one letter, an
-// address and a data folder.
+// machines execute a runbook of docs/operations.md. Each has a prompt of one letter, an address and a data folder.
 type machines struct {
 	t       *testing.T
-	rewrite map[string]*strings.Replacer // what stands in the runbook, by machine
+	rewrite map[string]*strings.Replacer // addresses and folders of the runbook, by machine
 	folder  map[string]string
 	running map[string]*process
 }
@@ -44,8 +43,8 @@ func newMachines(t *testing.T) *machines {
 	return m
 }
 
-// keptFree is an address at which nobody listens, nor does before it is asked for: the system gives
-// out higher ports to who does not name one.
+// keptFree returns an address at which no process listens. The system does not assign its port: automatic ports are
+// higher.
 func keptFree(t *testing.T, taken []string) string {
 	for range 100 {
 		addr := fmt.Sprintf("127.0.0.1:%d", 10_000+rand.IntN(20_000))
@@ -61,10 +60,10 @@ func keptFree(t *testing.T, taken []string) string {
 	return ""
 }
 
-// step is a line of a runbook: the machine, the command, and what it leads to.
+// step matches a line of a runbook: the machine, the command, and the expected result.
 var step = regexp.MustCompile(`(?m)^[ \t]+([a-e])\$ (.*?)(?: +# (.*))?$`)
 
-// follow does what a runbook says, step by step.
+// follow executes a runbook step by step.
 func (m *machines) follow(text string) {
 	steps := step.FindAllStringSubmatch(text, -1)
 	require.NotEmpty(m.t, steps)
@@ -116,8 +115,8 @@ func (m *machines) elect(args []string) {
 	require.Zero(m.t, status, "elect %v: %s", args, stderr)
 }
 
-// await asks until the answer is as "a leads a, b" says: who leads, or somebody or nobody, and who
-// is a member.
+// await requests the status until it matches then, such as "a leads a, b": the leader, or "a member" or "no member",
+// and the members.
 func (m *machines) await(args []string, then string) {
 	leads, members, ok := strings.Cut(then, " leads ")
 	require.True(m.t, ok, "elect %v: what is %q?", args, then)
@@ -125,9 +124,9 @@ func (m *machines) await(args []string, then string) {
 	defer func() {
 		if m.t.Failed() {
 			for at, p := range m.running {
-				m.t.Logf("%s says:\n%s", at, p.stderr.text())
+				m.t.Logf("log of %s:\n%s", at, p.stderr.text())
 			}
-			m.t.Logf("the last answer: %s", got)
+			m.t.Logf("last status: %s", got)
 		}
 	}()
 	require.Eventually(m.t, func() bool {
@@ -136,7 +135,7 @@ func (m *machines) await(args []string, then string) {
 		if json.Unmarshal([]byte(stdout), &s) != nil {
 			return false
 		}
-		leader := "nobody"
+		leader := "no member"
 		var names []string
 		for _, one := range s.Members {
 			names = append(names, one.Name)
@@ -145,15 +144,15 @@ func (m *machines) await(args []string, then string) {
 			}
 		}
 		slices.Sort(names)
-		if leads == "somebody" && leader != "nobody" {
+		if leads == "a member" && leader != "no member" {
 			leader = leads
 		}
 		got = leader + " leads " + strings.Join(names, ", ")
 		return s.Committed && got == leads+" leads "+members
-	}, patience, 20*time.Millisecond, "elect %v, which is to say %q", args, then)
+	}, patience, 20*time.Millisecond, "elect %v: want %q", args, then)
 }
 
-// section is what docs/operations.md says under a heading.
+// section returns the text of docs/operations.md under a heading.
 func section(t *testing.T, heading string) string {
 	text, err := os.ReadFile("../docs/operations.md")
 	require.NoError(t, err)
@@ -163,14 +162,14 @@ func section(t *testing.T, heading string) string {
 	return section
 }
 
-func TestGrowingAndShrinkingAsTheRunbookSays(t *testing.T) {
+func TestRunbookForGrowingAndShrinkingWorks(t *testing.T) {
 	testkit.OnlyLong(t)
 	t.Parallel()
 	newMachines(t).follow(section(t, "From one to three, and back to one"))
 }
 
-// TestListIsChangedBySIGHUP adds a node to the lists of two nodes that run, and takes it out again.
-func TestListIsChangedBySIGHUP(t *testing.T) {
+// A node is added to the lists of two running nodes, and removed again.
+func TestSIGHUPChangesMemberList(t *testing.T) {
 	testkit.OnlyLong(t)
 	t.Parallel()
 	catchSIGHUP(t)
@@ -197,20 +196,20 @@ func TestListIsChangedBySIGHUP(t *testing.T) {
 			require.NoError(t, m.running[name].Process.Signal(syscall.SIGHUP))
 		}
 	}
-	m.await([]string{"status", addrs[0]}, "somebody leads a, b")
-	start(2, addrs) // before, no process would listen at the other addresses, and it would lead alone
-	m.await([]string{"status", addrs[2]}, "nobody leads c")
+	m.await([]string{"status", addrs[0]}, "a member leads a, b")
+	start(2, addrs) // as the first node it would lead alone, because no process listens at the other addresses
+	m.await([]string{"status", addrs[2]}, "no member leads c")
 	change(addrs)
 	for _, addr := range addrs {
-		m.await([]string{"status", addr}, "somebody leads a, b, c")
+		m.await([]string{"status", addr}, "a member leads a, b, c")
 	}
 	change(addrs[:2])
 	require.Equal(t, statusFailed, m.running["c"].status(t))
 	require.Contains(t, m.running["c"].stderr.text(), "the lists of the other members do not name it")
-	m.await([]string{"status", addrs[1]}, "somebody leads a, b")
+	m.await([]string{"status", addrs[1]}, "a member leads a, b")
 }
 
-func TestALostMajorityAsTheRunbookSays(t *testing.T) {
+func TestRunbookForLostQuorumWorks(t *testing.T) {
 	testkit.OnlyLong(t)
 	t.Parallel()
 	m := newMachines(t)
@@ -220,8 +219,8 @@ func TestALostMajorityAsTheRunbookSays(t *testing.T) {
 		c$ elect node --name c --listen 10.0.0.3:7400 --data-dir /var/lib/elect --algorithm vote --join 10.0.0.1:7400
 		d$ elect node --name d --listen 10.0.0.4:7400 --data-dir /var/lib/elect --algorithm vote --join 10.0.0.1:7400
 		e$ elect node --name e --listen 10.0.0.5:7400 --data-dir /var/lib/elect --algorithm vote --join 10.0.0.1:7400
-		d$ elect status 10.0.0.4:7400        # somebody leads a, b, c, d, e
-		e$ elect status 10.0.0.5:7400        # somebody leads a, b, c, d, e
+		d$ elect status 10.0.0.4:7400        # a member leads a, b, c, d, e
+		e$ elect status 10.0.0.5:7400        # a member leads a, b, c, d, e
 		a$ kill -9 $(pidof elect)
 		b$ kill -9 $(pidof elect)
 		c$ kill -9 $(pidof elect)
@@ -229,9 +228,8 @@ func TestALostMajorityAsTheRunbookSays(t *testing.T) {
 	m.follow(section(t, "When a majority is lost for good"))
 }
 
-// What the runbook says beyond its steps: the other survivors and the lost members that come back are told
-// that they were removed.
-func TestMembersThatWereNotRecoveredAreRemoved(t *testing.T) {
+// The other survivors, and lost members that come back, learn that they were removed.
+func TestMembersOtherThanSurvivorAreRemoved(t *testing.T) {
 	testkit.OnlyLong(t)
 	t.Parallel()
 	newMachines(t).follow(`
@@ -239,8 +237,8 @@ func TestMembersThatWereNotRecoveredAreRemoved(t *testing.T) {
 		b$ elect node --name b --listen 10.0.0.2:7400 --data-dir /var/lib/elect --algorithm vote --join 10.0.0.1:7400
 		c$ elect node --name c --listen 10.0.0.3:7400 --data-dir /var/lib/elect --algorithm vote --join 10.0.0.1:7400
 		d$ elect node --name d --listen 10.0.0.4:7400 --data-dir /var/lib/elect --algorithm vote --join 10.0.0.1:7400
-		c$ elect status 10.0.0.3:7400        # somebody leads a, b, c, d
-		d$ elect status 10.0.0.4:7400        # somebody leads a, b, c, d
+		c$ elect status 10.0.0.3:7400        # a member leads a, b, c, d
+		d$ elect status 10.0.0.4:7400        # a member leads a, b, c, d
 		a$ kill -9 $(pidof elect)
 		b$ kill -9 $(pidof elect)
 		c$ kill $(pidof elect)

@@ -17,7 +17,7 @@ import (
 	"github.com/elect-go/elect/secure"
 )
 
-// TestSecretFileIsCreatedForOwnerOnly runs without a umask, as if the shell protected nothing.
+// The test clears the umask, so that only the mode of the file protects it.
 func TestSecretFileIsCreatedForOwnerOnly(t *testing.T) {
 	defer syscall.Umask(syscall.Umask(0))
 	dir := t.TempDir()
@@ -79,7 +79,7 @@ func TestSecretIsNotPrintedToReadableFile(t *testing.T) {
 	}
 }
 
-func TestASecretAsJSON(t *testing.T) {
+func TestSecretIsPrintedAsJSON(t *testing.T) {
 	status, stdout, _ := elect("secret", "--json")
 	require.Zero(t, status)
 	var o struct{ Secret string }
@@ -90,8 +90,7 @@ func TestASecretAsJSON(t *testing.T) {
 	require.NotEqual(t, o.Secret+"\n", other)
 }
 
-// TestCertificatesForATrial: what the command makes is what an endpoint takes.
-func TestCertificatesForATrial(t *testing.T) {
+func TestTrialCertificatesAreAccepted(t *testing.T) {
 	dir := t.TempDir()
 	for _, wrong := range [][]string{
 		{"issue", "--member", "n1"}, {"issue", "--member", "ca"}, {"issue", "--member", "../n1"}, {"issue"},
@@ -104,7 +103,7 @@ func TestCertificatesForATrial(t *testing.T) {
 	}
 	status, stdout, stderr := elect("cert", "init", "--cluster", "demo", "--dir", dir)
 	require.Zero(t, status, stderr)
-	require.Contains(t, stdout, "for a trial")
+	require.Contains(t, stdout, "for trials and tests only")
 	before, err := os.ReadFile(filepath.Join(dir, "ca.key"))
 	require.NoError(t, err)
 	status, _, stderr = elect("cert", "init", "--cluster", "demo", "--dir", dir)
@@ -114,7 +113,7 @@ func TestCertificatesForATrial(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, before, after)
 
-	for who, args := range map[string][]string{
+	for identity, args := range map[string][]string{
 		"member n1": {"--member", "n1"}, "operator": {"--operator"}, "observer": {"--observer"},
 	} {
 		status, stdout, stderr = elect(append([]string{"cert", "issue", "--cluster", "demo", "--dir", dir, "--json"}, args...)...)
@@ -122,10 +121,10 @@ func TestCertificatesForATrial(t *testing.T) {
 		var o certificateObject
 		decodeStrictly(t, stdout, &o)
 		require.Equal(t, []string{"cert", "is", "key", "until"}, keys(t, stdout))
-		require.Equal(t, who, o.Is)
+		require.Equal(t, identity, o.Is)
 		e, err := secure.New(secure.Config{Cluster: "demo", TLS: secure.Certificate{CA: filepath.Join(dir, "ca.crt"), Cert: o.Cert, Key: o.Key}})
 		require.NoError(t, err)
-		require.Equal(t, who, e.Self().String())
+		require.Equal(t, identity, e.Self().String())
 	}
 
 	first, err := tls.LoadX509KeyPair(filepath.Join(dir, "n1.crt"), filepath.Join(dir, "n1.key"))
@@ -145,7 +144,7 @@ func TestCertificatesForATrial(t *testing.T) {
 	require.JSONEq(t, `["ca.crt","ca.key","n1.crt","n1.key","observer.crt","observer.key","operator.crt","operator.key"]`, string(text))
 }
 
-func TestAuthorityThatOthersCanUseIsRejected(t *testing.T) {
+func TestAuthorityAccessibleToOthersIsRejected(t *testing.T) {
 	for name, mode := range map[string]os.FileMode{"ca.key": 0o644, "ca.crt": 0o646} {
 		dir := t.TempDir()
 		status, _, stderr := elect("cert", "init", "--dir", dir)
@@ -159,8 +158,8 @@ func TestAuthorityThatOthersCanUseIsRejected(t *testing.T) {
 	}
 }
 
-// TestConfigurationThatOthersCanChangeIsRejected with the status of a mistake that no restart mends.
-func TestConfigurationThatOthersCanChangeIsRejected(t *testing.T) {
+// The status is that of a mistake that no restart repairs.
+func TestConfigWritableByOthersIsRejected(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "elect.yaml")
 	require.NoError(t, os.WriteFile(path, []byte("listen: nowhere\n"), 0o600))
 	require.NoError(t, os.Chmod(path, 0o606))

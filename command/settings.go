@@ -18,12 +18,12 @@ import (
 	"github.com/elect-go/elect/internal/mistake"
 )
 
-// source is where a command finds the configuration of a node.
+// source holds the file and the flags that configure a node.
 type source struct {
 	table *config.Table
 	file  string
 	flags *config.Flags
-	// ownsProcess is that of the program.
+	// ownsProcess is the field of program.
 	ownsProcess bool
 }
 
@@ -38,8 +38,8 @@ func (s *source) registerFile(set *pflag.FlagSet) {
 	set.StringVar(&s.file, "config", "", "configuration `file` (default: the one that "+config.FileVariable+" names, if any)")
 }
 
-// load reads the file, the environment and the flags. What is wrong with them, the
-// settings say when a node is made; the error is a file that cannot be read.
+// load reads the file, the environment and the flags. Its error means that the file cannot be read. The settings
+// report other mistakes when a node is made.
 func (s *source) load() (*config.Settings, error) {
 	settings, err := s.table.Load(s.file, os.Environ(), s.flags)
 	_, isOpen := errors.AsType[*disk.AccessError](err)
@@ -53,7 +53,7 @@ func (s *source) load() (*config.Settings, error) {
 	return settings, nil
 }
 
-// settingsOf are those of a node that is told nothing but these flags.
+// settingsOf returns the settings of a node with these flags, and no file or environment.
 func (p *program) settingsOf(args ...string) (*config.Settings, error) {
 	var set pflag.FlagSet
 	flags := p.fields.Flags(&set)
@@ -63,21 +63,21 @@ func (p *program) settingsOf(args ...string) (*config.Settings, error) {
 	return p.fields.Load("", nil, flags)
 }
 
-// settings are what a command is told that runs no node: options of an algorithm. What is
-// wrong with its command line is collected, to be said at once.
+// settings are the options of an algorithm for a command that runs no node. Mistakes in its command line are
+// collected and reported together.
 type settings struct {
 	table    *config.Table
 	mistakes mistake.List
 }
 
-// build is config.Table.Spec. What is wrong is noted.
+// build calls config.Table.Spec and notes its mistakes.
 func (s *settings) build(name string, defaults, timing algo.Timing, options []string) algo.Spec {
 	spec, err := s.table.Spec(name, defaults, timing, options)
 	s.mistakes.AddError(err)
 	return spec
 }
 
-// withSettings puts options of a file before those of flags, of which the last counts.
+// withSettings puts options of a file before those of flags, because the last value of an option counts.
 func withSettings(settings []algo.Setting, options []string) []string {
 	var all []string
 	for _, o := range settings {
@@ -86,7 +86,7 @@ func withSettings(settings []algo.Setting, options []string) []string {
 	return append(all, options...)
 }
 
-// logger writes as the settings say, from a level on.
+// logger returns a logger that writes the form "json" or "text", from a level on.
 func logger(w io.Writer, form string, level slog.Leveler) *slog.Logger {
 	options := &slog.HandlerOptions{Level: level}
 	if form == "json" {
@@ -98,8 +98,8 @@ func logger(w io.Writer, form string, level slog.Leveler) *slog.Logger {
 // logsJSON is set in the annotations of the root when the log is JSON.
 const logsJSON = "logs json"
 
-// wantsJSON reports whether the log of a node is JSON, or would be: a mistake in the configuration ends a node before it
-// has a log.
+// wantsJSON reports whether the log of a node is JSON, or would be JSON: a mistake in the configuration ends a node
+// before its log exists.
 func wantsJSON(root, cmd *cobra.Command) bool {
 	if cmd.Name() != "node" && cmd.Name() != "run" {
 		return false
@@ -111,11 +111,11 @@ func wantsJSON(root, cmd *cobra.Command) bool {
 	return form == "json" || root.Annotations[logsJSON] != ""
 }
 
-// queueErrors puts a queue in front of the standard error of the program, so that a reader that
-// does not read blocks neither the node nor the end of the process. run closes the queue.
+// queueErrors puts a queue in front of the standard error of the program. A reader that does not read then blocks
+// neither the node nor the end of the process. run closes the queue.
 //
-// The queue belongs to the command and not to package cluster: only the program that owns an
-// output knows when it exits, and has the queue written before.
+// The queue belongs to the command and not to package cluster: only the program that owns an output knows when it
+// exits, and can write the queue before.
 func queueErrors(cmd *cobra.Command, form string) *logqueue.Queue {
 	queue := logqueue.New(cmd.ErrOrStderr(), func(dropped int) []byte {
 		var line bytes.Buffer

@@ -36,7 +36,7 @@ type simFlags struct {
 	faults     sim.Faults
 
 	scenario string
-	storm    bool
+	chaos    bool
 	preset   string
 	period   time.Duration
 	seeds    int
@@ -46,29 +46,29 @@ func (p *program) newSim() *cobra.Command {
 	flags := &simFlags{}
 	cmd := &cobra.Command{
 		Use:   "sim",
-		Short: "Simulate an election, a scenario, or many storms",
+		Short: "Simulate an election, a scenario, or chaos runs",
 		Long: `Run whole nodes in virtual time, on a network that is made up. Everything random comes
 from one seed: the same command gives the same run again.
 
-Without --scenario or --storm it counts one election. The nodes have a leader; then
-the --crashed highest of them crash and the initiators begin. T is what a message
-takes, at most. Counted are the messages of the election: sent ones include those to
-crashed nodes; heartbeats, and repeats of what was said before, are not in them. Times
-are in T from the beginning of the election; finding the crash takes no time. They end
-when all live nodes know the leader.
+Without --scenario or --chaos it counts one election. The nodes have a leader; then
+the --crashed highest nodes crash and the initiators begin. T is the longest time that a
+message takes. Counted are the messages of the election: sent ones include those to
+crashed nodes; heartbeats and repeated messages are left out. Times are in T from the
+beginning of the election, and detecting the crash takes no time. The election ends when
+all live nodes know the leader.
 
-An --algorithm such as bully+lease has a lease, as nodes have by default; bully alone has none.
-What the literature counts are the algorithms to the letter, textbook-bully, textbook-ring
-and textbook-vote: nobody makes anything of who has crashed, except of the leader, and in a
-ring of the next node.
+An --algorithm such as bully+lease has a lease, as nodes have by default; bully alone has
+none. The literature counts the algorithms to the letter: textbook-bully, textbook-ring and
+textbook-vote. Their nodes react to no crash but that of the leader, and in a ring that of
+the next node.
 
-A --scenario is a text file: what happens, and what must hold; 'elect help scenario' has
-its commands. What it prints is a scenario again, with what came of each command below it,
-in lines that begin with >. A file that has such lines must say the same again, unless it
-is run with another --seed, --algorithm or --option. One that elect explore has saved is
-run step by step, as it was found. A --storm disturbs the nodes at random for a while, lets
-everything heal, and all must agree within the bound of the timing. Both can
-be run with --seeds many seeds, each a run of its own.
+A --scenario is a text file: events, and properties that must hold; 'elect help scenario'
+lists its commands. The output is a scenario again, with the outcome of each command below
+it, in lines that begin with >. A file with such lines must give the same outcome again,
+unless it is run with another --seed, --algorithm or --option. A scenario that elect explore
+has saved is run step by step, as it was found. A --chaos run disturbs the nodes at random
+for a while and then ends all faults; all nodes must agree within the bound of the timing.
+Both can be run with --seeds many seeds, each a run of its own.
 
 With --json, one object. For an election: algorithm, nodes, crashed, seed, leader (its
 rank: 1 is the lowest candidate; 0 for none), agreed, sent, delivered, kinds (sent, by
@@ -77,13 +77,13 @@ the leader knows), epoch, repeats (sent), violations (a list of objects: propert
 in nanoseconds, text). For a scenario: scenario, algorithm, seed, holds, leader (the
 number of the node), agreed, epoch, messages (sent, heartbeats included), violations,
 and error where something did not hold. For one of mode choice: scenario, algorithm,
-steps, holds, violations (a list of objects: property, step, text), error. For --storm, and
+steps, holds, violations (a list of objects: property, step, text), error. For --chaos, and
 for --seeds above 1: algorithm, first_seed, seeds (how many were run), failed (how many
 of them), failures (a list of objects: seed, violations, command, for scenarios error
-where something did not hold, and for storms scenario), messages; for scenarios the
-scenario; and for storms crashes, known (how many seeds have shown each fault that is
-known, see docs/verification.md), healed_median_ms and healed_most_ms (of the seeds that
-did not fail; null if all did) and bound_ms.
+where something did not hold, and for chaos runs scenario), messages; for scenarios the
+scenario; and for chaos runs crashes, known (how many seeds have shown each known fault,
+see docs/verification.md), healed_median_ms and healed_most_ms (of the seeds that did not
+fail; null if all did) and bound_ms.
 
 A line of --trace is an object: at (in nanoseconds), node, kind, and what the kind has:
 peer, message (an object: kind and body), timer, until, epoch, leader (an object: epoch,
@@ -97,7 +97,7 @@ command that does it again.`,
   elect sim --algorithm ring --priorities 3,1,5,2,4 --initiators 1 --diagram
   elect sim --nodes 9 --delay 1ms~50ms --loss 0.05 --seed 7 --json | jq .turnaround
   elect sim --scenario failover.txt --trace failover.jsonl
-  elect sim --algorithm vote --storm --seeds 10000`,
+  elect sim --algorithm vote --chaos --seeds 10000`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error { return p.runSim(cmd, flags) },
 	}
@@ -107,21 +107,21 @@ command that does it again.`,
 	set.StringArrayVar(&flags.options, "option", nil, "option of the algorithm, as `key=value`; repeatable")
 	set.IntVar(&flags.nodes, "nodes", 5, "how many members, crashed ones included")
 	set.IntVar(&flags.crashed, "crashed", 0, "how many of them, the highest, crash before the election")
-	set.StringVar(&flags.initiators, "initiators", "all", "who starts: `numbers` with commas, lowest, highest or all")
+	set.StringVar(&flags.initiators, "initiators", "all", "nodes that start the election: `numbers` with commas, lowest, highest or all")
 	set.IntSliceVar(&flags.priorities, "priorities", nil, "of the nodes, in the order of the ring (default 1,2,3,…)")
 	set.StringVar(&flags.delay, "delay", "10ms", "`time` that messages take: 10ms (fixed), 1ms..10ms (uniform) or 1ms~1s (heavy tailed)")
 	set.Float64Var(&flags.faults.Loss, "loss", 0, "`probability` that a message does not arrive")
 	set.Float64Var(&flags.faults.Duplicate, "duplicate", 0, "`probability` that it arrives twice")
 	set.Float64Var(&flags.faults.Reorder, "reorder", 0, "`probability` that it may overtake others, and is late")
 	set.StringVar(&flags.scenario, "scenario", "", "run the scenario in this `file`")
-	set.BoolVar(&flags.storm, "storm", false, "disturb the nodes at random")
-	set.StringVar(&flags.preset, "preset", "lan", "timing of the nodes in a storm: local, lan or wan")
-	set.DurationVar(&flags.period, "period", 10*time.Second, "of the disturbance in a storm")
+	set.BoolVar(&flags.chaos, "chaos", false, "disturb the nodes at random")
+	set.StringVar(&flags.preset, "preset", "lan", "timing of the nodes in a chaos run: local, lan or wan")
+	set.DurationVar(&flags.period, "period", 10*time.Second, "duration of the faults in a chaos run")
 	set.Uint64Var(&flags.seed, "seed", 1, "of everything random (default for a scenario: its own)")
 	set.IntVar(&flags.seeds, "seeds", 1, "how many seeds to run, from --seed on")
 	set.BoolVar(&flags.diagram, "diagram", false, "draw a sequence diagram")
 	set.StringVar(&flags.svg, "svg", "", "write a sequence diagram to this `file`, as SVG")
-	set.DurationVar(&flags.from, "from", 0, "the time at which the diagram of a scenario or a storm begins")
+	set.DurationVar(&flags.from, "from", 0, "the time at which the diagram of a scenario or a chaos run begins")
 	set.BoolVar(&flags.ascii, "ascii", false, "draw it with characters that every terminal has")
 	set.IntVar(&flags.width, "width", 0, "of the diagram, in `columns` (default that of the terminal, else 100)")
 	set.StringVar(&flags.trace, "trace", "", "write what happened to this `file`, a JSON object a line")
@@ -135,22 +135,22 @@ type simMode string
 const (
 	simElection simMode = "an election"
 	simScenario simMode = "--scenario"
-	simStorm    simMode = "--storm"
+	simChaos    simMode = "--chaos"
 )
 
 func (f *simFlags) mode() simMode {
 	switch {
 	case f.scenario != "":
 		return simScenario
-	case f.storm:
-		return simStorm
+	case f.chaos:
+		return simChaos
 	}
 	return simElection
 }
 
 // simOnly are the flags that mean something in some modes only.
 var simOnly = map[string][]simMode{
-	"nodes": {simElection, simStorm}, "seeds": {simScenario, simStorm}, "preset": {simStorm}, "period": {simStorm},
+	"nodes": {simElection, simChaos}, "seeds": {simScenario, simChaos}, "preset": {simChaos}, "period": {simChaos},
 	"crashed": {simElection}, "initiators": {simElection}, "priorities": {simElection}, "delay": {simElection},
 	"loss": {simElection}, "duplicate": {simElection}, "reorder": {simElection},
 }
@@ -173,13 +173,13 @@ func (p *program) runSim(cmd *cobra.Command, flags *simFlags) (err error) {
 	switch s.mode() {
 	case simScenario:
 		return s.runScenario(ctx)
-	case simStorm:
-		return s.runStorms(ctx)
+	case simChaos:
+		return s.runChaos(ctx)
 	}
 	return s.runElection(ctx)
 }
 
-// check notes what is wrong with flags that all modes have, or that do not go together.
+// check notes mistakes in the flags of all modes, and in combinations of flags.
 func (s *simulation) check() {
 	m := &s.settings.mistakes
 	mode := s.mode()
@@ -188,8 +188,8 @@ func (s *simulation) check() {
 			m.Addf("--%s says nothing about %s", flag.Name, mode)
 		}
 	})
-	if s.simFlags.scenario != "" && s.storm {
-		m.Addf("--scenario and --storm are two things: want one")
+	if s.simFlags.scenario != "" && s.chaos {
+		m.Addf("--scenario and --chaos are two things: want one")
 	}
 	if s.seeds < 1 {
 		m.Addf("--seeds is %d, want at least 1", s.seeds)
@@ -208,16 +208,15 @@ func (s *simulation) check() {
 	if s.flags.Changed("from") && !s.diagram && s.svg == "" {
 		m.Addf("--from is for --diagram and --svg")
 	}
-	if s.flags.Changed("from") && s.simFlags.scenario == "" && !s.storm {
-		m.Addf("--from is for a scenario or a storm")
+	if s.flags.Changed("from") && s.simFlags.scenario == "" && !s.chaos {
+		m.Addf("--from is for a scenario or a chaos run")
 	}
 	if s.width < 0 || s.width > 0 && s.width < leastWidth {
 		m.Addf("--width is %d, want at least %d", s.width, leastWidth)
 	}
 }
 
-// spec makes the algorithm of that name with the options of the flags, after others.
-// What is wrong with them is noted.
+// spec makes the algorithm of that name with options, then those of the flags. Mistakes are noted.
 func (s *simulation) spec(name string, timing algo.Timing, options ...algo.Setting) algo.Spec {
 	return s.settings.build(name, timing, timing, withSettings(options, s.options))
 }
@@ -227,7 +226,7 @@ func (s *simulation) again(seed uint64) string {
 	return again("sim", s.flags, "seed", "seeds", "json", "diagram", "svg", "from", "ascii", "width", "trace") + " --seed " + strconv.FormatUint(seed, 10)
 }
 
-// simFailure is what a simulation found, and how to find it again.
+// simFailure is the violations that a simulation found, and the command that reproduces them.
 type simFailure struct {
 	what    []string
 	command string

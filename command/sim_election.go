@@ -36,8 +36,7 @@ func (s *simulation) runElection(ctx context.Context) error {
 	return cmp.Or(err, s.failure(s.seed, r.Violations))
 }
 
-// election makes the options of sim.Run from the flags, or says all that is wrong at
-// once.
+// election makes the options of sim.Run from the flags, or returns all mistakes.
 func (s *simulation) election() (sim.Options, error) {
 	m := &s.settings.mistakes
 	o := sim.Options{
@@ -46,25 +45,25 @@ func (s *simulation) election() (sim.Options, error) {
 	delay, err := sim.ParseDelay(s.delay)
 	if err != nil {
 		m.Addf("--delay: %s", strings.TrimPrefix(err.Error(), "sim: "))
-		delay = sim.Delay{Least: 1, Most: 1} // for the rest of the mistakes
+		delay = sim.Delay{Least: 1, Most: 1} // a valid delay, to find the other mistakes
 	}
 	o.Delay = delay
 	if o.Initiators, err = initiators(s.initiators, &o); err != nil {
 		m.Addf("--initiators %v", err)
 	}
-	if delay.Most > 0 { // else Check says so
+	if delay.Most > 0 { // otherwise Check reports it
 		o.Spec = s.spec(s.algorithm, delay.Algo())
 	}
 	for _, e := range mistake.Leaves(o.Check()) {
 		if o.Spec.New == nil && errors.Is(e, sim.ErrNoAlgorithm) {
-			continue // it was said why
+			continue // the mistake in the algorithm is noted already
 		}
 		m.Addf("%s", strings.TrimPrefix(e.Error(), sim.ErrOptions.Error()+": "))
 	}
 	return o, m.Err(theCommandLine)
 }
 
-// initiators reads who begins an election; nil for all that live.
+// initiators parses the numbers of the nodes that start an election; nil means all live nodes.
 func initiators(text string, o *sim.Options) ([]int, error) {
 	order := o.Order()
 	alive := order[:max(0, len(order)-max(0, o.Crashed))]
@@ -73,7 +72,7 @@ func initiators(text string, o *sim.Options) ([]int, error) {
 		return nil, nil
 	case "lowest", "highest":
 		if len(alive) == 0 {
-			return nil, nil // Check says why
+			return nil, nil // Check reports it
 		}
 		if text == "lowest" {
 			return alive[:1], nil
@@ -91,7 +90,7 @@ func initiators(text string, o *sim.Options) ([]int, error) {
 	return numbers, nil
 }
 
-// printElection shows the counts for people.
+// printElection prints the counts as text.
 func (s *simulation) printElection(o *sim.Options, r *sim.Result) error {
 	fmt.Fprintf(s.out, "%s\n\n", describeElection(o))
 	table, row := rows(s.out)
@@ -125,10 +124,10 @@ of what was said before (%d), are left out. Finding the crash takes no time.
 	return err
 }
 
-// shortly writes a time for people.
+// shortly formats a time with at most two decimals.
 func shortly(inT float64) string { return strconv.FormatFloat(math.Round(inT*100)/100, 'f', -1, 64) }
 
-// describeElection is the setting of the numbers.
+// describeElection describes the parameters of the counted election.
 func describeElection(o *sim.Options) string {
 	parts := []string{o.Spec.Name, strconv.Itoa(o.Nodes) + " nodes"}
 	switch {

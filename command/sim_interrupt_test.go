@@ -13,7 +13,7 @@ import (
 	"github.com/elect-go/elect/internal/testkit"
 )
 
-func TestASimulationThatIsInterruptedEnds(t *testing.T) {
+func TestSimulationEndsOnInterrupt(t *testing.T) {
 	testkit.Processes(t)
 	t.Parallel()
 	// Once the command reads the pipe it is ready for the signal.
@@ -30,7 +30,7 @@ func TestASimulationThatIsInterruptedEnds(t *testing.T) {
 	require.Equal(t, "elect: interrupted\n", p.stderr.text())
 }
 
-func TestAFileThatHasNoEndIsRefused(t *testing.T) {
+func TestEndlessFileIsRejected(t *testing.T) {
 	t.Parallel()
 	for _, args := range [][]string{{"sim", "--scenario", "/dev/zero"}, {"bench", "compare", "/dev/zero", "testdata/bench/old.csv"}} {
 		status, stdout, stderr := elect(args...)

@@ -10,7 +10,7 @@ import (
 	"github.com/elect-go/elect/trace"
 )
 
-// replayResult is a replayed scenario, as JSON.
+// replayResult is the result of a replayed scenario, as JSON.
 type replayResult struct {
 	Scenario   string            `json:"scenario"`
 	Algorithm  string            `json:"algorithm"`
@@ -26,7 +26,7 @@ type replayViolation struct {
 	Text     string        `json:"text"`
 }
 
-// replay runs a scenario of mode choice: it says itself what happens next.
+// replay runs a scenario of mode choice, which lists every step.
 func (s *simulation) replay(name, text string) error {
 	m := &s.settings.mistakes
 	for _, flag := range []string{"seed", "seeds"} {
@@ -36,7 +36,7 @@ func (s *simulation) replay(name, text string) error {
 	}
 	story, err := explore.ParseScenario(name, text, func(algorithm string, options []algo.Setting) (algo.Spec, error) {
 		s.about(algorithm)
-		return s.settings.timeless(algorithm, withSettings(options, s.options)), nil // what is wrong is noted
+		return s.settings.timeless(algorithm, withSettings(options, s.options)), nil // mistakes are noted
 	})
 	s.mistaken(err)
 	if err := m.Err(theCommandLine); err != nil {

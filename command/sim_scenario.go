@@ -21,8 +21,7 @@ import (
 	"github.com/elect-go/elect/sim"
 )
 
-// openScenario reads the file of --scenario: no more than a scenario may have, for it may
-// be a device.
+// openScenario reads the file of --scenario, up to the maximum size of a scenario: the file may be a device.
 func (s *simulation) openScenario() (name, text string, err error) {
 	file, err := os.Open(s.scenario)
 	if err != nil {
@@ -37,8 +36,7 @@ func (s *simulation) openScenario() (name, text string, err error) {
 	return untrusted.Printable(name), string(bytes), nil
 }
 
-// runScenario runs the scenario of a file, with one seed or with many. One of mode choice
-// has none.
+// runScenario runs the scenario of a file, with one seed or many. A scenario of mode choice has no seed.
 func (s *simulation) runScenario(ctx context.Context) error {
 	name, text, err := s.openScenario()
 	if err != nil {
@@ -70,7 +68,7 @@ func (s *simulation) runScenario(ctx context.Context) error {
 		first = s.seed
 	}
 	if s.seeds > 1 {
-		return s.runSeeds(ctx, first, stormsResult{seedsResult: seedsResult{Scenario: story.Name, Algorithm: spec.Name}}, func(ctx context.Context, seed uint64) (seedRun, error) {
+		return s.runSeeds(ctx, first, chaosResult{seedsResult: seedsResult{Scenario: story.Name, Algorithm: spec.Name}}, func(ctx context.Context, seed uint64) (seedRun, error) {
 			host := host
 			host.Seed = &seed
 			return runOne(ctx, story, host)
@@ -80,30 +78,29 @@ func (s *simulation) runScenario(ctx context.Context) error {
 	return s.runTranscript(ctx, story, host, spec)
 }
 
-// mistaken notes what is wrong with the text of a scenario.
+// mistaken notes the mistakes in the text of a scenario.
 func (s *simulation) mistaken(err error) {
 	for _, e := range mistake.Leaves(err) {
 		if len(s.settings.mistakes) > 0 && errors.Is(e, explore.ErrOptions) {
-			continue // because of what was said
+			continue // it follows from a mistake noted already
 		}
 		s.settings.mistakes.Addf("%s", plainly(e))
 	}
 }
 
-// about notes that a scenario has another algorithm than the command line.
+// about notes a mistake if the command line names another algorithm than the scenario.
 func (s *simulation) about(algorithm string) {
 	if s.flags.Changed("algorithm") && algorithm != "" && algorithm != s.algorithm {
 		s.settings.mistakes.Addf("--algorithm is %s, and the scenario is about %s", s.algorithm, untrusted.Printable(algorithm))
 	}
 }
 
-// otherwise reports whether a scenario is run otherwise than it was written: then it may
-// say something else.
+// otherwise reports whether flags change the scenario. Then its outcome may differ from the recorded one.
 func (s *simulation) otherwise() bool {
 	return s.flags.Changed("algorithm") || s.flags.Changed("option")
 }
 
-// runOne runs a scenario with one seed among many. What does not hold is no error.
+// runOne runs a scenario with one seed. An assertion that fails is part of the result, not an error.
 func runOne(ctx context.Context, story *sim.Scenario, host sim.ScenarioOptions) (seedRun, error) {
 	w, err := story.Run(ctx, host)
 	broken, failed := errors.AsType[*scenario.Error](err)
@@ -117,12 +114,12 @@ func runOne(ctx context.Context, story *sim.Scenario, host sim.ScenarioOptions) 
 	return run, nil
 }
 
-// plainly is an error without the names of packages.
+// plainly returns the text of an error without the names of packages.
 func plainly(err error) string {
 	return strings.NewReplacer(": sim: ", ": ", ": explore: ", ": ").Replace(err.Error())
 }
 
-// scenarioResult is one run of a scenario, as JSON.
+// scenarioResult is the result of one run of a scenario, as JSON.
 type scenarioResult struct {
 	Scenario   string          `json:"scenario"`
 	Algorithm  string          `json:"algorithm"`
@@ -136,7 +133,7 @@ type scenarioResult struct {
 	Error      string          `json:"error,omitempty"`
 }
 
-// runTranscript runs a scenario once, and shows what happens.
+// runTranscript runs a scenario once and prints its transcript.
 func (s *simulation) runTranscript(ctx context.Context, story *sim.Scenario, host sim.ScenarioOptions, spec algo.Spec) error {
 	if err := s.observe(); err != nil {
 		return err
@@ -176,16 +173,16 @@ func (s *simulation) runTranscript(ctx context.Context, story *sim.Scenario, hos
 	return err
 }
 
-// newScenarioTopic is what help has to say of scenarios.
+// newScenarioTopic returns the help topic about scenarios.
 func newScenarioTopic() *cobra.Command {
 	return &cobra.Command{
 		Use:   "scenario",
-		Short: "What can stand in a scenario",
-		Long: `A scenario is a text file, for elect sim --scenario: what happens to a cluster, and what
-must hold. A line holds a command; # begins a comment. Nodes are n1, n2, and so on, times
-are as in 1.5s, and texts with spaces are in quotes. Lines that begin with > are what the
-command above them had to say. In mode time whole nodes run on clocks, a network and one
-seed; in mode choice, which elect explore writes, the scenario says each step.
+		Short: "The commands of a scenario",
+		Long: `A scenario is a text file for elect sim --scenario: events in a cluster, and properties
+that must hold. A line holds a command; # begins a comment. Nodes are n1, n2, and so on, times
+are as in 1.5s, and texts with spaces are in quotes. Lines that begin with > are the output of
+the command above them. In mode time, whole nodes run with clocks, a network and a seed. In
+mode choice, which elect explore writes, the scenario lists each step.
 
 ` + scenario.Reference(),
 		Example: "  elect sim --scenario failover.txt",

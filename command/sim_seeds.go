@@ -18,20 +18,20 @@ import (
 	"github.com/elect-go/elect/sim"
 )
 
-// seedRun is what came of one seed.
+// seedRun is the result of one seed. Some fields are of chaos runs or of scenarios only.
 type seedRun struct {
 	messages   uint64
 	crashes    int
-	healed     time.Duration // storms: after the last fault
+	healed     time.Duration // chaos: time from the last fault until all nodes agreed
 	violations []sim.Violation
-	known      []sim.Violation // storms: of what is known to be wrong
-	broken     string          // scenarios: the line that does not hold, and why
-	scenario   string          // storms: what does the same again
+	known      []sim.Violation // chaos: violations of known faults
+	broken     string          // scenario: the line that does not hold, and why
+	scenario   string          // chaos: the same run as a scenario
 }
 
 func (r *seedRun) failed() bool { return len(r.violations) > 0 || r.broken != "" }
 
-// seedsResult is what came of many seeds, as JSON.
+// seedsResult is the result of many seeds, as JSON.
 type seedsResult struct {
 	Scenario  string        `json:"scenario,omitempty"`
 	Algorithm string        `json:"algorithm"`
@@ -42,9 +42,8 @@ type seedsResult struct {
 	Messages  uint64        `json:"messages"`
 }
 
-// stormsResult is what came of many storms. The times are of the seeds that did not fail,
-// and nil where there is none.
-type stormsResult struct {
+// chaosResult is the result of many chaos runs. The times are of the seeds that did not fail, and nil if all failed.
+type chaosResult struct {
 	seedsResult
 	Crashes int            `json:"crashes"`
 	Known   map[string]int `json:"known"` // seeds that have shown a known fault, by its name
@@ -62,9 +61,9 @@ type seedFailure struct {
 	Scenario   string          `json:"scenario,omitempty"`
 }
 
-// runStorms runs storms: one for each seed.
-func (s *simulation) runStorms(ctx context.Context) error {
-	o, err := s.stormOptions()
+// runChaos runs one chaos run for each seed.
+func (s *simulation) runChaos(ctx context.Context) error {
+	o, err := s.chaosOptions()
 	if err != nil {
 		return err
 	}
@@ -72,7 +71,7 @@ func (s *simulation) runStorms(ctx context.Context) error {
 		return err
 	}
 	o.Trace = s.watch.event()
-	r := stormsResult{seedsResult: seedsResult{Algorithm: o.Spec.Name}, Bound: ms(o.Timing.RecoveryBound())}
+	r := chaosResult{seedsResult: seedsResult{Algorithm: o.Spec.Name}, Bound: ms(o.Timing.RecoveryBound())}
 	err = s.runSeeds(ctx, s.seed, r, func(ctx context.Context, seed uint64) (seedRun, error) {
 		o := o
 		o.Seed = seed
@@ -91,7 +90,7 @@ func (s *simulation) runStorms(ctx context.Context) error {
 	return err
 }
 
-func (s *simulation) stormOptions() (sim.ChaosOptions, error) {
+func (s *simulation) chaosOptions() (sim.ChaosOptions, error) {
 	m := &s.settings.mistakes
 	preset, ok := algo.Presets()[s.preset]
 	if !ok {
@@ -99,8 +98,8 @@ func (s *simulation) stormOptions() (sim.ChaosOptions, error) {
 		preset = algo.LAN()
 	}
 	o := sim.ChaosOptions{Timing: preset, Nodes: s.nodes, Period: s.period}
-	if s.nodes < 1 || s.nodes > maxStormNodes {
-		m.Addf("--nodes is %d, want 1 to %d", s.nodes, maxStormNodes)
+	if s.nodes < 1 || s.nodes > maxChaosNodes {
+		m.Addf("--nodes is %d, want 1 to %d", s.nodes, maxChaosNodes)
 	}
 	if s.period < leastPeriod {
 		m.Addf("--period is %v, want at least %v", s.period, leastPeriod)
@@ -110,20 +109,19 @@ func (s *simulation) stormOptions() (sim.ChaosOptions, error) {
 }
 
 const (
-	maxStormNodes = 1000
+	maxChaosNodes = 1000
 	leastPeriod   = 100 * time.Millisecond
 )
 
 // seeds is a run of many seeds.
 type seeds struct {
 	mu     sync.Mutex
-	result stormsResult // of a scenario no more than its seedsResult
+	result chaosResult // of a scenario, only seedsResult is used
 	healed []time.Duration
 }
 
-// runSeeds runs all seeds, as many at once as there are processors, and shows what came
-// of them.
-func (s *simulation) runSeeds(ctx context.Context, first uint64, r stormsResult, run func(context.Context, uint64) (seedRun, error)) error {
+// runSeeds runs all seeds, as many concurrently as there are processors, and prints the result.
+func (s *simulation) runSeeds(ctx context.Context, first uint64, r chaosResult, run func(context.Context, uint64) (seedRun, error)) error {
 	r.FirstSeed, r.Failures, r.Known = first, []seedFailure{}, make(map[string]int)
 	all := &seeds{result: r}
 	began := time.Now()
@@ -179,14 +177,14 @@ func (all *seeds) take(seed uint64, one *seedRun, s *simulation) {
 	})
 }
 
-// text says how far it is.
+// text formats the progress.
 func (all *seeds) text(of int) string {
 	all.mu.Lock()
 	defer all.mu.Unlock()
 	return fmt.Sprintf("%d of %d seeds, %d failed", all.result.Seeds, of, all.result.Failed)
 }
 
-// showSeeds prints what came of all of them. Its error is what failed.
+// showSeeds prints the result. Its error lists the failed seeds.
 func (s *simulation) showSeeds(all *seeds, took time.Duration) error {
 	r := &all.result
 	slices.SortFunc(r.Failures, func(a, b seedFailure) int { return cmp.Compare(a.Seed, b.Seed) })
@@ -198,7 +196,7 @@ func (s *simulation) showSeeds(all *seeds, took time.Duration) error {
 	switch {
 	case !s.json:
 		err = s.printSeeds(r, took)
-	case s.storm:
+	case s.chaos:
 		err = json.NewEncoder(s.out).Encode(r)
 	default:
 		err = json.NewEncoder(s.out).Encode(&r.seedsResult)
@@ -228,9 +226,9 @@ func failureOf(r *seedsResult) error {
 	return &simFailure{what, r.Failures[0].Command}
 }
 
-func (s *simulation) printSeeds(r *stormsResult, took time.Duration) error {
+func (s *simulation) printSeeds(r *chaosResult, took time.Duration) error {
 	what := fmt.Sprintf("%d nodes of %s, disturbed for %v, then all heals (timing: %s)", s.nodes, r.Algorithm, s.period, s.preset)
-	if !s.storm {
+	if !s.chaos {
 		what = fmt.Sprintf("the scenario %s with %s", r.Scenario, r.Algorithm)
 	}
 	numbers := fmt.Sprintf("seed %d", r.FirstSeed)
@@ -240,7 +238,7 @@ func (s *simulation) printSeeds(r *stormsResult, took time.Duration) error {
 	fmt.Fprintf(s.out, "%s, %s\n\n", what, numbers)
 	table, row := rows(s.out)
 	row("failed", "%d of %d", r.Failed, r.Seeds)
-	if s.storm {
+	if s.chaos {
 		row("crashes", "%d", r.Crashes)
 		row("agreement", "%s", r.agreement())
 		for _, name := range slices.Sorted(maps.Keys(r.Known)) {
@@ -261,8 +259,8 @@ func (s *simulation) printSeeds(r *stormsResult, took time.Duration) error {
 	return nil
 }
 
-// agreement says in words how long it took.
-func (r *stormsResult) agreement() string {
+// agreement formats the times until the nodes agreed.
+func (r *chaosResult) agreement() string {
 	if r.Median == nil {
 		return fmt.Sprintf("- (every seed failed); the bound is %v ms", r.Bound)
 	}

@@ -28,8 +28,8 @@ func simulated[T any](t *testing.T, args ...string) T {
 	return object
 }
 
-// TestAnElectionIsCounted with the numbers that are known for it.
-func TestAnElectionIsCounted(t *testing.T) {
+// The counts are those of the literature.
+func TestElectionHasKnownCounts(t *testing.T) {
 	type counts = map[string]uint64
 	for _, test := range []struct {
 		args string
@@ -75,7 +75,7 @@ func TestAnElectionIsCounted(t *testing.T) {
 	}
 }
 
-func TestTheFieldsOfAnElectionHaveTheirNames(t *testing.T) {
+func TestElectionResultHasDocumentedFields(t *testing.T) {
 	_, stdout, _ := elect("sim", "--json")
 	for _, field := range []string{"leader", "agreed", "sent", "delivered", "kinds", "turnaround", "decided", "epoch", "violations"} {
 		require.Contains(t, keys(t, stdout), field)
@@ -99,8 +99,8 @@ func everyKey(t *testing.T, object string) []string {
 	return names
 }
 
-// TestTheHelpExplainsEachField of each mode, also of those that fail.
-func TestTheHelpExplainsEachField(t *testing.T) {
+// The fields are those of all modes, including runs that fail.
+func TestSimHelpExplainsEachField(t *testing.T) {
 	holds, fails := write(t, "cluster 3\nrun 1s\n"), write(t, "cluster 3\nrun 1s\nleader n2\n")
 	steps := write(t, "mode choice\nalgorithm bully\nstart-agreed\nproperty one-leader-per-epoch\ncluster 2\nsuspect n1 n2 wrongly\ncampaign n2\n")
 	file := filepath.Join(t.TempDir(), "trace.jsonl")
@@ -116,8 +116,8 @@ func TestTheHelpExplainsEachField(t *testing.T) {
 		{"--scenario " + holds + " --seeds 2", []string{"scenario", "failures"}},
 		{"--scenario " + fails + " --seeds 2", []string{"seed", "error", "command"}},
 		{"--scenario " + steps, []string{"steps"}},
-		// Nothing crashes in so short a time.
-		{"--storm --nodes 2 --period 100ms", []string{"crashes", "healed_median_ms", "healed_most_ms", "bound_ms"}},
+		// No node crashes in this short time.
+		{"--chaos --nodes 2 --period 100ms", []string{"crashes", "healed_median_ms", "healed_most_ms", "bound_ms"}},
 	} {
 		_, stdout, stderr := elect(append([]string{"sim", "--json"}, strings.Fields(tc.args)...)...)
 		require.NotEmpty(t, stdout, stderr)
@@ -136,8 +136,8 @@ func TestTheHelpExplainsEachField(t *testing.T) {
 	}
 }
 
-// TestStormsOfWhichEachFails: no time is made up for what did not heal.
-func TestStormsOfWhichEachFails(t *testing.T) {
+// A failed run has no time until agreement.
+func TestChaosRunsThatAllFailReportNoTimes(t *testing.T) {
 	failed := seedRun{violations: []sim.Violation{{Property: algo.Agreement, Text: "none"}}, healed: time.Second}
 	for _, tc := range []struct {
 		runs  []seedRun
@@ -150,8 +150,8 @@ func TestStormsOfWhichEachFails(t *testing.T) {
 	} {
 		for _, asJSON := range []bool{false, true} {
 			var out strings.Builder
-			s := &simulation{simFlags: &simFlags{storm: true, json: asJSON}, flags: builtins.newSim().Flags(), out: &out}
-			all := &seeds{result: stormsResult{Bound: 4900, Known: map[string]int{}}}
+			s := &simulation{simFlags: &simFlags{chaos: true, json: asJSON}, flags: builtins.newSim().Flags(), out: &out}
+			all := &seeds{result: chaosResult{Bound: 4900, Known: map[string]int{}}}
 			for i, run := range tc.runs {
 				all.take(uint64(i), &run, s)
 			}
@@ -165,8 +165,8 @@ func TestStormsOfWhichEachFails(t *testing.T) {
 	}
 }
 
-// TestTheFlagsOfAnElection say what a program says by sim.Options.
-func TestTheFlagsOfAnElection(t *testing.T) {
+// The flags give the same result as sim.Options in a program.
+func TestElectionFollowsItsFlags(t *testing.T) {
 	for name, factory := range builtin.ForUse() {
 		o := sim.Options{
 			Nodes: 6, Crashed: 1, Initiators: []int{2, 3}, Priorities: []int{3, 5, 1, 6, 2, 4}, Delay: sim.HeavyTailed(time.Millisecond, 20*time.Millisecond),
@@ -186,7 +186,7 @@ func TestTheFlagsOfAnElection(t *testing.T) {
 	}
 }
 
-func TestAnElectionForPeople(t *testing.T) {
+func TestElectionIsPrintedAsText(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "trace.jsonl")
 	status, stdout, stderr := elect("sim", "--nodes", "3", "--crashed", "1", "--initiators", "lowest", "--option", "skip_suspected=false", "--diagram", "--trace", file)
 	require.Zero(t, status, stderr)
@@ -227,7 +227,7 @@ func write(t *testing.T, text string) string {
 	return file
 }
 
-func TestAScenarioIsRun(t *testing.T) {
+func TestScenarioRuns(t *testing.T) {
 	file := write(t, "detector perfect\ncluster 3\nrun 1s\ncrash n3\nrun 1s\nleader n2\n")
 	status, stdout, stderr := elect("sim", "--scenario", file)
 	require.Zero(t, status, stderr)
@@ -243,10 +243,9 @@ func TestAScenarioIsRun(t *testing.T) {
 	require.NotZero(t, r.Messages)
 }
 
-// TestTheSeedThatIsSaidIsRun: zero is a seed like others, also where seeds wrap around to
-// it.
-func TestTheSeedThatIsSaidIsRun(t *testing.T) {
-	// With these losses each seed is another run.
+// Zero is a valid seed, even if the seeds wrap around to it.
+func TestSimRunsGivenSeed(t *testing.T) {
+	// With this loss, each seed gives a different run.
 	file := write(t, "seed 3\nloss 20%\ncluster 5\nrun 5s\n")
 	messages := func(seed string) uint64 {
 		return simulated[scenarioResult](t, "--scenario", file, "--seed", seed).Messages
@@ -258,7 +257,7 @@ func TestTheSeedThatIsSaidIsRun(t *testing.T) {
 	require.Equal(t, last+zero, r.Messages)
 }
 
-func TestWhatDoesNotHoldFailsAndCanBeDoneAgain(t *testing.T) {
+func TestFailedSimPrintsCommandToRepeat(t *testing.T) {
 	file := write(t, "seed 3\ncluster 3\nrun 1s\nleader n2\n")
 	for _, args := range [][]string{{}, {"--json"}, {"--diagram"}} {
 		status, stdout, stderr := elect(append([]string{"sim", "--scenario", file}, args...)...)
@@ -273,7 +272,7 @@ func TestWhatDoesNotHoldFailsAndCanBeDoneAgain(t *testing.T) {
 	require.False(t, r.Holds)
 	require.Contains(t, r.Error, "does not hold")
 
-	// So many are lost that nobody hears of the leader in time.
+	// The loss is so high that no node learns of the leader in time.
 	status, stdout, stderr := elect("sim", "--loss", "0.95", "--json", "--initiators", "1", "--option", "skip_suspected=false")
 	require.Equal(t, statusFailed, status)
 	require.Contains(t, stderr, "agreement at")
@@ -293,26 +292,26 @@ func TestWhatDoesNotHoldFailsAndCanBeDoneAgain(t *testing.T) {
 	require.True(t, slices.IsSortedFunc(all.Failures, func(a, b seedFailure) int { return int(a.Seed) - int(b.Seed) }))
 }
 
-func TestStormsAreTheSameEachTime(t *testing.T) {
-	args := []string{"--storm", "--algorithm", "vote", "--seed", "11", "--seeds", "8", "--period", "2s", "--nodes", "3"}
-	r := simulated[stormsResult](t, args...)
+func TestChaosRunsAreReproducible(t *testing.T) {
+	args := []string{"--chaos", "--algorithm", "vote", "--seed", "11", "--seeds", "8", "--period", "2s", "--nodes", "3"}
+	r := simulated[chaosResult](t, args...)
 	require.Equal(t, 8, r.Seeds)
 	require.Zero(t, r.Failed)
 	require.Positive(t, r.Crashes)
 	require.Positive(t, *r.Median)
 	require.LessOrEqual(t, *r.Median, *r.Most)
 	require.Equal(t, ms(algo.LAN().RecoveryBound()), r.Bound)
-	require.Equal(t, r, simulated[stormsResult](t, args...))
-	r = simulated[stormsResult](t, "--storm", "--algorithm", "ring+lease", "--seeds", "8", "--period", "2s", "--nodes", "3")
+	require.Equal(t, r, simulated[chaosResult](t, args...))
+	r = simulated[chaosResult](t, "--chaos", "--algorithm", "ring+lease", "--seeds", "8", "--period", "2s", "--nodes", "3")
 	require.Equal(t, "ring+lease", r.Algorithm)
 	require.Zero(t, r.Failed)
-	status, stdout, stderr := elect("sim", "--storm", "--period", "1s", "--diagram", "--preset", "wan")
+	status, stdout, stderr := elect("sim", "--chaos", "--period", "1s", "--diagram", "--preset", "wan")
 	require.Zero(t, status, stderr)
 	require.Contains(t, stdout, "(timing: wan), seed 1\n")
 	require.Contains(t, stdout, "heartbeats and messages of the membership")
 }
 
-func TestACommandIsQuotedForAShell(t *testing.T) {
+func TestWordsAreQuotedForShell(t *testing.T) {
 	for word, want := range map[string]string{
 		"a.txt": "a.txt", "1ms~1s": "1ms~1s", "a b": "'a b'", "it's": `'it'\''s'`, "": "''", "~/a": "'~/a'", "a=$b": "'a=$b'",
 	} {
@@ -320,8 +319,8 @@ func TestACommandIsQuotedForAShell(t *testing.T) {
 	}
 }
 
-// A file may come from a stranger: what stands in it does not reach the terminal as it is.
-func TestAHostileScenario(t *testing.T) {
+// A scenario may come from an untrusted source: its control characters must not reach the terminal.
+func TestUntrustedScenarioDoesNotReachTerminal(t *testing.T) {
 	for _, text := range []string{
 		"cluster 3\n\x1b[2J\n", "cluster 3\nrun\tx\x1b[2J\n", "algorithm \x1b[2J\ncluster 3\n", "option \x1b[2J=1\ncluster 3\n",
 		"delay \x1b[2J\ncluster 3", "cluster 3\nleader \x1b[2J\n", "cluster 3\nrun\u00a01s\n", "cluster 3\x00\n",
@@ -344,7 +343,7 @@ func TestAHostileScenario(t *testing.T) {
 	require.NotContains(t, stdout, "\x1b")
 }
 
-// TestSimSVG draws the picture of README.md again, and finds the mistakes in its flags.
+// TestSimSVG redraws the picture of README.md, and reports mistakes in the flags.
 func TestSimSVG(t *testing.T) {
 	scenario, file := filepath.Join("..", "docs", "failover.txt"), filepath.Join(t.TempDir(), "failover.svg")
 	status, stdout, stderr := elect("sim", "--scenario", scenario, "--svg", file, "--from", "990ms")
@@ -363,10 +362,10 @@ func TestSimSVG(t *testing.T) {
 	require.Contains(t, string(drawn), "<title>An election of 5 nodes by bully")
 
 	for want, args := range map[string][]string{
-		"--seeds is 2, and --diagram, --svg and --trace show one": {"--storm", "--seeds", "2", "--svg", file},
+		"--seeds is 2, and --diagram, --svg and --trace show one": {"--chaos", "--seeds", "2", "--svg", file},
 		"--from is for --diagram and --svg":                       {"--scenario", scenario, "--from", "1s"},
-		"--from is for a scenario or a storm":                     {"--svg", file, "--from", "1s"},
-		"--svg: open":                                             {"--svg", t.TempDir()},
+		"--from is for a scenario or a chaos run":                 {"--svg", file, "--from", "1s"},
+		"--svg: open": {"--svg", t.TempDir()},
 	} {
 		status, _, stderr = elect(append([]string{"sim"}, args...)...)
 		require.NotZero(t, status)

@@ -18,8 +18,7 @@ import (
 // leastWidth is the fewest columns in which a diagram can be read.
 const leastWidth = 40
 
-// observer is what is done with the trace of a simulation: it is written to a file, or
-// kept for a diagram.
+// observer writes the trace of a simulation to a file, or keeps it for a diagram.
 type observer struct {
 	file   *os.File
 	buffer *bufio.Writer
@@ -28,7 +27,7 @@ type observer struct {
 	events []trace.Event
 }
 
-// observe opens the file of --trace, if there is one.
+// observe prepares the observer and opens the file of --trace, if set.
 func (s *simulation) observe() error {
 	s.watch.draw = s.diagram || s.svg != ""
 	if s.trace == "" {
@@ -44,8 +43,7 @@ func (s *simulation) observe() error {
 	return nil
 }
 
-// event is where the trace goes, or nil where nobody wants it: a simulation is slower with
-// one.
+// event returns the consumer of the trace, or nil if the trace is not needed: it slows a simulation down.
 func (o *observer) event() func(trace.Event) {
 	if o.lines == nil && !o.draw {
 		return nil
@@ -60,7 +58,7 @@ func (o *observer) event() func(trace.Event) {
 	}
 }
 
-// close ends the file.
+// close completes the file.
 func (o *observer) close() error {
 	if o.file == nil {
 		return nil
@@ -71,7 +69,7 @@ func (o *observer) close() error {
 	return nil
 }
 
-// nodeName is what the node of an ID is called in a simulation, and in a search.
+// nodeName returns the name of the node with that ID in a simulation or a search.
 func nodeName(id algo.NodeID) string {
 	if n := sim.Number(id); n > 0 {
 		return "n" + strconv.Itoa(n)
@@ -79,7 +77,7 @@ func nodeName(id algo.NodeID) string {
 	return ""
 }
 
-// drawing draws what was observed, from a time on, in a unit of time.
+// drawing draws the kept events after from, in a unit of time.
 func (s *simulation) drawing(messages []algo.Message, from, unit time.Duration, unitName string) error {
 	d := trace.Diagram{
 		Names: nodeName, Messages: messages, Unit: unit, UnitName: unitName, From: from, Width: widthOf(s.out, s.width), ASCII: s.ascii,
@@ -99,7 +97,7 @@ func (s *simulation) drawing(messages []algo.Message, from, unit time.Duration, 
 	return err
 }
 
-// title is that of a picture: what a reader cannot see says.
+// title is the title of the SVG, which a screen reader reads.
 func (s *simulation) title() string {
 	if s.simFlags.scenario != "" {
 		return "The run of " + filepath.Base(s.simFlags.scenario)
@@ -107,8 +105,7 @@ func (s *simulation) title() string {
 	return fmt.Sprintf("An election of %d nodes by %s", s.nodes, s.algorithm)
 }
 
-// widthOf is how wide a diagram may be, of the width that was asked for, if one was; 0
-// where nobody says.
+// widthOf returns the width of a diagram: the requested one, otherwise that of the terminal, and 0 if unknown.
 func widthOf(out io.Writer, asked int) int {
 	if asked > 0 {
 		return asked

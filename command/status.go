@@ -24,59 +24,63 @@ func (p *program) newStatus() *cobra.Command {
 	o := statusOrder{access: access{table: p.fields}}
 	cmd := &cobra.Command{
 		Use:   "status [ADDR…]",
-		Short: "Ask any member who leads",
-		Long: `Ask the member at ADDR who leads, who the members are, and what it has counted since
-it started. Each member answers for itself: two may differ for a while. Without ADDR, the
-member is that of the configuration on this machine (--config, or ELECT_CONFIG).
+		Short: "Ask any member for the leader",
+		Long: `Ask the member at ADDR for its leader, its members, and its counters since its start.
+Each member answers for itself: two may differ for a while. Without ADDR, the member is
+that of the configuration on this machine (--config, or ELECT_CONFIG).
 
-With several addresses, or --all, there is a line for each member, and below them in what the
-answers differ. --all asks the members that the first answer names, too.
+With several addresses, or --all, each member has a line, and the differences between their
+answers follow. --all also asks the members that the first answer names.
 
-The exit status is 1 if no member answered, or if those that did do not all name the same leader.
+The exit status is 1 if no member answered, or if the answers name different leaders.
 
-The state of a member is "self"; "alive" or "suspected" when the one that is asked
-watches it or has evidence; "indirect" when it does not hear it, its leader, but others do;
-"connected" when it does not watch it but a connection stands; else "unknown". Who watches whom is the algorithm's affair.
+The state of a member is "self", "alive" or "suspected" (the asked member monitors it, or has
+evidence), "indirect" (the asked member does not hear its leader, but other members do),
+"connected" (it is not monitored, but connected) or "unknown". The algorithm decides which
+members a member monitors.
 
-TIMEOUT is after how long a silence the one that is asked suspects the member, while it watches
-it: that of its timing, or longer after it was wrong.
+TIMEOUT is the silence after which the asked member suspects the member, while it monitors
+it: the timeout of its timing, or a longer one after a false suspicion.
 
-The election is the last one that it knows of: who called it, when, and why. That is one word:
-what that one suspected (silence, refused: its address refuses connections, goodbye, restart),
-"start", "campaign" (a program asked for it), "reconfigure" (the leader may not lead any more),
-"expire" (the leader, or a majority, was waited for in vain), "trust", or "receive": that one
-has said so, or that it leads; what it knows itself, its own status says.
+The election is the last one that the asked member knows of: its caller, its time, and its
+reason. The reason is one word. A suspicion: silence, refused (the address refuses
+connections), goodbye or restart. "start". "campaign" (a program requested it).
+"reconfigure" (the leader may not lead any more). "expire" (the leader, or a quorum, did not
+answer in time). "trust". Or "receive": the caller announced the election, or its own
+leadership; the status of the caller has the reason.
 
-A witness votes and never leads. A member on standby does not lead for a while, because it resigned. A learner is a
-connected node that wants to join and is not a member yet. A dead member stays one, and counts
-for the quorum, until it is removed (see elect remove). With a quorum, a view has the number EPOCH.NUMBER: the epoch is
-that of the leader that made it, and NUMBER grows with each view. It is not committed until a majority is known to hold it.
-Without a quorum, NUMBER counts the changes that this process has seen. A pending change is one that is not done: the
-leader knows those that it has written, and each member the removals that it was asked for.
+A witness votes and never leads. A member on standby does not lead for a while, because it
+resigned. A learner is a connected node that wants to join and is not a member yet. A dead
+member stays one, and counts for the quorum, until it is removed (see elect remove). With a
+quorum, a view has the number EPOCH.NUMBER: the epoch is that of the leader that made it, and
+NUMBER grows with each view. A view is committed when a quorum is known to hold it. Without a
+quorum, NUMBER counts the changes that this process has seen. A pending change is not done
+yet. The leader lists those that it has written, each member the requested removals.
 
-A member says what it is told to (meta: in its configuration), such as the address of its service. An
-answer has at most 64 KiB. If that is not enough, it omits metadata, then members that are not
-reached yet, then members, and says how many: of each the last ones, but never the leader.
+Metadata comes from the configuration of each member (meta:), such as the address of its
+service. An answer has at most 64 KiB. If that is not enough, it omits metadata, then members
+that are not reached yet, then members, and says how many. It omits the last of each, but
+never the leader.
 
-With a lease, the status of the leader says for how long it still has it if nobody renews it, and that of who is
-nominated to lead next who has not granted it.
+With a lease, the status of the leader has the time until the lease expires if it is not
+renewed. The status of a nominee has the members that have not granted it the lease.
 
-A member that members: or join: names and that was not met is listed by its address, with
-what came of the last attempt to reach it. While nobody is known to lead, so is each for
-whom elections have waited in vain, and how often.
+An undiscovered member, which members: or join: names, is listed by its address, with the
+outcome of the last attempt to reach it. While no leader is known, so is each member that
+did not answer in elections, with the number of those elections.
 
-With --json and one address, one object: cluster, algorithm, node (the id of who answered), leader
-(an id or null), leader_name, leader_addr, leader_meta (an object; these three are absent if they
-are not known), epoch, config_version, config_term (0 before the first), committed,
+With --json and one address, one object: cluster, algorithm, node (the id of the member that
+answered), leader (an id or null), leader_name, leader_addr, leader_meta (an object; these
+three are absent if they are not known), epoch, config_version, config_term (0 before the first), committed,
 members (a list of objects: id, name, addr, priority, eligible, state, since, timeout_ns: absent
-for who is not watched, meta: an object, absent if empty, standby: absent if false), meta_omitted (the number of
+if not monitored, meta: an object, absent if empty, standby: absent if false), meta_omitted (the number of
 members without meta because the answer has no room for it), members_omitted and pending_contacts_omitted (the
 number of those that are not listed for that reason; each is absent if 0), lease (absent without one;
 an object: token, of the leader, 0 if none is known, remaining_ns: only on the leader, nominated,
 pending_grants: names), pending_contacts (a list of objects: addr, answer),
 election (an object: caller, an id; reason; previous, the id of the leader until then, absent if there was none;
 epoch, of that leadership; silent_for_ns) and election_at, both absent before the first
-election, other_lists (names of connected members whose list of members is another one,
+election, other_lists (names of connected members with a different list of members,
 absent if none), learners (a list of objects: id, name, addr) and pending (a list of objects: what, "add" or
 "remove", id, name, reason), both absent if empty and of at most 16, certificate_end (when the certificate
 of the node ends, or one that has signed it; absent without one), warnings (of the last ten minutes, the last one
@@ -109,7 +113,7 @@ type statusOrder struct {
 	timeout time.Duration
 }
 
-// parse takes the addresses of the command line, or that of the configuration.
+// parse takes the addresses from the command line, otherwise the one from the configuration.
 func (o *statusOrder) parse(_ *cobra.Command, args []string) error {
 	if o.addrs = args; o.addr != "" {
 		o.addrs = append(o.addrs, o.addr)
@@ -134,7 +138,7 @@ func (o *statusOrder) parse(_ *cobra.Command, args []string) error {
 	return nil
 }
 
-// ownAddress is where a node can be asked on its own machine.
+// ownAddress returns the address of a node for clients on its own machine.
 func ownAddress(advertise, listen string) string {
 	host, port, err := net.SplitHostPort(cmp.Or(advertise, listen))
 	if err != nil {
@@ -173,7 +177,7 @@ func (o *statusOrder) run(cmd *cobra.Command, _ []string) error {
 	return nil
 }
 
-// printStatus shows a status for people: the members in the order of their names.
+// printStatus prints a status as text. The members are in the order of their names.
 func printStatus(w io.Writer, s cluster.Status, now time.Time) error {
 	names := make(map[string]string) // by id
 	members := slices.SortedFunc(slices.Values(s.Members), func(a, b cluster.Member) int {
@@ -188,7 +192,7 @@ func printStatus(w io.Writer, s cluster.Status, now time.Time) error {
 		}
 		return id
 	}
-	leader := "nobody is known to lead"
+	leader := "no leader is known"
 	if s.Leader != nil {
 		leader = name(s.Leader.String())
 	}
@@ -260,7 +264,7 @@ func printStatus(w io.Writer, s cluster.Status, now time.Time) error {
 		}
 	}
 	if s.MetaOmitted > 0 {
-		fmt.Fprintf(table, "and of %d more, who say it themselves\n", s.MetaOmitted)
+		fmt.Fprintf(table, "and of %d more: ask them for theirs\n", s.MetaOmitted)
 	}
 	if len(s.PendingContacts) > 0 {
 		fmt.Fprintln(table, "\nAWAITED\tADDRESS\tANSWER")
@@ -287,20 +291,20 @@ func printStatus(w io.Writer, s cluster.Status, now time.Time) error {
 	return counters.Flush()
 }
 
-// leaseOf says for people how the lease stands.
+// leaseOf formats the state of the lease.
 func leaseOf(s cluster.Status) string {
 	switch l, all := s.Lease, len(s.Members)+s.MembersOmitted; {
 	case l.Nominated:
 		return fmt.Sprintf("nominated, granted by %d of %d, missing %s", all-len(l.PendingGrants), all, strings.Join(l.PendingGrants, ", "))
 	case l.Remaining > 0:
-		return fmt.Sprintf("token %d, %v left if nobody renews it", l.Token, l.Remaining.Round(time.Millisecond))
+		return fmt.Sprintf("token %d, %v left unless renewed", l.Token, l.Remaining.Round(time.Millisecond))
 	case l.Token > 0:
 		return fmt.Sprintf("token %d, held by the leader", l.Token)
 	}
-	return "nobody is known to hold it"
+	return "no holder is known"
 }
 
-// endOf is for people when a certificate ends.
+// endOf formats the end of a certificate.
 func endOf(end, now time.Time) string {
 	text := end.UTC().Format(time.RFC3339)
 	switch left := end.Sub(now); {
@@ -313,7 +317,7 @@ func endOf(end, now time.Time) string {
 	}
 }
 
-// viewOf is the number of a view for people.
+// viewOf formats the number of the view.
 func viewOf(s cluster.Status) string {
 	number := strconv.FormatUint(s.ConfigVersion, 10)
 	if s.ConfigTerm > 0 {
@@ -325,7 +329,7 @@ func viewOf(s cluster.Status) string {
 	return number
 }
 
-// ago is a time for people.
+// ago formats a time that has passed.
 func ago(d time.Duration) string {
 	switch {
 	case d < time.Second:

@@ -15,14 +15,14 @@ import (
 	"github.com/elect-go/elect/cluster"
 )
 
-// statusAnswer is what one address has answered: a status, or why there is none.
+// statusAnswer is the answer of one address: a status, or the reason why there is none.
 type statusAnswer struct {
 	Addr   string        `json:"addr"`
 	Status *statusObject `json:"status,omitempty"`
 	Reason string        `json:"reason,omitempty"`
 }
 
-// statusObject is a status with what a script wants to know of the leader.
+// statusObject is a status with the name, address and metadata of the leader.
 type statusObject struct {
 	cluster.Status
 	LeaderName string            `json:"leader_name,omitempty"`
@@ -87,7 +87,7 @@ func (o *statusOrder) askAll(ctx context.Context, client client.Client) []status
 	return append(answers, askMany(ctx, client, rest)...)
 }
 
-// is reports whether the answer is that of a member, or of its address.
+// is reports whether the answer comes from the member m, or from its address.
 func (a statusAnswer) is(m cluster.Member) bool {
 	return a.Addr == m.Addr || a.Status != nil && a.Status.Node == m.ID
 }
@@ -169,7 +169,7 @@ var compared = []struct {
 	}},
 }
 
-// differences are sentences such as "leader: n3 in epoch 7 (n1, n3), none (n2)".
+// differences returns sentences such as "leader: n3 in epoch 7 (n1, n3), none (n2)".
 func differences(answers []statusAnswer) []string {
 	differ := []string{}
 	for _, c := range compared {
@@ -195,7 +195,7 @@ func differences(answers []statusAnswer) []string {
 	return differ
 }
 
-// printAnswers shows a line for each address, and in what the answers differ.
+// printAnswers prints a line for each address, and the differences between the answers.
 func printAnswers(w io.Writer, answers []statusAnswer, differ []string) error {
 	table := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
 	fmt.Fprintln(table, "MEMBER\tADDRESS\tLEADER\tALGORITHM\tVIEW\tWARNINGS")

@@ -58,7 +58,7 @@ func TestStatusOfSeveralMembers(t *testing.T) {
 	require.Equal(t, "b", many.Answers[1].Status.LeaderName)
 }
 
-func TestStatusOfTheConfiguration(t *testing.T) {
+func TestStatusReadsAddressFromConfig(t *testing.T) {
 	testkit.Processes(t)
 	addr := runLone(t, "a")
 	file := filepath.Join(t.TempDir(), "elect.yaml")
@@ -85,7 +85,6 @@ func TestOwnAddress(t *testing.T) {
 	}
 }
 
-// TestAgreementOfMembers has answers of members that know no leader.
 func TestAgreementOfMembers(t *testing.T) {
 	leader := algo.NodeID{1}
 	knows := statusAnswer{Addr: "h:1", Status: &statusObject{Status: cluster.Status{Node: leader, Leader: &leader, Epoch: 3}}}

@@ -12,7 +12,7 @@ import (
 	"github.com/elect-go/elect/fd"
 )
 
-func TestAStatusForPeople(t *testing.T) {
+func TestStatusIsPrintedAsText(t *testing.T) {
 	now := time.Unix(10_000, 0)
 	s := cluster.Status{
 		Cluster: "fleet", Algorithm: "bully", Node: algo.NodeID{1}, Epoch: 7, ConfigVersion: 3, Committed: true,
@@ -33,7 +33,7 @@ func TestAStatusForPeople(t *testing.T) {
 	require.Regexp(t, `(?m)^election +called by a 1 h ago: start$`, print())
 	s.Election = algo.ElectionCause{Caller: algo.NodeID{1}, Reason: fd.ReasonSilence, Previous: algo.NodeID{2}, Epoch: 6, SilentFor: 380 * time.Millisecond}
 	require.Regexp(t, `(?m)^election +called by a 1 h ago: silence for 380ms, when b led in epoch 6$`, print())
-	require.Regexp(t, `(?m)^leader +nobody is known to lead in epoch 7$`, print())
+	require.Regexp(t, `(?m)^leader +no leader is known in epoch 7$`, print())
 	s.Leader = &s.Members[0].ID
 	text := print()
 	for _, want := range []string{
@@ -54,14 +54,14 @@ func TestAStatusForPeople(t *testing.T) {
 		require.Contains(t, print(), "\nidentity   certificate until "+s.CertificateEnd.UTC().Format(time.RFC3339)+", "+want+"\n")
 	}
 	s.Members[0].Meta, s.MetaOmitted = map[string]string{"http": "h:80", "a": "b c"}, 7
-	require.Contains(t, print(), "\nMEMBER  METADATA\nb       a=b c\nb       http=h:80\nand of 7 more, who say it themselves\n\nAWAITED")
+	require.Contains(t, print(), "\nMEMBER  METADATA\nb       a=b c\nb       http=h:80\nand of 7 more: ask them for theirs\n\nAWAITED")
 	s.MembersOmitted, s.PendingContactsOmitted = 1, 12
 	require.Contains(t, print(), "\nand 1 more, for which the answer has no room\n\nMEMBER  METADATA\n")
 	require.Contains(t, print(), "\nand 12 more, for which the answer has no room\n\nCOUNTER")
 	for want, lease := range map[string]cluster.Lease{
-		"token 7, 612ms left if nobody renews it": {Token: 7, Remaining: 612345 * time.Microsecond},
+		"token 7, 612ms left unless renewed":      {Token: 7, Remaining: 612345 * time.Microsecond},
 		"token 7, held by the leader":             {Token: 7},
-		"nobody is known to hold it":              {},
+		"no holder is known":                      {},
 		"nominated, granted by 2 of 3, missing b": {Nominated: true, PendingGrants: []string{"b"}},
 	} {
 		s.Lease = &lease
@@ -76,7 +76,7 @@ func TestAStatusForPeople(t *testing.T) {
 	for _, want := range []string{`^a +standby +self `, `^c +learner +connected +- +- +- +h:3 +03000000-`, `^pending +remove b: no leader is known$`} {
 		require.Regexp(t, "(?m)"+want, text)
 	}
-	s.Leader = &algo.NodeID{9} // of whom it has not heard yet
+	s.Leader = &algo.NodeID{9} // a leader that is not in the list of members yet
 	require.Contains(t, print(), "09000000-")
 }
 

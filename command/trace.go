@@ -56,7 +56,7 @@ func (t *tracer) see(e trace.Event) {
 	}
 }
 
-// isWanted leaves out what goes on at rest, and announcements: follow writes those.
+// isWanted leaves out periodic events, and announcements, which follow writes.
 func (t *tracer) isWanted(e trace.Event) bool {
 	switch e.Kind {
 	case trace.SetTimer, trace.Expire, trace.Announce:
@@ -66,8 +66,8 @@ func (t *tracer) isWanted(e trace.Event) bool {
 	return !repeat && (e.Message == nil || !t.others[e.Message.Kind()])
 }
 
-// follow writes whom the node follows, when an application can know it: the algorithm announces a leader before
-// that is saved.
+// follow writes each leader that the node follows, at the time at which an application learns of it: the algorithm
+// announces a leader before it is saved.
 func (t *tracer) follow() {
 	for s := range t.node.Watch(context.Background()) {
 		if s.At.IsZero() {
@@ -79,7 +79,7 @@ func (t *tracer) follow() {
 	}
 }
 
-// close writes the rest when the node has stopped.
+// close writes the remaining events after the node has stopped.
 func (t *tracer) close(log *slog.Logger) {
 	t.following.Wait()
 	if err := errors.Join(t.stream.Close(), t.output.Close()); err != nil {
@@ -87,7 +87,7 @@ func (t *tracer) close(log *slog.Logger) {
 	}
 }
 
-// obey does what the lines of --stdin say, until there are no more.
+// obey executes the lines of --stdin until the input ends.
 func obey(ctx context.Context, in io.Reader, n *cluster.Node) {
 	for lines := bufio.NewScanner(in); lines.Scan(); {
 		if lines.Text() == fleet.Campaign {

@@ -41,7 +41,7 @@ func countOf(events []trace.Event, kind trace.Kind) (n int) {
 	return n
 }
 
-func TestNodeAddsItsTraceToAFileAndStopsWithItsInput(t *testing.T) {
+func TestNodeAppendsTraceAndStopsAtEndOfInput(t *testing.T) {
 	testkit.Processes(t)
 	t.Parallel()
 	data, file := t.TempDir(), filepath.Join(t.TempDir(), "trace.jsonl")
@@ -66,7 +66,7 @@ func TestNodeAddsItsTraceToAFileAndStopsWithItsInput(t *testing.T) {
 	}
 }
 
-func TestNodeSaysThatItsTraceCannotBeWritten(t *testing.T) {
+func TestNodeReportsUnwritableTrace(t *testing.T) {
 	testkit.Processes(t)
 	t.Parallel()
 	p := launch(t, "node", "--listen", "127.0.0.1:0", "--data-dir", t.TempDir(), "--bootstrap", "--trace", filepath.Join(t.TempDir(), "none", "trace.jsonl"))

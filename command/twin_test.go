@@ -19,8 +19,8 @@ import (
 	"github.com/elect-go/elect/trace"
 )
 
-// startCopy runs a node on what is in a folder, at an address of its own beside members, and returns what it says
-// at its end, which must come by itself.
+// startCopy runs a node on a folder, at an address of its own, with members as its peers. The node must stop by itself.
+// startCopy returns its log.
 func startCopy(t *testing.T, name, data string, members []fleet.State) string {
 	t.Helper()
 	args := []string{"node", "--listen", "127.0.0.1:0", "--members", "127.0.0.1:0", "--name", name, "--data-dir", data, "--lease=off", "--priority", name[1:]}
@@ -33,7 +33,7 @@ func startCopy(t *testing.T, name, data string, members []fleet.State) string {
 	return p.stderr.text()
 }
 
-// hears waits until a node has received so many heartbeats more.
+// hears waits until a node has received that many more heartbeats.
 func hears(t *testing.T, addr string, more uint64) {
 	t.Helper()
 	received := func() uint64 {
@@ -52,10 +52,9 @@ func copyOf(t *testing.T, folder string) string {
 	return data
 }
 
-// A copy of the data folder of a process that runs is started beside it: it stops, says why, and the
-// others go on as if nothing had been. What was restored after its original had been started again
-// stops as well, also when nobody has its id any more.
-func TestACopiedOrRestoredFolder(t *testing.T) {
+// A node on a copy of the data folder of a running process stops and reports the reason, and its peers are not
+// disturbed. A node on a backup stops too if the original was started again later, even if the original is down.
+func TestCopiedOrRestoredDataFolderStopsNode(t *testing.T) {
 	testkit.OnlyLong(t)
 	t.Parallel()
 	var mu sync.Mutex
@@ -77,7 +76,7 @@ func TestACopiedOrRestoredFolder(t *testing.T) {
 		require.Contains(t, said, cluster.ErrDuplicateID.Error())
 		require.Regexp(t, `node id [0-9a-f-]{36} is in use by another process, at `+n.Addr+`; this process is at 127\.0\.0\.1:[0-9]+`, said)
 	}
-	hears(t, before[0].Addr, uint64(2*algo.LAN().Timeout/algo.LAN().Heartbeat)) // nothing comes of it
+	hears(t, before[0].Addr, uint64(2*algo.LAN().Timeout/algo.LAN().Heartbeat)) // long enough for an election to show
 	mu.Lock()
 	require.NotContains(t, elections, "n1 leader n1")
 	require.Empty(t, slices.DeleteFunc(elections, func(e string) bool { return e == "n3 send coordinator" }))
@@ -104,9 +103,8 @@ func TestACopiedOrRestoredFolder(t *testing.T) {
 	require.NoError(t, err)
 }
 
-// The folder of a founder that is alone names nobody else. Its copy asks at the address at which
-// it was before.
-func TestACopyOfALoneFounder(t *testing.T) {
+// The data folder of a single node names no peer. Its copy contacts the address of the original.
+func TestCopyOfSingleNodeFolderStopsNode(t *testing.T) {
 	testkit.OnlyLong(t)
 	t.Parallel()
 	data := filepath.Join(t.TempDir(), "data")

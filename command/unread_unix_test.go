@@ -16,8 +16,7 @@ import (
 	"github.com/elect-go/elect/internal/testkit"
 )
 
-// fullPipe returns the end of a pipe into which no more byte fits. The pipe has a reader that does
-// not read.
+// fullPipe returns the write end of a full pipe. Its read end is open, but unread.
 func fullPipe(t *testing.T) *os.File {
 	t.Helper()
 	r, w, err := os.Pipe()
@@ -37,7 +36,7 @@ func fullPipe(t *testing.T) *os.File {
 	return w
 }
 
-// brokenPipe returns the end of a pipe whose reader has gone.
+// brokenPipe returns the write end of a pipe with a closed read end.
 func brokenPipe(t *testing.T) *os.File {
 	t.Helper()
 	r, w, err := os.Pipe()
@@ -47,7 +46,7 @@ func brokenPipe(t *testing.T) *os.File {
 	return w
 }
 
-// unreadPipes are standard errors from which nothing can be read.
+// unreadPipes are standard errors that no process reads.
 var unreadPipes = map[string]func(t *testing.T) *os.File{"full": fullPipe, "broken": brokenPipe}
 
 // launchUnread starts the command with such a standard error.
@@ -60,7 +59,7 @@ func launchUnread(t *testing.T, stderr func(t *testing.T) *os.File, args ...stri
 	return p
 }
 
-// requireLeads waits until the node at addr leads. Its status tells, where its log is unread.
+// requireLeads waits until the node at addr leads. It requests the status, because the log is unread.
 func requireLeads(t *testing.T, addr string) {
 	t.Helper()
 	require.Eventually(t, func() bool {

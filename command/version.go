@@ -12,12 +12,12 @@ import (
 	"github.com/elect-go/elect/internal/wire"
 )
 
-// build is what a bug report says of the program.
+// build identifies the program in a bug report.
 type build struct {
 	Version  string `json:"version"`
-	Revision string `json:"revision,omitempty"` // of the repository, if it was built there
-	Time     string `json:"time,omitempty"`     // of that revision
-	Modified bool   `json:"modified,omitempty"` // after that revision
+	Revision string `json:"revision,omitempty"` // revision of the repository, if built there
+	Time     string `json:"time,omitempty"`     // time of the revision
+	Modified bool   `json:"modified,omitempty"` // whether files were changed since the revision
 	Go       string `json:"go"`
 	Platform string `json:"platform"`
 	Protocol int    `json:"protocol"`
@@ -26,8 +26,8 @@ type build struct {
 
 const modulePath = "github.com/elect-go/elect"
 
-// buildOf reads what the linker has written into the program. A program of another module has this one as a
-// dependency, and no revision of it.
+// buildOf reads the build information of the program. In a program of another module, this module is a dependency
+// without a revision.
 func buildOf(info *debug.BuildInfo, ok bool) build {
 	b := build{
 		Version: "unknown", Go: runtime.Version(), Platform: runtime.GOOS + "/" + runtime.GOARCH,
@@ -61,7 +61,7 @@ func (b *build) readRevision(settings []debug.BuildSetting) {
 	}
 }
 
-// String is what 'elect --version' shows behind the name of the program.
+// String returns the output of 'elect --version' after the name of the program.
 func (b build) String() string {
 	line := b.Version
 	if b.Revision != "" {
