@@ -18,7 +18,7 @@ type access struct {
 }
 
 // accessText explains access in the help of a command.
-const accessText = `A cluster that is closed wants its secret, from --secret-file, ELECT_SECRET_FILE, or the
+const accessText = `A closed cluster requires its secret, from --secret-file, ELECT_SECRET_FILE, or the
 configuration of a node on this machine (--config, or ELECT_CONFIG); or a certificate, from
 tls in that configuration, or ELECT_TLS_CERT, ELECT_TLS_KEY and ELECT_TLS_CA.`
 

@@ -56,7 +56,7 @@ func amountsOf(s *config.Settings, nodes int, budget uint64) (amounts, error) {
 	if !a.isSteady {
 		return a, nil
 	}
-	world.Run(t.RecoveryBound()) // what is left of the election
+	world.Run(t.RecoveryBound()) // the rest of the election
 	before := world.Frames()
 	period := restIntervals * t.Heartbeat
 	world.Run(period)

@@ -56,8 +56,8 @@ func (c *commands) run(ctx context.Context, name string) (watchdog.Outcome, erro
 	return watchdog.Outcome{}, nil
 }
 
-// runInVirtualTime has n members run commands for a time with --restart always and --lease-preempt. It returns when the
-// commands of each began.
+// runInVirtualTime runs commands on n members for period, with --restart always and --lease-preempt. It returns the
+// start times of the commands, by member.
 func runInVirtualTime(t *testing.T, n int, bad string, period time.Duration) (began map[string][]time.Time) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {

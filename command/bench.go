@@ -30,7 +30,7 @@ func (p *program) newBench() *cobra.Command {
 	var flags benchFlags
 	cmd := &cobra.Command{
 		Use:   "bench",
-		Short: "Compare the algorithms, and write what was found",
+		Short: "Measure and compare the algorithms",
 		Long: `Measure what each algorithm costs on this machine, in three to five minutes: messages and
 turnaround of elections, counted in the simulator and compared with the theory, and on
 the wire; the time to recover from a kill, a pause, a polite stop and a partition, with
@@ -47,9 +47,9 @@ one file in Go's benchmark format: the machine, and a line for each trial. What 
 (benchstat is golang.org/x/perf/cmd/benchstat.) The n-th trial of one name has the seed of the
 run plus n-1.
 
-What this machine does not permit is skipped, and said; a partition needs Linux and the
-right to make network namespaces. What else runs on the machine slows what is measured
-with real processes. Ctrl-C ends it, and leaves neither a process nor a file behind.
+Measurements that this machine does not permit are skipped and listed; a partition needs
+Linux and the right to make network namespaces. Other programs on the machine slow the
+measurements with real processes. Ctrl-C leaves neither a process nor a file behind.
 
 With --json the run is printed as one object, and the file is written only where --out
 names one: began, command (that measures it again), seed, machine (an object:
@@ -69,8 +69,8 @@ The metrics by group:
   steady       frames/interval/node (in a heartbeat interval), B/s/node, %core/node,
                KiB-heap/node
 
-The exit status is 1 when what was measured was not right: a count that is not that of
-the theory, or a cluster that did not do what it should. The rest is still reported.`,
+The exit status is 1 if a measurement was wrong: a count differs from the theory, or a
+cluster violated a guarantee. The other measurements are still reported.`,
 		Example: `  elect bench
   elect bench --out before.txt && elect bench --out after.txt
   elect bench compare before.txt after.txt

@@ -17,14 +17,14 @@ func newBenchCompare() *cobra.Command {
 		Short: "Show what changed between two runs of elect bench",
 		Long: `Show which metrics of which benchmarks changed from one run of elect bench to another: the
 medians, the change, and p, how probable such a difference is where nothing has changed,
-by the test of Mann and Whitney. From p = 0.05 on a metric is the same. Fewer than four trials
-on both sides cannot come below that: compare runs with --rounds 8 or more, of which a pause has half.
-Counts of the simulator are exact: one trial tells, which benchstat does not know. Of a hundred
-metrics that did not change about five are found to have, if their trials are independent. Those of a
-kill, of a polite stop and at rest are of one cluster each: measure again what matters.
-The files are those that elect bench and go test -bench write.
+by the test of Mann and Whitney. From p = 0.05 on, a metric counts as the same. Fewer than four
+trials on both sides cannot give a lower p: compare runs with --rounds 8 or more. A pause has half
+of the rounds. Counts of the simulator are exact: one trial is enough, which benchstat does not
+know. Of a hundred unchanged metrics, about five seem changed, if their trials are independent.
+The trials of a kill, of a polite stop and at rest share one cluster each: repeat important
+measurements. The files are those of elect bench and go test -bench.
 
-With --json, one object: differs (a list of texts: in what the configurations differ) and
+With --json, one object: differs (a list of texts: differences of the configurations) and
 changes (a list of objects: name, metric, old and new (objects: trials, median, interval
 (of 95 %, a list of its ends; of six trials and more)), p, change and verdict:
 same, less, more, added or removed). All metrics are there.`,
@@ -45,7 +45,7 @@ same, less, more, added or removed). All metrics are there.`,
 		},
 	}
 	cmd.Flags().SortFlags = false
-	cmd.Flags().BoolVar(&all, "all", false, "show those that are the same too")
+	cmd.Flags().BoolVar(&all, "all", false, "also show the metrics that are the same")
 	cmd.Flags().BoolVar(&asJSON, "json", false, "print one JSON object")
 	return cmd
 }

@@ -13,12 +13,12 @@ import (
 func (p *program) newConfig() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "config",
-		Short: "Check a configuration, show one that is in effect, or an example",
-		Long: `Check a configuration, show one that is in effect, or an example.
+		Short: "Check a configuration, or show the effective one or an example",
+		Long: `Check a configuration, or show the effective one or an example.
 
-A configuration comes from a YAML file, from the environment and from flags, each of
-which overrides the one before. The commands below take the same flags and variables as
-elect node, so that they see what it would see.`,
+A configuration comes from a YAML file, the environment and flags, in this order: each
+overrides the previous ones. The commands below take the same flags and variables as
+elect node, and therefore use the same configuration.`,
 		Example: `  elect config example > elect.yaml
   elect config check elect.yaml
   elect config show --config elect.yaml`,
@@ -34,21 +34,20 @@ func (p *program) newConfigCheck() *cobra.Command {
 	var asJSON bool
 	cmd := &cobra.Command{
 		Use:   "check FILE",
-		Short: "Say all that is wrong with a configuration",
-		Long: `Say all that is wrong with a configuration: what stands in FILE, in the environment
-and in the flags, as 'elect node --config FILE' would take it. Nothing is started, and
-no folder or port is touched.
+		Short: "Report all mistakes in a configuration",
+		Long: `Report all mistakes in the configuration of 'elect node --config FILE': in FILE, in the
+environment and in the flags. Nothing is started, and no folder or port is touched.
 
-Exit status: 0 nothing is wrong, 1 the file cannot be read, 2 something is wrong, there
-is no such file, or another user than root and this one can change it.
+Exit status: 0 no mistake, 1 the file cannot be read, 2 a mistake, no such file, or a file
+that a user other than root and this one can change.
 
 With --json, one object: file, ok (a bool), mistakes (a list of objects, at most 100),
-more (a bool: there are others), unknown_variables (a list of objects: name, and meant,
+more (a bool: there are more), unknown_variables (a list of objects: name, and meant,
 the variable that is probably meant). A mistake has field, source (file, environment,
-flag or default), at (the place, as elect.yaml:7), line (0 if it is none of the file's),
-got, want, meant (the name that is probably meant), text (all of it, for people).`,
+flag or default), at (the place, as elect.yaml:7), line (0 if it is not in the file),
+got, want, meant (the name that is probably meant), text (the whole message).`,
 		Example: `  elect config check /etc/elect.yaml
-  elect config check elect.yaml --listen 10.0.0.1:7400      what it does not say, flags do
+  elect config check elect.yaml --listen 10.0.0.1:7400      a file completed by flags
   elect config check elect.yaml --json | jq -r '.mistakes[].text'`,
 		Args: exactly(1, "one file"),
 		RunE: func(cmd *cobra.Command, args []string) error {

@@ -26,10 +26,10 @@ func (p *program) newConfigShow() *cobra.Command {
 	var nodes int
 	cmd := &cobra.Command{
 		Use:   "show",
-		Short: "Show what is in effect, where it came from, and what it amounts to",
-		Long: `Show every value that is in effect for a node with this file, environment and these
-flags, where it came from, and what they amount to. Nothing is started, and no folder or
-port is touched.
+		Short: "Show the effective configuration, its sources, and estimates for it",
+		Long: `Show every effective value for a node with this file, environment and these flags, its
+source, and estimates for the configuration. Nothing is started, and no folder or port is
+touched.
 
 A silent leader, paused or partitioned, is suspected after its timeout, or up to half a
 round trip later, because its last heartbeat was under way. A timeout that was too short

@@ -43,9 +43,9 @@ func (p *program) newDemo() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "demo",
 		Short: "Watch real processes replace a killed leader",
-		Long: `Start a cluster of processes on this machine, take its leader away, and show how the
-others elect the next one. Then the old leader comes back. At the end every process is
-stopped, and nothing is left behind.
+		Long: `Start a cluster of processes on this machine, stop its leader, and show how the survivors
+elect the next one. Then the old leader comes back. At the end every process is stopped,
+and nothing is left behind.
 
 The nodes are n1, n2, ... in the order in which they are elected: the last has the
 highest priority. A failover is measured from right before the signal until the last
@@ -72,8 +72,8 @@ are over: nodes, a list of objects: name, addr, pid. With --join and --json, one
 first: algorithm, joined, join_ms, removed, remove_ms, members (names), and clock as
 above.`,
 		Example: `  elect demo
-  elect demo --signal stop --rounds 3          a leader that is paused, not dead
-  elect demo --join                            the members change, too
+  elect demo --signal stop --rounds 3          pause the leader, instead of killing it
+  elect demo --join                            also add and remove a member
   elect demo --keep                            try it with kill and elect status
   elect demo --json --rounds 10 | jq .failover_ms`,
 		Args: cobra.NoArgs,
@@ -90,11 +90,11 @@ above.`,
 	set.StringArrayVar(&flags.options, "option", nil, "option of the algorithm, as `key=value`; repeatable")
 	set.StringVar(&flags.preset, "preset", "lan", "timing: local, lan or wan")
 	set.IntVar(&flags.nodes, "nodes", 5, "how many processes")
-	set.IntVar(&flags.rounds, "rounds", 1, "how often the leader is taken away (0 with --keep)")
-	set.StringVar(&flags.signal, "signal", "kill", "how: kill, stop (it only pauses) or term (it says goodbye)")
-	set.Uint64Var(&flags.seed, "seed", 1, "of the random moments at which the signals come")
+	set.IntVar(&flags.rounds, "rounds", 1, "number of failovers (0 with --keep)")
+	set.StringVar(&flags.signal, "signal", "kill", "signal to the leader: kill, stop (pauses it) or term (it says goodbye)")
+	set.Uint64Var(&flags.seed, "seed", 1, "seed of the random times of the signals")
 	set.BoolVar(&flags.keep, "keep", false, "leave the cluster running until Ctrl-C")
-	set.BoolVar(&flags.join, "join", false, "have one more node join, and another removed, before the rounds")
+	set.BoolVar(&flags.join, "join", false, "add one more node, and remove another, before the rounds")
 	set.BoolVar(&flags.json, "json", false, "print one JSON object per round")
 	return cmd
 }

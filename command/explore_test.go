@@ -18,7 +18,7 @@ import (
 
 var update = flag.Bool("update", false, "rewrite the golden files")
 
-// explored runs elect explore with --json, and decodes what it printed.
+// explored runs elect explore with --json, and decodes its output.
 func explored[T any](t *testing.T, want int, args ...string) (object T, stderr string) {
 	t.Helper()
 	t.Setenv("TMPDIR", t.TempDir())

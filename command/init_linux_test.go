@@ -91,7 +91,7 @@ func (v visited) requireChildren(t *testing.T, n int) {
 	require.Eventually(t, func() bool { return v.children(t) == n }, patience, time.Millisecond, "%s", v.stderr.text())
 }
 
-// testVisitedRun has a visitor leave orphans beside a command, and lets the command end.
+// testVisitedRun makes a visitor leave orphans next to a command, and ends the command.
 func testVisitedRun(t *testing.T, isPID1 bool, children int) {
 	t.Helper()
 	dir := t.TempDir()

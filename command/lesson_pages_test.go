@@ -80,7 +80,7 @@ func (m *lessonPage) make(source string) {
 	m.write("solutions/"+m.name+".md", note+title+": the exercise solved\n\n"+strings.TrimSpace(solution)+"\n")
 }
 
-// write compares a file with what it must be, or writes it.
+// write compares a file with text. With -update it writes the file.
 func (m *lessonPage) write(name, text string) {
 	path := filepath.Join(lessonFolder, name)
 	m.made[path] = true
@@ -129,7 +129,7 @@ func (m *lessonPage) search(name string) {
 	require.Equal(m.t, strings.TrimSpace(scenario), body, "%s is not what the search finds now", name)
 }
 
-// run shows a run: as a picture, and for a forge as a drawing of its own.
+// run shows a run as a picture, and as a drawing for a forge.
 func (m *lessonPage) run(name string) string {
 	r := m.play(name)
 	d := r.Diagram()
@@ -148,7 +148,7 @@ func (m *lessonPage) file(name string) string {
 	return "```\n" + strings.TrimSpace(text) + "\n```"
 }
 
-// object runs a command line, and returns what it prints with --json.
+// object runs a command line with --json, and returns the printed object.
 func (m *lessonPage) object(line string) (object map[string]any) {
 	if m.objects[line] == nil {
 		args := append(strings.Fields(line), "--json")
@@ -181,7 +181,7 @@ func (m *lessonPage) figure(line, path string) string {
 	return fmt.Sprint(value)
 }
 
-// count is a row of a table: what a command counts, beside a formula that must say the same.
+// count is a row of a table: the count of a command, and the formula that must give the same number.
 func (m *lessonPage) count(what, line, path, formula string) string {
 	object := m.object(line)
 	e := theory.Election{N: int(object["nodes"].(float64)), Crashed: int(object["crashed"].(float64))}
@@ -202,7 +202,7 @@ func (m *lessonPage) holds(name string) string {
 	return "    elect sim --scenario docs/lessons/scenarios/" + name + ".txt"
 }
 
-// gate has leaders write with tokens to a resource that checks them, and says what comes of it.
+// gate writes to a resource with the tokens of leaders, and describes the replies.
 func (m *lessonPage) gate(tokens ...int) string {
 	gate := fence.NewMemory()
 	var lines []string

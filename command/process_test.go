@@ -28,7 +28,7 @@ import (
 	"github.com/elect-go/elect/trace"
 )
 
-// patience ends a test that hangs. It is no bound on what a slow machine may take.
+// patience ends a test that hangs. It is far above the time that a slow machine needs.
 const patience = 2 * time.Minute
 
 func within(t *testing.T) context.Context {

@@ -13,7 +13,7 @@ import (
 	"github.com/elect-go/elect/secure"
 )
 
-// endReport is what the watchdog needs to report the end of this process to the other members.
+// endReport is the data with which the watchdog reports the end of this process to the other members.
 type endReport struct {
 	End     cluster.End
 	Members []string      // addresses of the other members

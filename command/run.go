@@ -225,7 +225,7 @@ func (r *runner) run(ctx context.Context, l cluster.Leadership) (watchdog.Outcom
 	return o, err
 }
 
-// variables returns what the command finds in its environment, each NAME=value.
+// variables returns the environment variables of the command, each NAME=value.
 func variables(l cluster.Leadership) []string {
 	return []string{
 		config.RunPrefix + "NODE=" + l.Name,

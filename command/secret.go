@@ -27,10 +27,10 @@ that exists is left as it is. Without FILE, the secret is printed. Standard outp
 a file only if no other user can read or change it. A shell usually creates a file that
 all users can read, so the redirect 'elect secret > FILE' is rejected.
 
-A file may hold several secrets, one on a line: the first one is used, all are believed.
-So a secret is replaced without a stop: append the new one on every machine; then have it
-stand first on every machine; then remove the old one. A node looks at its file again
-when a connection is made. What follows a # is a comment.
+A file may hold several secrets, one on a line: the first one is used, all are accepted.
+So a secret is replaced without a stop: append the new secret on every machine; then move it
+to the first line on every machine; then remove the old secret. A node rereads its file for
+every new connection. A # starts a comment.
 
 With --json, one object: secret, or with FILE the name of the file as file.`,
 		Example: `  elect secret /etc/elect.secret

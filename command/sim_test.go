@@ -15,7 +15,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// simulated runs elect sim with --json, which must succeed, and decodes what it printed.
+// simulated runs elect sim with --json, which must succeed, and decodes its output.
 func simulated[T any](t *testing.T, args ...string) T {
 	t.Helper()
 	status, stdout, stderr := elect(append([]string{"sim", "--json"}, args...)...)

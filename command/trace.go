@@ -18,13 +18,13 @@ import (
 	"github.com/elect-go/elect/trace"
 )
 
-// tracer writes what happens at a node to the output of --trace.
+// tracer writes the events of a node to the output of --trace.
 type tracer struct {
 	node      *cluster.Node
 	output    io.WriteCloser
 	stream    *fleet.Stream
 	clock     fleet.Stamper
-	others    map[string]bool // kinds of messages that are not of elections
+	others    map[string]bool // kinds of messages outside elections
 	following sync.WaitGroup
 }
 
