@@ -111,7 +111,7 @@ func checkCost(t *testing.T, c fault.Case, cost fault.Cost) {
 		require.Less(t, cost.None, cost.Took/2)
 		return
 	}
-	require.Positive(t, cost.Unled, "a node without a leader within reach")
+	require.Positive(t, cost.NoReachableLeader, "a node without a leader within reach")
 	require.GreaterOrEqual(t, cost.Changes, 1)
 	require.GreaterOrEqual(t, cost.Messages, c.Nodes-2, "at least the survivors are told")
 	switch c.Fault.Name {

@@ -133,15 +133,15 @@ func benchmarkLoad(b *testing.B, config fleet.Config, threads int, span time.Dur
 	if _, err := f.AwaitLeader(within(b, time.Minute)); err != nil {
 		b.Fatal(err)
 	}
-	strike, err := f.Strike(fleet.Term)
+	failure, err := f.Strike(fleet.Term)
 	if err != nil {
 		b.Fatal(err)
 	}
-	after, err := strike.Settle(within(b, time.Minute))
+	after, err := failure.Settle(within(b, time.Minute))
 	if err != nil {
 		b.Fatal(err)
 	}
-	changes, suspicions, text := seen.between(begin, strike.At)
+	changes, suspicions, text := seen.between(begin, failure.At)
 	cores := used.CPU.Seconds() / elapsed.Seconds()
 	b.ReportMetric(float64(changes), "leader-changes")
 	b.ReportMetric(float64(suspicions), "suspicions")
@@ -214,9 +214,9 @@ func spin(threads string) {
 	_, _ = io.Copy(io.Discard, os.Stdin)
 }
 
-// TestLoadSpinsUntilItIsStopped: a load that does not load would prove nothing, and
+// TestLoadSpinsUntilStopped: a load that does not load would prove nothing, and
 // one that stays would spoil what comes after.
-func TestLoadSpinsUntilItIsStopped(t *testing.T) {
+func TestLoadSpinsUntilStopped(t *testing.T) {
 	if runtime.GOOS != "linux" {
 		t.Skip("the time that a process has used is known on linux only")
 	}

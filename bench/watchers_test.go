@@ -50,7 +50,7 @@ func BenchmarkWatchers(b *testing.B) {
 				if err := fleet.Sleep(ctx, time.Second+next()); err != nil { // the members rest
 					b.Fatal(err)
 				}
-				strike, err := s.strike()
+				strike, err := s.failLeader()
 				if err != nil {
 					b.Fatal(err)
 				}

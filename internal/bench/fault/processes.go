@@ -13,15 +13,16 @@ import (
 	"github.com/elect-go/elect/internal/netlab"
 )
 
-// Processes are a cluster to which something happens.
+// Processes is a cluster of processes into which faults are injected.
 type Processes struct {
 	*fleet.Fleet
-	Lab   *netlab.Lab // where packets can be lost; else nil
-	Began int64       // before the first process was started, in the clock of events
+	Lab   *netlab.Lab // network that can drop packets; otherwise nil
+	Began int64       // time before the first process started, by the clock of the events
 }
 
-// Start starts so many nodes out of config, whose nodes and hosts it decides. Where packets are to
-// be lost, or late by delay, and cannot be its error wraps [netlab.ErrUnavailable].
+// Start starts nodes as config says, except for the number and hosts of the nodes, which it sets.
+// If network is set, it can drop packets and delays each by delay. Its error wraps
+// [netlab.ErrUnavailable] if this machine cannot do that.
 func Start(ctx context.Context, config fleet.Config, nodes int, network bool, delay time.Duration) (_ Processes, err error) {
 	config.Nodes, config.Hosts = nodes, fleet.Loopback(nodes)
 	var s Processes
@@ -45,7 +46,7 @@ func Start(ctx context.Context, config fleet.Config, nodes int, network bool, de
 	return s, err
 }
 
-// Cut loses all packets from one node to others.
+// Cut drops all packets from one node to others.
 func (s Processes) Cut(from int, to ...int) error {
 	var hosts []int
 	for _, node := range to {
@@ -54,7 +55,7 @@ func (s Processes) Cut(from int, to ...int) error {
 	return s.Lab.Drop(from-1, hosts...)
 }
 
-// Close stops the cluster, and says if anything of it is left.
+// Close stops the cluster and returns an error if anything of it is left.
 func (s Processes) Close() (err error) {
 	if s.Fleet != nil {
 		err = End(s.Fleet)
@@ -65,7 +66,7 @@ func (s Processes) Close() (err error) {
 	return err
 }
 
-// End stops a fleet, and says if anything of it is left.
+// End stops a fleet and returns an error if a process or folder of it is left.
 func End(f *fleet.Fleet) error {
 	nodes := f.States()
 	err := f.Close()
@@ -74,7 +75,7 @@ func End(f *fleet.Fleet) error {
 	}
 	for _, n := range nodes {
 		if host, _, _ := net.SplitHostPort(n.Addr); !net.ParseIP(host).IsLoopback() {
-			continue // of a network of its own, which went with it
+			continue // an address of a lab network, which is gone
 		}
 		if c, refused := net.Dial("tcp", n.Addr); refused == nil {
 			_ = c.Close()
