@@ -1,16 +1,14 @@
-// Package fleet runs a cluster of real processes on one machine, hits one of them
-// and measures how the others go on: for the demonstration, the benchmarks and the
-// tests.
+// Package fleet runs a cluster of real processes on one machine, makes the leader fail
+// and measures the failover: for the demonstration, the benchmarks and the tests.
 //
 // Each node is a process of its own with its own data folder, on a free port of the
 // loopback. It writes its trace (elect node --trace), each event with the time at
 // which it happened. The clock of these times is one that all processes of the
 // machine share, so neither the pipe nor the reader counts.
 //
-// Nothing outlives a [Fleet]: neither a process nor a folder, also when a node
-// fails to start. Should the program that holds the fleet die without a word, its
-// nodes die with it: on Linux the kernel kills them, elsewhere they stop when their
-// standard input ends.
+// No process and no folder outlives a [Fleet], also when a node fails to start. If the
+// program that holds the fleet is killed, its nodes end too: on Linux the kernel kills
+// them, elsewhere they stop when their standard input ends.
 package fleet
 
 import (
@@ -83,7 +81,7 @@ type Fleet struct {
 
 	mu      sync.Mutex
 	closing bool
-	failed  error         // a node did what nobody asked for
+	failed  error         // first failure of a node that was not requested
 	changed chan struct{} // closed when anything below, or in a node, changes
 	log     []logged      // since the last Strike or Recover
 	last    time.Time     // when the last event about an election came
@@ -98,7 +96,7 @@ func Number(name string) int {
 	return n
 }
 
-// logged is an event and who wrote it.
+// logged is an event with the name of its node.
 type logged struct {
 	node string
 	trace.Event
@@ -235,8 +233,8 @@ func (f *Fleet) Signal(name string, s Signal) (at int64, err error) {
 // Campaign is a line that a fleet writes to a node: its application calls for an election.
 const Campaign = "campaign"
 
-// Campaign has a node call for an election, as an application would. It returns when the
-// node was told.
+// Campaign requests an election from a node, as an application would. It returns when the
+// request is written.
 func (f *Fleet) Campaign(name string) error {
 	n, err := f.node(name)
 	if err != nil {
@@ -264,7 +262,7 @@ func (f *Fleet) node(name string) (*node, error) {
 	return f.nodes[i], nil
 }
 
-// change runs c and wakes everybody who waits for a change.
+// change runs c and wakes all goroutines that wait for a change.
 func (f *Fleet) change(c func()) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -273,7 +271,7 @@ func (f *Fleet) change(c func()) {
 	f.changed = make(chan struct{})
 }
 
-// fail records that the fleet is not what it should be; the first time counts.
+// fail records the first failure of the fleet.
 func (f *Fleet) fail(err error) {
 	f.change(func() {
 		if f.failed == nil && !f.closing {

@@ -41,14 +41,14 @@ type State struct {
 
 	// Of the process that runs, or ran last:
 	Ready    int64          // when it was ready, in the clock of events; 0 before
-	Leader   string         // the name of whom it follows, or itself; empty when it knows of none
-	LeaderID string         // its id
-	Epoch    uint64         // of that leadership, or of the vacancy
-	Leads    bool           // it takes itself for the leader
-	Since    int64          // when it knew, in the clock of events
+	Leader   string         // name of the leader that it announced; empty for no leader
+	LeaderID string         // ID of that leader
+	Epoch    uint64         // epoch of that leadership, or of the vacancy
+	Leads    bool           // it announced itself
+	Since    int64          // time of the announcement, in the clock of events
 	Sent     map[string]int // messages of elections, by kind
-	Suspects []string       // ids of those it takes for dead
-	Viewed   int64          // when its membership last changed, in the clock of events
+	Suspects []string       // IDs of the suspected members
+	Viewed   int64          // time of the last config change, in the clock of events
 }
 
 // Total is how many messages of elections the process has sent.
@@ -85,7 +85,7 @@ type process struct {
 	ready  chan struct{} // closed at the ready event
 	done   chan struct{} // closed when it has ended and all that it wrote is read
 	err    error         // why it ended; set before done
-	wanted bool          // somebody asked it to end; guarded by fleet.mu
+	wanted bool          // its end was requested; guarded by fleet.mu
 	killed bool          // by SIGKILL; guarded by fleet.mu
 }
 
@@ -174,13 +174,13 @@ func (n *node) launch() (*process, error) {
 	return p, nil
 }
 
-// environment is that of this process without what elect reads of it: a node of a fleet is
-// told by its flags, and nothing else.
+// environment is the environment of this process without the variables that elect reads:
+// a node of a fleet is configured by its flags only.
 func environment() []string {
 	return slices.DeleteFunc(os.Environ(), func(v string) bool { return strings.HasPrefix(v, "ELECT_") })
 }
 
-// args is how the node is told what to be. It runs under fleet.mu.
+// args returns the flags of the node. It runs under fleet.mu.
 func (n *node) args() []string {
 	f := n.fleet
 	args := []string{
@@ -341,14 +341,14 @@ func (n *node) signal(s Signal) (at int64, err error) {
 	return at, err
 }
 
-// awaitEnd waits for a process that was told to end, if there is one, and kills it if
-// it does not. It waits for a killed process without a limit: nothing ends that one sooner.
+// awaitEnd waits for a process that was signaled to end, and kills it after endTimeout.
+// It waits for a killed process without a limit: nothing ends that process sooner.
 func (n *node) awaitEnd() error {
 	n.fleet.mu.Lock()
 	p := n.process
-	told, killed := p != nil && p.wanted, p != nil && p.killed
+	signaled, killed := p != nil && p.wanted, p != nil && p.killed
 	n.fleet.mu.Unlock()
-	if !told {
+	if !signaled {
 		return nil
 	}
 	if killed {
@@ -363,7 +363,7 @@ func (n *node) awaitEnd() error {
 	case <-timer.C:
 		n.kill(p)
 		<-p.done
-		return fmt.Errorf("fleet: %s still ran %v after it was told to end", n.name, endTimeout)
+		return fmt.Errorf("fleet: %s still ran %v after the signal to end", n.name, endTimeout)
 	}
 }
 

@@ -11,9 +11,9 @@ import (
 )
 
 const (
-	// gather is for how long a stream waits for more events before it writes. A failover
-	// takes less: while it goes on, the writing must not compete with it for the
-	// processor. Events carry their time, so the wait shows nowhere.
+	// gather is the time for which a stream waits for more events before it writes. It is
+	// longer than a failover, because writes must not compete with a failover for the
+	// processor. Events carry their time, so the wait changes no measurement.
 	gather = 10 * time.Millisecond
 	// closeTimeout is how long Close waits for the output.
 	closeTimeout = time.Second
