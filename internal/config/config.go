@@ -1,18 +1,18 @@
-// Package config reads what a node is told: by a YAML file, by variables of the
-// environment, and by flags, each of which overrides the one before.
+// Package config reads the settings of a node from a YAML file, from environment
+// variables and from flags. Each source overrides the previous one.
 //
-// A [Table] lists all fields. The three sources are made from it, and so are help, example
-// and listing: what one has no other lacks. It is made of one struct with tags for the node, and
-// of the options of the lease and of each algorithm, as its factory hands them out. So an
-// algorithm that this package has never heard of is configured like those it knows.
+// A [Table] lists all fields. The three sources, help, example and listing are derived from
+// it, so all have the same fields. The table is built from one struct with tags for the node
+// and from the options that the lease and the factory of each algorithm return. So an
+// algorithm that this package does not know is configured like a built-in one.
 //
 // The name of a field in the file gives the others: timing.heartbeat is the flag
 // --timing-heartbeat and the variable ELECT_TIMING_HEARTBEAT.
 //
-// [Table.Load] says all that is wrong at once, each with the place where it was made. No
-// library does: koanf and ff have forgotten the lines, and kong stops at the first mistake.
-// The strict mode of yaml stops decoding a section in which a name is set twice, names no
-// field whose value has the wrong type, and has no line for a value that is right.
+// [Table.Load] reports all mistakes at once, each with its place. No library does: koanf and
+// ff do not keep the lines, and kong stops at the first mistake. The strict mode of yaml stops
+// in a section that sets a name twice. It does not name the field if a value has the wrong
+// type, and it has no line for a valid value.
 package config
 
 import (
@@ -27,24 +27,24 @@ import (
 	"github.com/elect-go/elect/internal/mistake"
 )
 
-// Settings is what a node was told.
+// Settings are the settings of a node, read from all sources.
 type Settings struct {
-	File string // the path of the one that was read, if there was one
-	// Config is complete, but for what [Settings.Node] fills in. Its Options hand the
-	// options that were given to the factory of the algorithm.
+	File string // path of the file that was read, if any
+	// Config is complete, except for the fields that [Settings.Node] sets. Its Options pass
+	// the given options to the factory of the algorithm.
 	Config cluster.Config
-	// The values that were given, and defaults. Lease is on also if only options of it are
-	// given, and off by default for an algorithm for lessons.
+	// Given values, and defaults. Lease is also on if only options of the lease are given.
+	// It is off by default for a textbook algorithm.
 	fields
-	// Mistakes are those found so far. The caller may add some.
+	// Mistakes found so far. The caller may add some.
 	Mistakes mistake.List
-	// Unknown are variables of the environment that begin like ours and are none.
+	// Unknown are environment variables that have our prefix and name no field.
 	Unknown []Unknown
 
 	table     *Table
-	given     map[string]given // what counts, by field
-	options   map[string]any   // of each part: a pointer to the struct of its options
-	illegible bool             // the file is no YAML at all
+	given     map[string]given // value of the strongest source, by field
+	options   map[string]any   // pointer to the options, by part
+	illegible bool             // the file is not YAML
 }
 
 // newSettings are the defaults.
@@ -55,9 +55,9 @@ func newSettings(t *Table) *Settings {
 	return s
 }
 
-// settle takes over what was given. The preset comes before the fields of the timing, the
-// timing before the options of the algorithms, whose defaults follow from it.
-func (s *Settings) settle() {
+// resolve applies the given values. It applies the preset before the fields of the timing,
+// and the timing before the options of the algorithms, because their defaults depend on it.
+func (s *Settings) resolve() {
 	s.assign(s.table.byName["timing.preset"])
 	copyFields(&s.Timing, algo.Presets()[s.Timing.Preset])
 	s.fill("")
@@ -65,11 +65,11 @@ func (s *Settings) settle() {
 	s.Config.Meta = make(map[string]string)
 	for _, pair := range s.Meta {
 		key, value, _ := strings.Cut(pair, "=")
-		s.Config.Meta[key] = value // what is wrong with it is said elsewhere
+		s.Config.Meta[key] = value // cluster.New reports its mistakes
 	}
 	s.Config.Options = s.decode(s.Config.Algorithm)
 	for name := range s.table.parts {
-		_, _ = s.build(name) // Node says what is wrong with its options
+		_, _ = s.build(name) // Node reports the mistakes of its options
 	}
 	if spec, _ := s.Spec(); spec.Textbook && !s.given[leasePart].stands() {
 		s.Lease = "off"
@@ -209,8 +209,8 @@ func (s *Settings) target(f Field) reflect.Value {
 	return reflect.ValueOf(in).Elem().FieldByIndex(f.index)
 }
 
-// Changed returns the fields whose values differ between two settings, of those that
-// either of the two was given: what follows from another field is not among them.
+// Changed returns the fields that were given in at least one of the two settings and have
+// different values. It omits values that follow from another field.
 func (s *Settings) Changed(before *Settings) []Effective {
 	var changed []Effective
 	old := before.Effective()

@@ -63,7 +63,7 @@ func (t *Table) Load(path string, variables []string, flags *Flags) (*Settings, 
 	}
 	var text []byte
 	if path != "" && path != os.DevNull { // that is an empty file on every system
-		// Another user who can change the file can name another secret, authority or data folder.
+		// A user with write access to the file can select another secret, authority or data folder.
 		var err error
 		if text, err = disk.Read(path, disk.CheckUserIntegrity, maxFile+1); err != nil {
 			return nil, err
@@ -86,14 +86,14 @@ func (t *Table) load(path string, text []byte, variables []string, flags *Flags)
 		s.assign(t.byName["algorithm"])
 		s.acceptOptions(s.Algorithm, false, flags.options, true)
 	}
-	s.settle()
+	s.resolve()
 	return s
 }
 
-// environ reads variables. An empty one counts as not set, as in templates of containers.
-// What begins with ELECT_ and is unknown is kept and not refused: nobody may be able to take
-// it away. In Kubernetes a service called elect puts ELECT_SERVICE_HOST and more into every
-// container.
+// environ reads variables. An empty variable counts as not set, as in container templates.
+// An unknown variable with the prefix ELECT_ is recorded and not rejected, because the user
+// may be unable to remove it: in Kubernetes, a service named elect adds ELECT_SERVICE_HOST
+// and more to every container.
 func (s *Settings) environ(variables []string) {
 	fields := s.table.fields
 	for _, variable := range variables {

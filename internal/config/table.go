@@ -20,7 +20,7 @@ type Field struct {
 	Words []string // all that it may be; nil: see its type
 	Alias string   // another name of its flag
 	Live  bool     // a running node takes over a change
-	Part  string   // whose option it is: an algorithm or "lease"; empty: a field of the node
+	Part  string   // algorithm of the option, or "lease"; empty: a field of the node
 
 	index []int // of the field in the struct of its part, as reflect has it
 }
@@ -59,7 +59,7 @@ type Table struct {
 	sections []string      // of the file, beside lease
 	fields   []Field
 	byName   map[string]Field
-	base     *Settings // of whom nothing was given
+	base     *Settings // settings without any source
 }
 
 // NewTable lists what can be configured of a node that knows these algorithms. It panics
@@ -78,7 +78,7 @@ func NewTable(registry algo.Registry) *Table {
 		t.addOptions(name)
 	}
 	t.base = newSettings(t)
-	t.base.settle()
+	t.base.resolve()
 	return t
 }
 
@@ -136,7 +136,7 @@ func (t *Table) addFields(part, section string, of reflect.Type, index []int) {
 	}
 }
 
-// add adds a field, whose names must be its own in each source.
+// add adds a field. Its name must be unique in each source.
 func (t *Table) add(f Field) {
 	if f.Name == "algorithm" {
 		f.Words = t.Algorithms()
@@ -146,7 +146,7 @@ func (t *Table) add(f Field) {
 	}
 	for _, other := range t.fields {
 		if other.Name == f.Name || other.Flag() == f.Flag() || other.Variable() == f.Variable() {
-			panic(fmt.Sprintf("config: %s cannot be told from %s", f.Name, other.Name))
+			panic(fmt.Sprintf("config: %s cannot be distinguished from %s", f.Name, other.Name))
 		}
 	}
 	t.fields = append(t.fields, f)
