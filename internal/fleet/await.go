@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// States returns what is known of each node now, n1 first.
+// States returns the current state of each node, n1 first.
 func (f *Fleet) States() []State {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -17,7 +17,7 @@ func (f *Fleet) States() []State {
 func (f *Fleet) states() []State {
 	all := make([]State, len(f.nodes))
 	for i, n := range f.nodes {
-		all[i] = n.view()
+		all[i] = n.snapshot()
 	}
 	return all
 }
@@ -80,8 +80,8 @@ func (f *Fleet) AwaitLeader(ctx context.Context) (State, error) {
 // than a stream gathers events.
 const quiet = 10 * gather
 
-// Settle returns the state of the leader when all nodes that are up agree and nothing
-// of an election has happened for a tenth of a second.
+// Settle waits until all nodes that are up agree on a leader and no event of an election has
+// arrived for the time quiet. It returns the state of the leader.
 func (f *Fleet) Settle(ctx context.Context) (State, error) {
 	for {
 		leader, err := f.AwaitLeader(ctx)

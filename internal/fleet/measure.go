@@ -23,8 +23,8 @@ type Failover struct {
 	// Failover is from right before the signal until the last survivor knew the new
 	// leader, by the timestamp of that survivor.
 	Failover time.Duration
-	// Detect is the part until the first survivor suspected the old leader; where none
-	// did, until the first sent a message of an election.
+	// Detect is the part until the first survivor suspected the old leader. If no survivor
+	// suspected it, it ends with the first election message of a survivor.
 	Detect time.Duration
 	// Elect is the rest.
 	Elect time.Duration
@@ -32,8 +32,8 @@ type Failover struct {
 	// Messages counts the messages of the election that survivors sent from the signal
 	// until it was quiet, by kind. Heartbeats and periodic messages do not count.
 	Messages map[string]int
-	// Saves is how long each save of a survivor took between the signal and the end of
-	// the failover.
+	// Saves are the durations of the saves of survivors between the signal and the end of the
+	// failover.
 	Saves []time.Duration
 	// CriticalSaves is the number of saves that the failover waited for: those of the new
 	// leader before it led, and those of the survivor that knew it last.
@@ -53,7 +53,7 @@ type Recovery struct {
 
 // A Strike is a signal that made the leader fail.
 type Strike struct {
-	At     int64 // right before the signal, in the clock of events
+	At     int64 // time right before the signal, in the clock of events
 	Leader State // before the signal
 	Signal Signal
 	fleet  *Fleet
@@ -73,7 +73,7 @@ func (f *Fleet) Isolate(how Signal, cut func(leader State) error) (*Strike, erro
 	return f.failLeader(how, func(leader *node) (at int64, err error) {
 		var state State
 		f.change(func() {
-			state = leader.view()
+			state = leader.snapshot()
 			leader.life = Cut
 			at = Now()
 		})
@@ -98,7 +98,7 @@ func (f *Fleet) failLeader(s Signal, fail func(leader *node) (at int64, err erro
 	return &Strike{At: at, Leader: leader, Signal: s, fleet: f}, err
 }
 
-// Settle waits until the survivors agree and it is quiet, and returns what happened.
+// Settle waits until the survivors agree and no election runs, and returns the failover.
 func (s *Strike) Settle(ctx context.Context) (Failover, error) {
 	leader, err := s.fleet.Settle(ctx)
 	if err != nil {
@@ -190,9 +190,9 @@ func measure(s *Strike, states []State, leader State, log []logged) Failover {
 	return m
 }
 
-// Recover brings a node back that is down or paused, and waits until all agree and it
-// is quiet. If leads is set it waits until that node leads: with a lease, a takeover takes
-// longer than it is quiet before.
+// Recover restarts a node that is down, or continues a paused one. It waits until all nodes
+// agree and no election runs. If leads is set, it waits until that node leads: with a lease,
+// the takeover may start later than that.
 func (f *Fleet) Recover(ctx context.Context, name string, leads bool) (Recovery, error) {
 	return f.recover(ctx, name, leads, func(n *node, life Life) (from int64, err error) {
 		if life == Paused {
@@ -202,7 +202,7 @@ func (f *Fleet) Recover(ctx context.Context, name string, leads bool) (Recovery,
 	})
 }
 
-// Rejoin is Recover of a node that was isolated: heal lets it reach the others again.
+// Rejoin is Recover for an isolated node: heal connects it with the others again.
 func (f *Fleet) Rejoin(ctx context.Context, name string, heal func() error) (Recovery, error) {
 	return f.recover(ctx, name, false, func(n *node, _ Life) (from int64, err error) {
 		f.change(func() {
