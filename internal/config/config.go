@@ -47,7 +47,7 @@ type Settings struct {
 	illegible bool             // the file is not YAML
 }
 
-// newSettings are the defaults.
+// newSettings returns the defaults.
 func newSettings(t *Table) *Settings {
 	s := &Settings{table: t, given: map[string]given{}, options: map[string]any{}}
 	s.Cluster, s.Algorithm, s.Lease = "elect", t.DefaultAlgorithm(), "on"
@@ -71,7 +71,7 @@ func (s *Settings) resolve() {
 	for name := range s.table.parts {
 		_, _ = s.build(name) // Node reports the mistakes of its options
 	}
-	if spec, _ := s.Spec(); spec.Textbook && !s.given[leasePart].stands() {
+	if spec, _ := s.Spec(); spec.Textbook && !s.given[leasePart].isValid() {
 		s.Lease = "off"
 	}
 	s.Config.Lease = lease.Off
@@ -81,24 +81,24 @@ func (s *Settings) resolve() {
 	s.checkLease()
 }
 
-// checkLease reports options of the lease together with lease: off, unless a stronger source turns the lease off.
+// checkLease reports lease options that are set although the lease is off, unless a stronger source turns the lease off.
 func (s *Settings) checkLease() {
 	sources := []string{"", mistake.File, mistake.Environment, mistake.Flag}
 	off := s.given[leasePart]
 	for _, f := range s.table.fields {
 		g := s.given[f.Name]
-		if s.Lease == "off" && f.Part == leasePart && g.stands() && slices.Index(sources, off.origin.Source) <= slices.Index(sources, g.origin.Source) {
+		if s.Lease == "off" && f.Part == leasePart && g.isValid() && slices.Index(sources, off.origin.Source) <= slices.Index(sources, g.origin.Source) {
 			s.Mistakes.Add(&algo.SettingError{Field: f.Name, Origin: g.origin, Got: "set", Want: "lease: on, but it is off (" + off.origin.String() + ")"})
 		}
 	}
 }
 
-// build makes a part with the options that were given, and keeps these.
+// build creates a part with the given options, and keeps its options.
 func (s *Settings) build(part string) (algo.Spec, error) {
 	return s.table.parts[part](s.Config.Timing, s.decode(part))
 }
 
-// decode overwrites the options of a part with those that were given, and keeps them.
+// decode overwrites the options of a part with the given ones, and keeps them.
 func (s *Settings) decode(part string) func(any) error {
 	return func(options any) error {
 		s.options[part] = options
@@ -107,7 +107,7 @@ func (s *Settings) decode(part string) func(any) error {
 	}
 }
 
-// fill sets the options of a part, or with no name all other fields, to what was given for them.
+// fill sets the options of a part, or the fields of the node if part is empty, to the given values.
 func (s *Settings) fill(part string) {
 	for _, f := range s.table.fields {
 		if f.Part == part {
@@ -116,18 +116,18 @@ func (s *Settings) fill(part string) {
 	}
 }
 
-// assign sets a field to what was given for it.
+// assign sets a field to its given value, if any.
 func (s *Settings) assign(f Field) {
-	if s.given[f.Name].stands() {
+	if s.given[f.Name].isValid() {
 		s.target(f).Set(s.given[f.Name].value)
 	}
 }
 
-// Node makes the node, or says all mistakes at once as an [*mistake.Error]. When it returns,
-// Config is what is in effect.
+// Node returns the node, or all mistakes at once as an [*mistake.Error]. Afterwards, Config is
+// the configuration in effect.
 func (s *Settings) Node() (*cluster.Node, error) {
 	if s.illegible {
-		return nil, s.Mistakes.Err(about) // the rest would be about what the file could not say
+		return nil, s.Mistakes.Err(about) // the other mistakes would only be missing fields
 	}
 	wrong := make(map[string]bool)
 	for _, m := range s.Mistakes {
@@ -135,17 +135,17 @@ func (s *Settings) Node() (*cluster.Node, error) {
 	}
 	s.Config.Registry = s.table.registry
 	n, err := cluster.New(s.Config)
-	sound := true
+	timingValid := true
 	for _, err := range mistake.Leaves(err) {
 		m := s.explain(s.Config.Algorithm, err)
-		sound = sound && !strings.HasPrefix(m.Field, "timing.")
-		if s.given[base(m.Field)].stands() || !wrong[base(m.Field)] {
-			s.Mistakes.Add(m) // else it is empty because of that
+		timingValid = timingValid && !strings.HasPrefix(m.Field, "timing.")
+		if s.given[base(m.Field)].isValid() || !wrong[base(m.Field)] {
+			s.Mistakes.Add(m) // otherwise the field is empty because of an earlier mistake
 		}
 	}
-	// The options of what is not selected are there to be selected.
+	// The options of other algorithms and of an inactive lease are checked too, because they may be selected later.
 	for _, f := range s.table.fields {
-		if s.given[f.Name].stands() && sound && f.Part != "" && !s.selects(f) {
+		if s.given[f.Name].isValid() && timingValid && f.Part != "" && !s.selects(f) {
 			_, err := s.build(f.Part)
 			s.addErrors(f.Part, err)
 		}
@@ -161,37 +161,37 @@ func (s *Settings) Node() (*cluster.Node, error) {
 	return n, nil
 }
 
-// selects reports whether what a field is of is selected: the node itself, its algorithm, or the lease.
+// selects reports whether the part of a field is active: the node itself, its algorithm, or the lease.
 func (s *Settings) selects(f Field) bool {
 	return f.Part == "" || f.Part == s.Config.Algorithm || f.Part == leasePart && s.Lease == "on"
 }
 
-// Spec is the algorithm as configured. Its error is what the factory says; Node says it
-// better.
+// Spec returns the configured algorithm. It returns the error of the factory. Node returns the
+// same error with its place.
 func (s *Settings) Spec() (algo.Spec, error) { return s.build(s.Config.Algorithm) }
 
-// IsGiven reports whether any source sets the field called name.
-func (s *Settings) IsGiven(name string) bool { return s.given[name].stands() }
+// IsGiven reports whether any source sets the field.
+func (s *Settings) IsGiven(name string) bool { return s.given[name].isValid() }
 
-// Level is what is logged.
+// Level returns the minimum level of the log.
 func (s *Settings) Level() (level slog.Level) {
-	_ = level.UnmarshalText([]byte(s.LogLevel)) // it is one of the words of its field
+	_ = level.UnmarshalText([]byte(s.LogLevel)) // valid, because it is one of the words of its field
 	return level
 }
 
-// Effective is the value of a field and where it came from.
+// Effective is the value of a field with its origin.
 type Effective struct {
 	Field  Field
-	Value  any // as JSON has it: of a duration the text
+	Value  any // for JSON: a duration is a text
 	Origin algo.Origin
-	Idle   bool // it is of an algorithm that is not selected, or of a lease without one
+	Idle   bool // option of an algorithm that is not selected, or of the lease if that is off
 }
 
-// Text is the value as it is written in a file.
+// Text returns the value as in a file.
 func (e Effective) Text() string { return textOf(e.Value) }
 
-// Effective lists all fields in the order of the table. Only what Node has checked is
-// in effect.
+// Effective lists all fields in the order of the table. The values are in effect only after a
+// successful call of Node.
 func (s *Settings) Effective() []Effective {
 	all := make([]Effective, len(s.table.fields))
 	for i, f := range s.table.fields {
@@ -200,7 +200,7 @@ func (s *Settings) Effective() []Effective {
 	return all
 }
 
-// target is where the value of a field stands.
+// target returns the variable of a field.
 func (s *Settings) target(f Field) reflect.Value {
 	in := any(&s.fields)
 	if f.Part != "" {
@@ -216,14 +216,14 @@ func (s *Settings) Changed(before *Settings) []Effective {
 	old := before.Effective()
 	for i, now := range s.Effective() {
 		name := now.Field.Name
-		if (s.given[name].stands() || before.given[name].stands()) && now.Text() != old[i].Text() {
+		if (s.given[name].isValid() || before.given[name].isValid()) && now.Text() != old[i].Text() {
 			changed = append(changed, now)
 		}
 	}
 	return changed
 }
 
-// Adopt takes over the value of one field.
+// Adopt copies the value of one field.
 func (s *Settings) Adopt(from *Settings, name string) {
 	f := s.table.byName[name]
 	s.target(f).Set(from.target(f))

@@ -10,11 +10,11 @@ import (
 //
 //	yaml   name in its section
 //	help   meaning, in a line
-//	arg    what help calls the value
-//	empty  what an empty default stands for
-//	words  all that the value may be
+//	arg    name of the value in help
+//	empty  meaning of an empty default
+//	words  all allowed values
 //	flag   another name of the flag
-//	live   a running node takes over a change
+//	live   a running node applies a change
 type fields struct {
 	Cluster              string        `yaml:"cluster" arg:"name" help:"name of the cluster, the same on all its members"`
 	Name                 string        `yaml:"name" arg:"name" empty:"the name of the host and the port, HOST-7400" help:"name of this member, unique in the cluster"`
