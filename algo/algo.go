@@ -124,7 +124,7 @@ type LeaseEnv interface {
 	SetDeadline(t Timer, d time.Duration)
 
 	// LeadUntil ends the leadership of this node with the deadline t. The driver passes this to the
-	// application, whose work ends then even if the driver hangs.
+	// application, and the work of the application ends then even if the driver hangs.
 	LeadUntil(t Timer)
 }
 
@@ -173,7 +173,7 @@ type Algorithm interface {
 	Clone() Algorithm
 }
 
-// LeaseHolder is an [Algorithm] whose leader needs grants from other members.
+// LeaseHolder is an [Algorithm] with a leader that needs grants from other members.
 type LeaseHolder interface {
 	Algorithm
 	// WorkReturned reports that the work of the application has ended, after the end of a leadership
@@ -202,7 +202,7 @@ type Claims struct {
 	// leader that loses the majority stops.
 	//
 	// Only the leader changes the members, one at a time. Such an algorithm has an additional
-	// duty: it must not help to elect a node whose view has an older config ID than its own.
+	// duty: it must not help to elect a node that has a view with an older config ID than its own.
 	NeedsQuorum bool
 	// HighestLeads: once no faults occur, the highest live member leads, in the order of View.
 	HighestLeads bool

@@ -19,7 +19,7 @@ func (id NodeID) Compare(o NodeID) int { return bytes.Compare(id[:], o[:]) }
 
 const hexDigits = "0123456789abcdef"
 
-// dashBefore contains the bytes of a UUID whose text form has a dash before them.
+// dashBefore contains the bytes of a UUID that follow a dash in its text form.
 var dashBefore = [16]bool{4: true, 6: true, 8: true, 10: true}
 
 // String returns the usual text form of a UUID, with 36 characters. (It is implemented here

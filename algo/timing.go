@@ -27,8 +27,8 @@ type Timing struct {
 	// StartupWait is the maximum time that a node without a quorum waits at its start for listed
 	// members that neither answer nor refuse.
 	StartupWait time.Duration
-	// TimeoutOnly makes the failure detector ignore all evidence except silence, for networks whose
-	// firewalls forge resets and refusals. A killed process is then detected after Timeout.
+	// TimeoutOnly makes the failure detector ignore all evidence except silence, for networks with
+	// firewalls that forge resets and refusals. A killed process is then detected after Timeout.
 	TimeoutOnly bool
 }
 

@@ -152,18 +152,18 @@ func TestLastMemberWithSameIDCounts(t *testing.T) {
 	}
 }
 
-func TestStamps(t *testing.T) {
+func TestConfigIDs(t *testing.T) {
 	members := []algo.Member{member(1, 0, true), member(2, 0, true)}
 	view := algo.NewView(7, members...)
 	if got := view.ConfigID(); got != (algo.ConfigID{Version: 7}) {
-		t.Errorf("the stamp of view 7 is %v", got)
+		t.Errorf("the config ID of view 7 is %v", got)
 	}
 	in := view.WithTerm(4)
 	if in.ConfigID() != (algo.ConfigID{Term: 4, Version: 7}) || in.Len() != 2 || view.ConfigID().Term != 0 {
 		t.Errorf("in epoch 4: %v, %d members", in.ConfigID(), in.Len())
 	}
 	if got := (algo.View{}).WithTerm(2).ConfigID(); got != (algo.ConfigID{Term: 2}) {
-		t.Errorf("the stamp of no view is %v", got)
+		t.Errorf("the config ID of an empty view is %v", got)
 	}
 	inOrder := []algo.ConfigID{{Term: 1, Version: 9}, {Term: 2, Version: 1}, {Term: 2, Version: 3}, {Term: 1 << 40}}
 	for i, a := range inOrder {

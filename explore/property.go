@@ -95,7 +95,7 @@ func (m *model) announce(before uint32, node int, l algo.Leader) announceResult 
 	return after
 }
 
-// compareTokens returns a violation if the token of l is lower than that of before.
+// compareTokens returns a violation if the token of l is lower than the token of the leader before.
 func compareTokens(p algo.Property, where string, l, before algo.Leader) *algosim.Violation {
 	if l.Compare(before) >= 0 {
 		return nil

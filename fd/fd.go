@@ -11,7 +11,7 @@
 //
 // A peer is suspected when no frame has come from it for a timeout. Evidence of a failure replaces the wait:
 //
-//   - The kernel of a killed process closes its connections at once. So the detector dials a peer whose connection
+//   - The kernel of a killed process closes its connections at once. So the detector dials a peer after its connection
 //     has ended without a goodbye. If the dial is refused, no process listens there, and the peer is suspected after
 //     about 1 ms. If the dial is reset, or ends before a hello, the process may just be dying: the detector dials
 //     again.
@@ -67,7 +67,7 @@ type Change struct {
 	Peer        algo.NodeID
 	Suspected   bool
 	Died        bool
-	Explanation string        // a clause whose subject is the peer
+	Explanation string        // a clause with the peer as its subject
 	Reason      string        // of a suspicion or a death
 	SilentFor   time.Duration // length of the silence, if that is the reason
 }
@@ -96,7 +96,7 @@ type Output struct {
 type Detector struct {
 	timing      algo.Timing
 	peers       map[algo.NodeID]*peer
-	order       []*peer       // by ID: peers whose deadlines are equal are handled in this order
+	order       []*peer       // by ID: peers with equal deadlines are handled in this order
 	digest      uint64        // of the node's config
 	leader      algo.NodeID   // which this node follows
 	lastProber  algo.NodeID   // peer that was last sent a probe about the leader

@@ -151,7 +151,7 @@ func TestSubscriptionIsRenewedAtHalfItsTTL(t *testing.T) {
 	d.SetDigest(99)
 	d.Up(0, n(1), 7)
 	if out := d.TakeOutput(); len(out.Sends) != 0 {
-		t.Fatalf("before anybody is monitored: %v", out.Sends)
+		t.Fatalf("before any peer is monitored: %v", out.Sends)
 	}
 	d.Monitor(0, []algo.NodeID{n(1)})
 	out := d.TakeOutput()
@@ -615,7 +615,7 @@ func TestGoodbyeIsSuspectedAtOnce(t *testing.T) {
 	}
 }
 
-// "A node that itself did not run suspects nobody for it."
+// A node suspects no peer for the time of its own stall.
 func TestLateWakeSuspectsNoPeer(t *testing.T) {
 	for _, late := range []time.Duration{time.Second, time.Minute, 24 * time.Hour} {
 		d := newMonitor(t)
@@ -634,8 +634,8 @@ func TestLateWakeSuspectsNoPeer(t *testing.T) {
 	}
 }
 
-// Frames that waited on the sockets are delivered before the wake. They must not hide the stall from the peers whose
-// frames come a little later.
+// Frames that waited on the sockets are delivered before the wake. They must not hide the stall for the peers with
+// frames that come a little later.
 func TestLateWakeAfterFramesOfOtherPeers(t *testing.T) {
 	d := New(config())
 	both := []algo.NodeID{n(1), n(2)}
@@ -686,7 +686,7 @@ func TestPeerHasTwoIntervalsAfterStall(t *testing.T) {
 }
 
 // However long a stall was, a peer is suspected once it has been silent for its timeout since then. That includes a
-// peer whose frame waited on the socket and came before the late wake.
+// peer with a frame that waited on the socket and came before the late wake.
 func TestExtensionAfterStallIsBounded(t *testing.T) {
 	d := New(config())
 	d.Up(0, n(1), 7)

@@ -231,7 +231,7 @@ func TestOnlyHearingPeerAcksProbe(t *testing.T) {
 	runUntil(d, probeTime)
 	d.Receive(probeTime, n(1), ProbeAck{Peer: n(5)}) // not heard directly
 	if _, acks := probesAndAcks(d.TakeOutput()); len(acks) != 0 {
-		t.Errorf("it passes on what it was told: %v", acks)
+		t.Errorf("it forwards a probe ack: %v", acks)
 	}
 	d.Down(probeTime, n(3), true)
 	d.HandleFrame(probeTime, n(5))

@@ -151,7 +151,7 @@ func TestInvalidHeartbeatIsRejected(t *testing.T) {
 	}
 	d.Monitor(0, []algo.NodeID{n(1)})
 	if got := d.peers[n(1)].timeout; got != timeout {
-		t.Errorf("the timeout is %v of who was never suspected", got)
+		t.Errorf("the timeout of a peer that was never suspected is %v", got)
 	}
 }
 

@@ -16,15 +16,15 @@ import (
 	"github.com/elect-go/elect/algo"
 )
 
-// database is a small one, of whose statements it knows those of a Table, to the letter: what
-// they do in a real one is tested in examples/ledger. A transaction has it alone.
+// database is a small database that knows only the exact statements of a Table. Package examples/ledger
+// tests them in real databases. One transaction at a time has it.
 type database struct {
 	alone    sync.Mutex
-	rows     map[string]row // nil: there is no table
-	written  []string       // what a transaction has written beside that
-	twice    bool           // each row is there two times
-	unsaved  error          // of a commit
-	counting error          // of the number of rows that changed
+	rows     map[string]row // nil: the table is missing
+	written  []string       // other writes of transactions
+	twice    bool           // each row exists twice
+	unsaved  error          // error of a commit
+	counting error          // error of the count of changed rows
 }
 
 type row struct {
@@ -33,7 +33,7 @@ type row struct {
 	writes  int64
 }
 
-// tableOf is a table of that database, with a row for "r".
+// tableOf returns a table of d with a row for "r".
 func tableOf(t testing.TB, d *database, dollar bool) *Table {
 	db := sql.OpenDB(d)
 	t.Cleanup(func() { db.Close() })
@@ -41,13 +41,13 @@ func tableOf(t testing.TB, d *database, dollar bool) *Table {
 	return &Table{DB: db, Resource: "r", NumberedArgs: dollar}
 }
 
-// alone is a write that does without its transaction.
+// alone returns a write that ignores its transaction.
 func alone(write func() error) func(*sql.Tx) error { return func(*sql.Tx) error { return write() } }
 
 func (d *database) Driver() driver.Driver                        { return nil }
 func (d *database) Connect(context.Context) (driver.Conn, error) { return &connection{d: d}, nil }
 
-// connection has at most one transaction, and what was there before it.
+// connection has at most one transaction, and the state before it.
 type connection struct {
 	d       *database
 	in      bool

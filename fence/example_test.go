@@ -52,28 +52,28 @@ func ExampleGate_Write() {
 	// <nil>
 }
 
-// The token is in the database with the write, or neither is. What is to be done after an error
-// depends on which it is.
+// The database has both the token and the write, or neither. The reaction to an error depends on
+// its reason.
 func ExampleTable_Write() {
 	next := func(err error) string {
 		switch {
 		case err == nil:
-			return "go on"
+			return "continue"
 		case errors.Is(err, fence.ErrStale):
 			return "stop the work: another leads, or has"
 		case errors.Is(err, fence.ErrOtherCluster):
-			return "ask an operator: was the cluster founded anew?"
+			return "ask an operator: was the cluster bootstrapped again?"
 		case errors.Is(err, fence.ErrNoToken), errors.Is(err, fence.ErrDamaged), errors.Is(err, sql.ErrNoRows):
 			return "ask an operator: the service is set up wrongly"
 		}
 		return "try again"
 	}
-	adopt := func(ctx context.Context, table *fence.Table, anew fence.Token) error { // an operator's command
+	adopt := func(ctx context.Context, table *fence.Table, next fence.Token) error { // an operator's command
 		held, err := table.Highest(ctx)
 		if err != nil {
 			return err
 		}
-		return table.Adopt(ctx, held, anew)
+		return table.Adopt(ctx, held, next)
 	}
 	work := func(db *sql.DB) func(context.Context, cluster.Leadership) error { // for Lead
 		table := fence.Table{DB: db, Resource: "invoices", NumberedArgs: true}
@@ -90,20 +90,20 @@ func ExampleTable_Write() {
 	// stop the work: another leads, or has
 }
 
-// What an operator does after a cluster was founded anew. With a Table it is the same.
+// An operator lets the gate adopt a cluster that was bootstrapped again. A Table has the same methods.
 func ExampleGate_Adopt() {
 	ctx := context.Background()
-	lost, anew := fence.Token{Cluster: [16]byte{1}, Number: 4711}, fence.Token{Cluster: [16]byte{2}, Number: 1}
+	lost, next := fence.Token{Cluster: [16]byte{1}, Number: 4711}, fence.Token{Cluster: [16]byte{2}, Number: 1}
 	gate := fence.NewMemory()
 	_ = gate.Write(ctx, lost, func() error { return nil })
 
-	err := gate.Write(ctx, anew, func() error { return nil })
+	err := gate.Write(ctx, next, func() error { return nil })
 	fmt.Println(errors.Is(err, fence.ErrOtherCluster))
 	from, err := gate.Highest(ctx)
 	fmt.Println(from.Number, err)
-	fmt.Println(gate.Adopt(ctx, from, fence.Token{Cluster: anew.Cluster}))
-	fmt.Println(gate.Write(ctx, anew, func() error { return nil }))
-	fmt.Println(errors.Is(gate.Adopt(ctx, from, fence.Token{Cluster: anew.Cluster}), fence.ErrAdoptMismatch)) // a second time
+	fmt.Println(gate.Adopt(ctx, from, fence.Token{Cluster: next.Cluster}))
+	fmt.Println(gate.Write(ctx, next, func() error { return nil }))
+	fmt.Println(errors.Is(gate.Adopt(ctx, from, fence.Token{Cluster: next.Cluster}), fence.ErrAdoptMismatch)) // a second time
 	// Output:
 	// true
 	// 4711 <nil>

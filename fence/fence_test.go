@@ -22,14 +22,14 @@ var (
 
 func nr(number uint64) Token { return Token{ours, number} }
 
-// kind is one of the gates, with a write that does without a transaction.
+// kind is a kind of gate, with a write that ignores the transaction.
 type kind struct {
-	write func(t Token, write func() error) error
-	held  func() (Token, error)
-	adopt func(from, to Token) error
+	write   func(t Token, write func() error) error
+	highest func() (Token, error)
+	adopt   func(from, to Token) error
 }
 
-// kinds makes one of each, in which nobody was.
+// kinds returns an unused gate of each kind.
 func kinds(t testing.TB) map[string]kind {
 	ctx := context.Background()
 	of := func(g *Gate) kind {
@@ -53,10 +53,10 @@ func kinds(t testing.TB) map[string]kind {
 
 func nothing() error { return nil }
 
-// never is a write that is not to begin.
+// never returns a write that the gate must reject.
 func never(t *testing.T) func() error {
 	return func() error {
-		t.Error("it was let in")
+		t.Error("the gate accepted the write")
 		return nil
 	}
 }
@@ -67,23 +67,23 @@ func each(t *testing.T, test func(t *testing.T, g kind)) {
 	}
 }
 
-func TestATokenNotBelowTheHighestIsLetIn(t *testing.T) {
+func TestGateAcceptsTokenNotBelowHighest(t *testing.T) {
 	each(t, func(t *testing.T, g kind) {
-		held, err := g.held()
+		held, err := g.highest()
 		require.NoError(t, err)
 		require.Zero(t, held)
 		for _, number := range []uint64{3, 3, 4, math.MaxInt64} {
 			wrote := false
 			require.NoError(t, g.write(nr(number), func() error { wrote = true; return nil }))
 			require.True(t, wrote)
-			held, err := g.held()
+			held, err := g.highest()
 			require.NoError(t, err)
 			require.Equal(t, nr(number), held)
 		}
 	})
 }
 
-func TestLowerTokenIsRejected(t *testing.T) {
+func TestGateRejectsLowerToken(t *testing.T) {
 	each(t, func(t *testing.T, g kind) {
 		require.NoError(t, g.write(nr(10), nothing))
 		err := g.write(nr(9), never(t))
@@ -93,11 +93,11 @@ func TestLowerTokenIsRejected(t *testing.T) {
 		require.Equal(t, RejectedError{nr(9), nr(10), ErrStale}, *refused)
 		require.EqualError(t, err, "fence: token 9 of cluster 00000000-0000-0000-0000-000000000001 is rejected, "+
 			"because the gate holds 10 of cluster 00000000-0000-0000-0000-000000000001: a newer leader has written")
-		require.NoError(t, g.write(nr(10), nothing), "that somebody was refused changes nothing")
+		require.NoError(t, g.write(nr(10), nothing), "a rejected token changes nothing")
 	})
 }
 
-func TestATokenOfAnotherClusterIsRefused(t *testing.T) {
+func TestGateRejectsTokenOfOtherCluster(t *testing.T) {
 	each(t, func(t *testing.T, g kind) {
 		require.NoError(t, g.write(nr(10), nothing))
 		for _, number := range []uint64{1, 10, 11} {
@@ -106,13 +106,13 @@ func TestATokenOfAnotherClusterIsRefused(t *testing.T) {
 			require.ErrorContains(t, err, theirs.String())
 			require.ErrorContains(t, err, ours.String())
 		}
-		held, err := g.held()
+		held, err := g.highest()
 		require.NoError(t, err)
 		require.Equal(t, nr(10), held)
 	})
 }
 
-func TestWhatNoLeaderCanHaveIsRefused(t *testing.T) {
+func TestGateRejectsImpossibleToken(t *testing.T) {
 	each(t, func(t *testing.T, g kind) {
 		for _, token := range []Token{{}, {Number: 1}, nr(0), nr(math.MaxInt64 + 1), nr(math.MaxUint64)} {
 			require.ErrorIs(t, g.write(token, never(t)), ErrNoToken)
@@ -120,21 +120,21 @@ func TestWhatNoLeaderCanHaveIsRefused(t *testing.T) {
 	})
 }
 
-func TestAnOperatorHasAGateAdoptACluster(t *testing.T) {
+func TestGateAdoptsCluster(t *testing.T) {
 	each(t, func(t *testing.T, g kind) {
 		require.NoError(t, g.write(nr(10), nothing))
 		require.NoError(t, g.adopt(nr(10), Token{Cluster: theirs}))
 		require.ErrorIs(t, g.write(nr(11), never(t)), ErrOtherCluster)
 		require.NoError(t, g.write(Token{theirs, 1}, nothing))
 
-		// Founded anew by the same list, it has the same id.
+		// A cluster that is started again with the same list has the same ID.
 		require.NoError(t, g.adopt(Token{theirs, 1}, Token{theirs, 0}))
 		require.NoError(t, g.write(Token{theirs, 1}, nothing))
 	})
 }
 
-// An operator may try twice, or be late.
-func TestAdoptUndoesNothingOfLater(t *testing.T) {
+// An operator may retry Adopt, or run it too late.
+func TestAdoptRejectsWrongHighestToken(t *testing.T) {
 	each(t, func(t *testing.T, g kind) {
 		require.NoError(t, g.write(nr(10), nothing))
 		for _, from := range []Token{nr(9), nr(11), {theirs, 10}, {}} {
@@ -151,22 +151,22 @@ func TestAdoptUndoesNothingOfLater(t *testing.T) {
 	})
 }
 
-func TestTheErrorOfTheWriteIsReturned(t *testing.T) {
+func TestGateReturnsErrorOfWrite(t *testing.T) {
 	each(t, func(t *testing.T, g kind) {
 		full := errors.New("the resource is full")
 		require.Equal(t, full, g.write(nr(1), func() error { return full }))
 		require.Panics(t, func() { _ = g.write(nr(1), func() error { panic("in the write") }) })
-		require.NoError(t, g.write(nr(1), nothing), "nobody is in")
+		require.NoError(t, g.write(nr(1), nothing), "the gate is free")
 	})
 }
 
-// Leaders with any tokens, all at once: in the order of the resource none is below one before
-// it, and who was refused was below.
-func TestWhatIsWrittenHasTokensThatRise(t *testing.T) {
+// Leaders write concurrently with arbitrary tokens. In the order of the resource, no token is lower
+// than its predecessor, and the gate rejects only lower tokens.
+func TestConcurrentWritesHaveIncreasingTokens(t *testing.T) {
 	rapid.Check(t, func(r *rapid.T) {
 		leaders := rapid.SliceOfN(rapid.SliceOfN(rapid.Uint64Range(1, 9), 1, 8), 1, 4).Draw(r, "leaders")
 		for name, g := range kinds(t) {
-			var written []uint64 // the resource: what is in the gate is alone
+			var written []uint64 // the resource: the gate excludes concurrent writes
 			var all sync.WaitGroup
 			wrong := make(chan error, 100)
 			for _, tokens := range leaders {

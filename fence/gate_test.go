@@ -36,7 +36,7 @@ func open(t testing.TB, path string) *Gate {
 	return g
 }
 
-// fresh is a gate that holds 7, and the path of its file.
+// fresh returns a gate that holds token 7, and the path of its file.
 func fresh(t testing.TB) (*Gate, string) {
 	path := filepath.Join(t.TempDir(), "gate")
 	g := open(t, path)
@@ -44,11 +44,11 @@ func fresh(t testing.TB) (*Gate, string) {
 	return g, path
 }
 
-func held(t testing.TB, g *Gate) Token {
+func highest(t testing.TB, g *Gate) Token {
 	t.Helper()
-	held, err := g.Highest(context.Background())
+	token, err := g.Highest(context.Background())
 	require.NoError(t, err)
-	return held
+	return token
 }
 
 func content(t testing.TB, path string) []byte {
@@ -58,16 +58,16 @@ func content(t testing.TB, path string) []byte {
 	return b
 }
 
-func TestAFileOutlivesItsGate(t *testing.T) {
+func TestReopenedGateKeepsToken(t *testing.T) {
 	_, path := fresh(t)
 	g := open(t, path)
-	require.Equal(t, nr(7), held(t, g))
+	require.Equal(t, nr(7), highest(t, g))
 	require.ErrorIs(t, g.Write(context.Background(), nr(6), never(t)), ErrStale)
 	require.Equal(t, "fence 1 save 2 token 7 cluster 00000000-0000-0000-0000-000000000001 sum ", string(content(t, path)[:72]))
 }
 
-// A crash may cut what was written since the last sync, at any byte: what was let in before is
-// known after it, and nobody below is let in. So it is if the disk had lost a half before.
+// A crash may cut the writes since the last sync at any byte. After it, the gate knows the last
+// accepted token and rejects lower ones, also if the disk has lost one half of the file before.
 func TestCrashAtAnyByteKeepsOneSave(t *testing.T) {
 	g, path := fresh(t)
 	durable := content(t, path)
@@ -117,15 +117,15 @@ func TestCrashAtAnyByteKeepsOneSave(t *testing.T) {
 	require.Greater(t, cuts, 23*2*2)
 }
 
-// crash is a write that is interrupted, and maybe one of the machine after it.
+// crash is an interrupted write, optionally followed by a crash of the machine.
 type crash struct {
 	token   uint64
-	sync    int    // that does not happen, from 1; 0: all happen
-	machine bool   // of each half the disk has
-	first   [2]int // bytes as they are now, and the rest as it was at the last sync
+	sync    int    // number of the sync that fails, from 1; 0: no failure
+	machine bool   // the machine crashes
+	first   [2]int // number of bytes of each half that reached the disk since the last sync
 }
 
-// crashes has writes interrupted, one after another. Nothing is mended in between.
+// crashes interrupts writes one after another, without a repair in between.
 func crashes(t testing.TB, path string, all []crash) error {
 	g := open(t, path)
 	durable, accepted := content(t, path), uint64(0)
@@ -145,7 +145,7 @@ func crashes(t testing.TB, path string, all []crash) error {
 			return nil
 		})
 		if low || err != nil && !errors.Is(err, errCrash) && !errors.Is(err, ErrStale) {
-			return fmt.Errorf("%+v: token below one of before: %t, error %w", c, low, err)
+			return fmt.Errorf("%+v: token below an accepted one: %t, error %w", c, low, err)
 		}
 		if c.machine {
 			image := bytes.Clone(durable)
@@ -163,7 +163,7 @@ func crashes(t testing.TB, path string, all []crash) error {
 
 var errCrash = errors.New("a crash, as of now")
 
-func TestCrashesOneAfterAnother(t *testing.T) {
+func TestGateSurvivesRepeatedCrashes(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "gate")
 	rapid.Check(t, func(r *rapid.T) {
 		require.NoError(t, os.RemoveAll(path))
@@ -180,9 +180,8 @@ func TestCrashesOneAfterAnother(t *testing.T) {
 	})
 }
 
-// What was found by chance, of this save and of others: the half that is cut is the only one that the
-// disk has.
-func TestCrashesThatWereFound(t *testing.T) {
+// These sequences were found by random search: the half that is cut is the only one on the disk.
+func TestGateSurvivesKnownCrashes(t *testing.T) {
 	cut := [2]int{14, 14} // behind the number of the save
 	for _, all := range [][]crash{
 		{{token: 1}, {token: 2, sync: 2, machine: true, first: cut}, {token: 2, sync: 1, machine: true, first: cut}, {token: 3}},
@@ -208,26 +207,26 @@ func TestFailedSyncEndsSaves(t *testing.T) {
 		synced = 10
 		require.NoError(t, g.Write(context.Background(), nr(8), nothing))
 		if failing < 3 {
-			require.Equal(t, 14, synced, "nobody knows what was saved")
+			require.Equal(t, 14, synced, "the state of the file is unknown")
 		}
-		require.Equal(t, nr(8), held(t, open(t, path)))
+		require.Equal(t, nr(8), highest(t, open(t, path)))
 	}
 }
 
-// A disk that has lost one half after all, or a byte of it, has the other.
+// If the disk loses one half of the file, or a byte of it, the other half is enough.
 func TestEitherHalfIsEnough(t *testing.T) {
 	for _, at := range []int{0, 6, 13, 21, 100, half - 1, half, half + 6, half + 13, half + 21, half + 100, 2*half - 1} {
 		g, path := fresh(t)
 		damaged := content(t, path)
 		damaged[at] ^= 0x10
 		require.NoError(t, os.WriteFile(path, damaged, 0o600))
-		require.Equal(t, nr(7), held(t, open(t, path)))
+		require.Equal(t, nr(7), highest(t, open(t, path)))
 		require.ErrorIs(t, g.Write(context.Background(), nr(6), never(t)), ErrStale)
 		require.Equal(t, content(t, path)[:half], content(t, path)[half:], "it is mended")
 	}
 }
 
-func TestAFileThatIsNoneOfAGateIsRefused(t *testing.T) {
+func TestGateRejectsForeignFile(t *testing.T) {
 	_, path := fresh(t)
 	whole := content(t, path)
 	other := bytes.ReplaceAll(whole, []byte("token 7"), []byte("token 6"))
@@ -247,8 +246,8 @@ func TestAFileThatIsNoneOfAGateIsRefused(t *testing.T) {
 	require.Error(t, err, "a folder")
 }
 
-// While a gate is open its file neither vanishes nor gets older without being missed.
-func TestAFileThatIsPutBackIsNoticed(t *testing.T) {
+// An open gate notices if its file is removed or replaced by an older one.
+func TestGateNoticesReplacedFile(t *testing.T) {
 	g, path := fresh(t)
 	older := content(t, path)
 	require.NoError(t, g.Write(context.Background(), nr(8), nothing))
@@ -259,7 +258,7 @@ func TestAFileThatIsPutBackIsNoticed(t *testing.T) {
 	require.NoFileExists(t, path)
 }
 
-func TestWhoWaitsAtAGateCanGiveUp(t *testing.T) {
+func TestWaitingWriterEndsWithContext(t *testing.T) {
 	file, path := fresh(t)
 	for _, test := range []struct {
 		name          string
@@ -278,8 +277,8 @@ func TestWhoWaitsAtAGateCanGiveUp(t *testing.T) {
 	}
 }
 
-// writeUntilKilled writes lines into a file beside the gate: those of a leader that takes over each
-// now and then, and goes on with its old ideas.
+// writeUntilKilled writes lines into a file next to the gate, as a leader that sometimes takes over
+// and then writes twice with its token, even if that is stale.
 func writeUntilKilled(path string) {
 	g, err := Open(context.Background(), path)
 	if err != nil {
@@ -353,7 +352,7 @@ func TestProcessesShareAFile(t *testing.T) {
 		before = number
 	}
 	require.Greater(t, changes, 5)
-	require.GreaterOrEqual(t, held(t, open(t, path)).Number, before)
+	require.GreaterOrEqual(t, highest(t, open(t, path)).Number, before)
 }
 
 type writer func([]byte) (int, error)

@@ -60,7 +60,7 @@ func (g *Table) Write(ctx context.Context, t Token, write func(tx *sql.Tx) error
 }
 
 // Highest returns the highest accepted token; zero if there is none.
-func (g *Table) Highest(ctx context.Context) (Token, error) { return g.held(ctx, g.DB) }
+func (g *Table) Highest(ctx context.Context) (Token, error) { return g.readHighest(ctx, g.DB) }
 
 // Adopt is as [Gate.Adopt].
 func (g *Table) Adopt(ctx context.Context, from, to Token) error {
@@ -87,7 +87,7 @@ func (g *Table) change(ctx context.Context, in querier, why func(held Token) err
 	if err != nil || changed == 1 {
 		return explain(g.Resource, err)
 	}
-	held, err := g.held(ctx, in)
+	held, err := g.readHighest(ctx, in)
 	if err == nil {
 		err = why(held)
 	}
@@ -97,7 +97,7 @@ func (g *Table) change(ctx context.Context, in querier, why func(held Token) err
 	return err
 }
 
-func (g *Table) held(ctx context.Context, in querier) (t Token, err error) {
+func (g *Table) readHighest(ctx context.Context, in querier) (t Token, err error) {
 	var cluster string
 	var number int64
 	err = in.QueryRowContext(ctx, g.dialect(look), g.Resource).Scan(&cluster, &number)

@@ -17,7 +17,7 @@ func put(what string) func(*sql.Tx) error {
 	}
 }
 
-func TestTheTokenAndTheWriteAreOneTransaction(t *testing.T) {
+func TestTokenAndWriteAreOneTransaction(t *testing.T) {
 	d := &database{}
 	table, ctx := tableOf(t, d, false), context.Background()
 	require.NoError(t, table.Write(ctx, nr(1), put("a")))
@@ -50,7 +50,7 @@ func TestTheTokenAndTheWriteAreOneTransaction(t *testing.T) {
 }
 
 // Nobody comes in between the check and the end of the write.
-func TestAWriteHasItsRowAlone(t *testing.T) {
+func TestWriteLocksItsRow(t *testing.T) {
 	d := &database{}
 	table, ctx := tableOf(t, d, false), context.Background()
 	second := make(chan error, 1)
@@ -64,7 +64,7 @@ func TestAWriteHasItsRowAlone(t *testing.T) {
 	require.EqualValues(t, 2, d.rows["r"].writes)
 }
 
-func TestATableThatIsNotAGateIsRefused(t *testing.T) {
+func TestGateRejectsForeignTable(t *testing.T) {
 	ctx := context.Background()
 	for name, test := range map[string]struct {
 		do   func(d *database)

@@ -116,11 +116,11 @@ func TestInvalidCertificateIsRejected(t *testing.T) {
 			e.files.keys.own = a.odd(func(c *x509.Certificate) { c.URIs[0].Host = "other" })
 			return e
 		}, `certificate elect://other/member/n2: it is one of cluster "other", and this is "demo"`},
-		"nobody": {func(t *testing.T, a *authority) *Endpoint {
+		"no name": {func(t *testing.T, a *authority) *Endpoint {
 			e := a.endpoint(member("n2"))
 			e.files.keys.own = a.odd(func(c *x509.Certificate) { c.URIs = nil })
 			return e
-		}, "certificate odd: it names nobody"},
+		}, "certificate odd: it names no member"},
 		"two": {func(t *testing.T, a *authority) *Endpoint {
 			e := a.endpoint(member("n2"))
 			e.files.keys.own = a.odd(func(c *x509.Certificate) { c.URIs = append(c.URIs, member("n3").uri()) })

@@ -37,7 +37,7 @@ type Config struct {
 // Certificate names files in PEM: all three, or none.
 type Certificate struct {
 	Cert string // names this member: elect://CLUSTER/member/NAME; a renewed one is taken over
-	Key  string // its key, which nobody else can read
+	Key  string // its key, which no other user can read
 	CA   string // authority that has signed the certificates of all members
 }
 
@@ -261,7 +261,7 @@ func rejectPeer(t *tls.Conn, cause error) error {
 	return fmt.Errorf("secure: %w", cause)
 }
 
-// tlsConn is a TLS connection whose Close does not wait. Close of [tls.Conn] first sends an alert, for up to 5 s.
+// tlsConn is a TLS connection with a Close that does not wait. Close of [tls.Conn] first sends an alert, for up to 5 s.
 type tlsConn struct {
 	*tls.Conn
 	tcp net.Conn

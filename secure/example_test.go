@@ -30,12 +30,12 @@ func Example() {
 
 	here, there := net.Pipe()
 	go func() {
-		c, who, err := node.Server(there)
+		c, identity, err := node.Server(there)
 		if err != nil {
 			log.Fatal(err)
 		}
 		defer c.Close()
-		_, _ = io.WriteString(c, fmt.Sprintf("%s, may be n1: %t, may give orders: %t", who, who.AllowsName("n1"), who.CanAdminister()))
+		_, _ = io.WriteString(c, fmt.Sprintf("%s, may be n1: %t, may give orders: %t", identity, identity.AllowsName("n1"), identity.CanAdminister()))
 	}()
 	c, _, err := node.Client(here)
 	if err != nil {

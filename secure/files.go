@@ -40,9 +40,9 @@ type files struct {
 
 	mu           sync.Mutex
 	keys         keys
-	checkedAt    time.Time     // closed at the end of the check that is under way; nil: none is
-	check        chan struct{} // of the look that is under way, closed when it ends; nil: none is
-	slowReported bool          // the last check took longer than checkTimeout, and the log says so
+	checkedAt    time.Time     // start of the last check
+	check        chan struct{} // closed at the end of the running check; nil: none is running
+	slowReported bool          // the log has reported that the last check took longer than checkTimeout
 
 	// The check that is under way owns the fields below.
 	lastInfo []os.FileInfo // of the files, when they were read last

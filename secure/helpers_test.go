@@ -56,7 +56,7 @@ func member(name string) Identity {
 	return Identity{Cluster: "demo", Role: Member, Names: []string{name}}
 }
 
-// issue writes the files of a certificate, for so long, and returns their configuration.
+// issue writes the files of a certificate that is valid for life, and returns their configuration.
 func (a *authority) issue(id Identity, life time.Duration) Config {
 	cert, key, err := Issue(a.cert, a.key, id, life)
 	require.NoError(a.t, err)

@@ -25,7 +25,7 @@ const (
 )
 
 func (r Role) String() string {
-	return [...]string{"nobody", "observer", "operator", "member", "holder of the secret"}[min(r, SecretHolder)]
+	return [...]string{"unauthenticated", "observer", "operator", "member", "holder of the secret"}[min(r, SecretHolder)]
 }
 
 // Identity is what the other end of a connection has proved to be.
@@ -96,7 +96,7 @@ func identityFromCert(c *x509.Certificate, cluster string) (Identity, error) {
 	case len(found) == 1:
 		return found[0], nil
 	case len(c.DNSNames) == 0:
-		return Identity{}, fmt.Errorf("it names nobody, want the URI elect://CLUSTER/member/NAME, or a name of DNS")
+		return Identity{}, fmt.Errorf("it names no member, want the URI elect://CLUSTER/member/NAME, or a name of DNS")
 	}
 	return Identity{Cluster: cluster, Role: Member, Names: c.DNSNames}, nil
 }

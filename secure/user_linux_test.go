@@ -29,7 +29,7 @@ func accepted(t *testing.T, network, addr string, dial func(addr string) io.Clos
 	return c, other
 }
 
-func asked(c net.Conn) error {
+func sameUserError(c net.Conn) error {
 	_, err := SameUser(c)
 	return err
 }
@@ -50,15 +50,15 @@ func TestSameUserIsFound(t *testing.T) {
 				require.NoError(t, err)
 				return c
 			})
-			require.NoError(t, asked(c))
+			require.NoError(t, sameUserError(c))
 			other.Close()
-			require.ErrorIs(t, asked(c), ErrUnknownUser, "a closed socket is shown as one of root")
+			require.ErrorIs(t, sameUserError(c), ErrUnknownUser, "a closed socket is shown as one of root")
 		})
 	}
 	near, far := net.Pipe()
 	defer near.Close()
 	defer far.Close()
-	require.ErrorIs(t, asked(near), ErrUnknownUser)
+	require.ErrorIs(t, sameUserError(near), ErrUnknownUser)
 }
 
 // TestSocketTables are read where the kernel does not answer for one socket: with the same result.
@@ -108,8 +108,8 @@ func TestReusedPortIsDetected(t *testing.T) {
 	second, err := l.Accept()
 	require.NoError(t, err)
 	defer second.Close()
-	require.ErrorIs(t, asked(c), ErrUnknownUser)
-	require.NoError(t, asked(second))
+	require.ErrorIs(t, sameUserError(c), ErrUnknownUser)
+	require.NoError(t, sameUserError(second))
 	said := make([]byte, 5)
 	_, err = io.ReadFull(c, said)
 	require.NoError(t, err, "what was sent before the reset is still read")
@@ -161,7 +161,7 @@ func TestOtherUserIsRejected(t *testing.T) {
 		require.NoError(t, cmd.Start())
 		return process{cmd}
 	})
-	other, ok := errors.AsType[*OtherUserError](asked(c))
+	other, ok := errors.AsType[*OtherUserError](sameUserError(c))
 	require.True(t, ok)
 	require.Contains(t, other.User, "user 65533")
 }
@@ -175,7 +175,7 @@ func TestOverflowUserIsNotOneUser(t *testing.T) {
 			require.NoError(t, err)
 			return c
 		})
-		require.ErrorContains(t, asked(c), "stands for each user without a number here")
+		require.ErrorContains(t, sameUserError(c), "stands for each user without a number here")
 		return
 	}
 	if os.Geteuid() != 0 {

@@ -32,7 +32,7 @@ type omniscient struct {
 	leaderships, ends, reports int
 }
 
-// death is the crash of a node whose work ran.
+// death is the crash of a node while its work ran.
 type death struct {
 	of          *node
 	incarnation uint64

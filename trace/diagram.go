@@ -142,7 +142,7 @@ func (d *Diagram) lanes() []algo.NodeID {
 // name is what a node is called.
 func (d *Diagram) name(id algo.NodeID) string { return nameOf(id, d.Names, "none") }
 
-// inUnits writes a time of the drawing, with so many digits after the point.
+// inUnits formats a time of the drawing, with the given number of digits after the point.
 func (d *Diagram) inUnits(at time.Duration, digits int) string {
 	unit, since, sign := cmp.Or(d.Unit, time.Millisecond), at-d.From, ""
 	if since < 0 {

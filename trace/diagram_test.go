@@ -22,8 +22,8 @@ var update = flag.Bool("update", false, "rewrite the diagrams in testdata")
 
 const T = 10 * time.Millisecond
 
-// spec makes an algorithm whose timeouts suit messages that take T. change is given its
-// options.
+// spec returns an algorithm with timeouts for messages that take T. Function change may
+// change its options.
 func spec(t *testing.T, name string, change func(options any)) algo.Spec {
 	t.Helper()
 	spec, err := builtin.Registry()[name](algo.Timing{RoundTrip: 2 * T, Heartbeat: 12 * T}, func(options any) error {

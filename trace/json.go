@@ -16,7 +16,7 @@ import (
 //	at       number   nanoseconds since the host's own zero
 //	node     string   where it happened: a name if Names knows one, else the ID
 //	kind     string   one of the Kinds
-//	peer     string   like node: the other one of a message, who is suspected or trusted
+//	peer     string   like node: the peer of a message, or the suspected or trusted node
 //	message  object   kind: a string; body: an object with the fields of the message;
 //	                  repeat: true for an algo.Repeat of it
 //	timer    string   set, expire: the timer
@@ -119,7 +119,7 @@ func (j *JSON) Event(e Event) {
 	}
 	l := line{
 		At: e.At, Node: j.name(e.Node), Kind: e.Kind, Peer: j.name(e.Peer),
-		Timer: e.Timer, Until: e.Until, View: e.Number, Text: e.named(j.name).Text(),
+		Timer: e.Timer, Until: e.Until, View: e.Number, Text: e.withNames(j.name).Text(),
 	}
 	if e.Message != nil {
 		body, repeat := algo.Unwrap(e.Message)
@@ -137,5 +137,5 @@ func (j *JSON) Event(e Event) {
 // Err is the first error of the writer.
 func (j *JSON) Err() error { return j.err }
 
-// name is what a node is called; empty for nobody.
+// name returns the name of a node; empty for no node.
 func (j *JSON) name(id algo.NodeID) string { return nameOf(id, j.Names, "") }

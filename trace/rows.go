@@ -92,7 +92,7 @@ func (s *sheet) fly(at time.Duration, lane, from int, f *flight) *row {
 	return r
 }
 
-// note adds what is to be said of a step, once for all who have the same to say.
+// note adds the texts of a step, each once for all nodes with the same text.
 func (r *row) note(s *step) {
 	for _, text := range s.texts {
 		i := slices.IndexFunc(r.notes, func(n note) bool { return n.text == text })

@@ -17,7 +17,7 @@ type step struct {
 	texts  []string  // to stand beside
 	moved  bool      // something was said, or a leader announced, beyond how it began
 	began  rune      // the sign of how it began, or 0
-	came   rune      // the sign of whom it announced in the end, or 0
+	came   rune      // the sign of the leader that it announced last, or 0
 	state  state     // of the lane afterwards, as far as it changed
 }
 
@@ -63,8 +63,8 @@ func (s *step) marks() (marks []rune) {
 	return marks
 }
 
-// worthIt reports whether somebody wants to see the step: repeats and timers that change
-// nothing go on for ever.
+// worthIt reports whether to show the step. It omits periodic messages and timers that
+// change nothing, because they repeat for ever.
 func (s *step) worthIt() bool {
 	switch {
 	case s.moved || len(s.sent) > 0:
@@ -91,7 +91,7 @@ func (d *Diagram) read(lanes []algo.NodeID) *reader {
 	}
 	for _, e := range d.events {
 		if lane, ok := r.lanes[e.Node]; ok && (d.Until == 0 || e.At <= d.Until) {
-			r.take(e.named(d.name), lane)
+			r.take(e.withNames(d.name), lane)
 		}
 	}
 	r.land()
@@ -193,8 +193,8 @@ func (s *step) add(text string) {
 	}
 }
 
-// born is what the lanes look like before the first event. A node whose first event is
-// its start was not there; nor was one of which nothing is told, where others start.
+// born returns the states of the lanes before the first event. A node is absent if its first
+// event is its start, or if it has no event and other nodes start.
 func (d *Diagram) born(lanes []algo.NodeID) []state {
 	first := make(map[algo.NodeID]Kind)
 	starts := false

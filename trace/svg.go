@@ -23,7 +23,7 @@ const (
 	unitGap   = 52 // of what the fastest message takes
 )
 
-// svgStyle is readable on light and on dark. A kind of message is told by its colour and by its dashes.
+// svgStyle is readable on light and on dark. Colour and dashes show the kind of a message.
 const svgStyle = `text{font:12px system-ui,"DejaVu Sans",sans-serif;fill:#1f2328}
 .bg{fill:#fff}.lane{stroke:#8b949e;stroke-width:1.5}.lead{stroke:#1a7f37;stroke-width:7;stroke-linecap:round}
 .time,.note{fill:#59636e}.name{font-weight:600;font-size:14px}.label{font-size:11px;stroke:#fff;stroke-width:3px;paint-order:stroke}
@@ -131,7 +131,7 @@ func (p *picture) wrapNotes(rows []*row) (lines []string) {
 	for _, r := range rows {
 		for _, step := range r.steps {
 			if step.kind == Drop {
-				continue // a cross says so
+				continue // shown as a cross
 			}
 			for _, text := range step.texts {
 				if said[text] == nil {
@@ -267,7 +267,7 @@ func root(square float64) float64 {
 	return r
 }
 
-// drawLabel writes what a message names, beside its sender: its kind is told by its colour.
+// drawLabel writes the fields of a message next to its sender. Its colour shows its kind.
 func (p *picture) drawLabel(s *step, f *flight) {
 	_, label, found := strings.Cut(f.label, " ")
 	if !found || label == "e0" {

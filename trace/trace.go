@@ -67,7 +67,7 @@ func (e Event) Text() string {
 // Describe returns text for an event of a node: which leader it follows, which peer it suspects, whether it crashed or
 // was paused, and why. name returns the name of a node. The text is empty for messages, timers and saves.
 func (e Event) Describe(name func(algo.NodeID) string) string {
-	e = e.named(name)
+	e = e.withNames(name)
 	switch e.Kind {
 	case Announce:
 		switch {
@@ -128,9 +128,9 @@ func because(e Event) string {
 	return ""
 }
 
-// named returns e with the names of nodes in place of their IDs among its Args, for
+// withNames returns e with the names of nodes in place of their IDs among its Args, for
 // its text.
-func (e Event) named(name func(algo.NodeID) string) Event {
+func (e Event) withNames(name func(algo.NodeID) string) Event {
 	args := make([]any, len(e.Args))
 	for i, arg := range e.Args {
 		if id, ok := arg.(algo.NodeID); ok {

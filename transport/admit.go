@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// admitConn assigns a slot to a connection whose hello has arrived. An accepted connection sends its own hello only
+// admitConn assigns a slot to a connection that has received a hello. An accepted connection sends its own hello only
 // afterwards: if the peer is rejected because another process has its ID, it must not act as that node until then.
 func (t *Transport) admitConn(c *conn) error {
 	var silent *session
@@ -30,8 +30,8 @@ func (t *Transport) admitConn(c *conn) error {
 	}
 }
 
-// assignSlot assigns a slot to c. If another incarnation holds the ID, it returns that incarnation's session, whose
-// connections it closes first if the session is silent.
+// assignSlot assigns a slot to c. If another incarnation holds the ID, it returns the session of that incarnation. If
+// that session is silent, assignSlot closes its connections first.
 func (t *Transport) assignSlot(c *conn, silent *session) (other *session, err error) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -43,7 +43,7 @@ func (t *Transport) assignSlot(c *conn, silent *session) (other *session, err er
 		switch {
 		case s != nil && s.active.peer.Incarnation == c.peer.Incarnation:
 			if was := s.active.peer.Identity; was != c.peer.Identity {
-				return nil, rejected("identity", fmt.Errorf("node id %s belongs to %q here, and this is %q", idText(c.peer.ID), was, c.peer.Identity))
+				return nil, rejectedError("identity", fmt.Errorf("node id %s belongs to %q here, and this is %q", idText(c.peer.ID), was, c.peer.Identity))
 			}
 			t.attach(s, c)
 			return nil, nil
@@ -87,7 +87,7 @@ func (t *Transport) makeRoom(clients bool) {
 	if len(taken) > limit {
 		evicted := longestIdle(taken)
 		evicted.takeQueue(evicted.session.peer)
-		evicted.readUntilClosed(rejected(label, fmt.Errorf("%s, at most %d: this one was idle for longest", label, limit)), 0)
+		evicted.readUntilClosed(rejectedError(label, fmt.Errorf("%s, at most %d: this one was idle for longest", label, limit)), 0)
 		t.pool.markPending(evicted)
 	}
 }
@@ -112,7 +112,7 @@ func (c *conn) rejectDuplicate(other Peer, state string) error {
 	c.mu.Lock()
 	c.hello = nil
 	c.mu.Unlock()
-	return rejected(kind.String(), fmt.Errorf("%s: node id %s %s, at %s; this process is at %s: is a data folder a copy of another's, or from a backup?",
+	return rejectedError(kind.String(), fmt.Errorf("%s: node id %s %s, at %s; this process is at %s: is a data folder a copy of another's, or from a backup?",
 		kind, idText(c.peer.ID), state, cmp.Or(other.ListenAddr, other.Addr), cmp.Or(c.peer.ListenAddr, c.addr)))
 }
 

@@ -175,7 +175,7 @@ func (c *conn) handle(frame []byte) error {
 		c.noteUse()
 		c.t.count.add("frames.in", "", 1)
 		if err := c.session.deliver(c, frame); err != nil {
-			return rejected("handler", err)
+			return rejectedError("handler", err)
 		}
 		return nil
 	case first == controlPing && len(frame) == 1:

@@ -32,7 +32,7 @@ func (n *counters) add(name, reason string, amount int) {
 //   - "dials", "dials.failed": attempts to dial, and failed ones.
 //   - "dropped": frames that were not sent; and by reason, such as "dropped.queue full": "queue full", "no address",
 //     "dial failed", "connection lost", "too large", "closed".
-//   - "closed": connections for whose end this side blames the peer; and by reason: "security", "handshake", "wrong
+//   - "closed": connections that this side closed because of the peer; and by reason: "security", "handshake", "wrong
 //     id", "identity", "expired", "self", "duplicate id", "replaced", "too many pending", "too many peers", "too many
 //     clients", "protocol", "truncated frame", "closed before hello", "slow hello", "slow frame", "slow write",
 //     "handler", "disconnected".

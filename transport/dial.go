@@ -176,15 +176,15 @@ func (t *Transport) handshake(c *conn) error {
 		if errors.Is(err, net.ErrClosed) {
 			return errClosedByPeer // the peer keeps another connection
 		}
-		return rejected("handshake", err)
+		return rejectedError("handshake", err)
 	case peer.ID == t.o.Self && t.o.Incarnation != 0 && peer.Incarnation != t.o.Incarnation:
 		return c.rejectDuplicate(Peer{Incarnation: t.o.Incarnation, Started: t.started, Addr: c.nc.LocalAddr().String()}, "is in use by another process")
 	case peer.ID == t.o.Self:
 		return errSelf
 	case c.target.ID != ID{} && c.target.ID != peer.ID:
-		return rejected("wrong id", fmt.Errorf("dialled %s, found %s", idText(c.target.ID), idText(peer.ID)))
+		return rejectedError("wrong id", fmt.Errorf("dialled %s, found %s", idText(c.target.ID), idText(peer.ID)))
 	case peer.ID == ID{}:
-		return rejected("handshake", errors.New("node id is zero"))
+		return rejectedError("handshake", errors.New("node id is zero"))
 	}
 	c.reader.limit = t.o.maxFrame
 	return nil
@@ -214,7 +214,7 @@ func (c *conn) secureConn(p *Peer) error {
 	case errors.Is(err, os.ErrDeadlineExceeded):
 		err = timeoutError("hello", handshakeTimeout)
 	case err != nil && Cause(err) == Other:
-		err = rejected("security", err)
+		err = rejectedError("security", err)
 	}
 	if safe == nil {
 		c.closeNow(err) // no connection is left to send the reason over

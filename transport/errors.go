@@ -138,8 +138,8 @@ func rejectedByPeer(reason string) error {
 	return &closeError{kind: kind, text: "rejected by the peer: " + reason, err: errors.New(reason)}
 }
 
-// rejected returns the error for a peer that this node rejects.
-func rejected(label string, err error) error {
+// rejectedError returns the error for a peer that this node rejects.
+func rejectedError(label string, err error) error {
 	return &closeError{kind: Rejected, text: "peer rejected: " + err.Error(), peerReason: err.Error(), counter: label, err: err}
 }
 

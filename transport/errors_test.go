@@ -40,7 +40,7 @@ func TestCause(t *testing.T) {
 		{"idle", errIdle, Graceful, ClosedBeforeHello},
 		{"closed here", errClosed, Graceful, ClosedBeforeHello},
 		{"rejected by the peer", fmt.Errorf("x: %w", rejectedByPeer("no")), RejectedByPeer, Rejected},
-		{"refused here", rejected("handshake", errors.New("no")), Rejected, Rejected},
+		{"refused here", rejectedError("handshake", errors.New("no")), Rejected, Rejected},
 		{"self", errSelf, Self, Self},
 		{"self, seen by the accepting end", rejectedByPeer(errSelf.Error()), RejectedByPeer, Self},
 		{"end of stream", fmt.Errorf("x: %w", io.EOF), EOF, ClosedBeforeHello},

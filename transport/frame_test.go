@@ -164,8 +164,7 @@ func TestClosingConnectionSendsNoPong(t *testing.T) {
 	require.True(t, last)
 }
 
-// Of two connections of one session only the one that carries it takes frames from its
-// queue: else they would go where nobody counts on them.
+// A session with two connections sends its queued frames only over the active connection.
 func TestQueueHasOneOwner(t *testing.T) {
 	s := &session{peer: new(peer)}
 	s.peer.session = s

@@ -102,20 +102,20 @@ type recorder struct {
 	refuse  error         // when set, Frame returns it
 	onFrame func(Peer, []byte)
 
-	up map[ID]bool // members that are, for what the contract of Handler says of them
+	up map[ID]bool // members that are connected, to check the contract of Handler
 }
 
 func newRecorder() *recorder { return &recorder{news: make(chan struct{}, 1), up: make(map[ID]bool)} }
 
-// turns notes that a member is connected, or no more. That must come in turns.
-func (r *recorder) turns(p Peer, up bool) {
+// setUp records that a member is connected or disconnected. The two calls must alternate.
+func (r *recorder) setUp(p Peer, up bool) {
 	if !p.Client && r.up[p.ID] == up {
-		panic(fmt.Sprintf("%x is told to be up=%v, and was already", p.ID, up))
+		panic(fmt.Sprintf("%x is reported twice as up=%v", p.ID, up))
 	}
 	r.up[p.ID] = up
 }
 
-func who(p Peer) string {
+func peerText(p Peer) string {
 	if p.Client {
 		return fmt.Sprintf("client/%d", p.starts())
 	}
@@ -135,9 +135,9 @@ func (r *recorder) add(line string) {
 func (r *recorder) Up(p Peer) {
 	r.mu.Lock()
 	r.seen = append(r.seen, p)
-	r.turns(p, true)
+	r.setUp(p, true)
 	r.mu.Unlock()
-	r.add("up " + who(p))
+	r.add("up " + peerText(p))
 }
 
 func (r *recorder) Frame(p Peer, b []byte) error {
@@ -154,10 +154,10 @@ func (r *recorder) Frame(p Peer, b []byte) error {
 
 func (r *recorder) Down(p Peer, why error) {
 	r.mu.Lock()
-	r.turns(p, false)
+	r.setUp(p, false)
 	r.whys = append(r.whys, why)
 	r.mu.Unlock()
-	r.add(fmt.Sprintf("down %s %v", who(p), Cause(why)))
+	r.add(fmt.Sprintf("down %s %v", peerText(p), Cause(why)))
 }
 
 func (r *recorder) DialFailed(target Target, why error) {

@@ -99,7 +99,7 @@ func (p *pool) close() (all []*conn) {
 	return all
 }
 
-var errTooManyPending = rejected("too many pending", errors.New("too many connections without a session"))
+var errTooManyPending = rejectedError("too many pending", errors.New("too many connections without a session"))
 
 // markPending makes c a pending connection. If there are too many, it closes one. That is one of the others while
 // they have more than half of the slots, and otherwise one of the members' hosts.

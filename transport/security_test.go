@@ -18,8 +18,8 @@ import (
 	"github.com/elect-go/elect/internal/testkit"
 )
 
-// password is a Security for tests. Who has dialled says it, and then its name, and who was dialled answers so.
-// What comes after that is changed bit by bit, so that no byte of it is one of plain text.
+// password is a Security for tests. The dialer sends the password and its name. The other side replies likewise.
+// All later bytes are inverted, so that no byte is sent as plain text.
 type password struct {
 	word, name string
 	migrate    bool

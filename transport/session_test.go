@@ -302,8 +302,8 @@ func TestDialThatFindsDuplicateFails(t *testing.T) {
 	})
 }
 
-// TestOlderIncarnationIsReplaced: a process that did not answer comes back, and another one has its
-// place. It is refused too, and told so: who is the copy is not for this side to say.
+// TestOlderIncarnationIsReplaced: a process that did not answer returns after another process has taken its slot.
+// The peer rejects it with the reason "replaced", because it cannot tell which process is the copy.
 func TestOlderIncarnationIsReplaced(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		m := newMemory()
@@ -321,7 +321,7 @@ func TestOlderIncarnationIsReplaced(t *testing.T) {
 		synctest.Wait()
 		b.Dial(Target{ID: a.id, Addr: a.addr})
 		synctest.Wait()
-		require.Equal(t, []string{"up 2/2", "down 2/2 EOF", "up 2/1"}, a.all(), "it ran before start 2 came, and has forgotten nothing")
+		require.Equal(t, []string{"up 2/2", "down 2/2 EOF", "up 2/1"}, a.all(), "it ran before start 2 and has lost no state")
 	})
 }
 
@@ -419,8 +419,8 @@ func TestSecondDialIsClosed(t *testing.T) {
 	})
 }
 
-// TestNoFrameAfterDown: a connection that does not carry its session is read too. What it
-// brings when the session is over is nobody's.
+// TestNoFrameAfterDown: an inactive connection of a session is read too. After the end of the session, its frames are
+// dropped.
 func TestNoFrameAfterDown(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		m := newMemory()
@@ -537,8 +537,8 @@ func TestConnectedPeerIsNotDialed(t *testing.T) {
 	})
 }
 
-// TestConnectionsAwaitingPingAreLimited: a flood of claims to one id holds up so many connections
-// at a time, and no more once they are answered.
+// TestConnectionsAwaitingPingAreLimited: a flood of connections that claim one ID occupies at most MaxPeers slots, and
+// none after the ping is answered.
 func TestConnectionsAwaitingPingAreLimited(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		m := newMemory()

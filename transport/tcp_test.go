@@ -88,7 +88,7 @@ func waitIdle(t *testing.T, nodes ...*node) {
 }
 
 func TestTCPDialsByAddressAtOnce(t *testing.T) {
-	// As at a cold start: nobody knows ids, and each dials every address.
+	// As at a cold start, no node knows IDs, and each dials every address.
 	const nodes = 5
 	var all []*node
 	for i := range nodes {
@@ -182,8 +182,7 @@ func TestTCPUnreachableName(t *testing.T) {
 	require.Equal(t, Unreachable, Cause(a.lastWhy()), "%v", a.lastWhy())
 }
 
-// TestTCPRestart: another incarnation comes from a process that is gone, whose kernel
-// says so.
+// TestTCPRestart: the kernel of a process that has ended reports the end, and a new incarnation connects.
 func TestTCPRestart(t *testing.T) {
 	a := startTCP(t, 1, 1)
 	for round := range uint64(50) {

@@ -145,7 +145,7 @@ func (t *Transport) Disconnect(id ID, reason error) {
 	defer t.mu.Unlock()
 	if p := t.peers[id]; p != nil && p.session != nil && p.session.active != nil {
 		p.session.active.takeQueue(p)
-		p.session.active.readUntilClosed(rejected("disconnected", reason), 0)
+		p.session.active.readUntilClosed(rejectedError("disconnected", reason), 0)
 	}
 }
 

@@ -407,7 +407,7 @@ func TestConnectedClientIsReached(t *testing.T) {
 		first, second := m.raw(t, "x", a.addr), m.raw(t, "y", a.addr)
 		first.greet(ID{}, 1, true)
 		synctest.Wait()             // the second client is the last one
-		second.greet(ID{}, 2, true) // clients do not replace each other, and nobody by the id that they say
+		second.greet(ID{}, 2, true) // clients replace neither each other nor a node with the ID that they send
 		first.say(0x90)
 		require.Equal(t, body("client 1"), first.next())
 		second.say(0x90)

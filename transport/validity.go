@@ -14,7 +14,7 @@ func (p Peer) checkValid(now time.Time) error {
 	if p.ValidUntil.IsZero() || !now.After(p.ValidUntil) {
 		return nil
 	}
-	return rejected("expired", fmt.Errorf("the certificate with which this connection was made ended at %s", p.ValidUntil.UTC().Format(time.RFC3339)))
+	return rejectedError("expired", fmt.Errorf("the certificate with which this connection was made ended at %s", p.ValidUntil.UTC().Format(time.RFC3339)))
 }
 
 // renewAt returns the time at which this side makes another connection to the peer of c; zero: never.
@@ -38,7 +38,7 @@ func (c *conn) nextTimeout() time.Time {
 	return at
 }
 
-// handleTimeout closes an idle connection, or renews one whose proof will expire. Its error ends c.
+// handleTimeout closes an idle connection, or renews a connection with a proof that will expire. Its error ends c.
 func (c *conn) handleTimeout(now time.Time) error {
 	if err := c.peer.checkValid(now); err != nil {
 		return err

@@ -71,7 +71,7 @@ func (b *browser) look() (l looked) {
 	b.t.Helper()
 	require.True(b.t, b.lines.Scan(), "the browser has ended: %v", b.lines.Err())
 	require.NoError(b.t, json.Unmarshal(b.lines.Bytes(), &l))
-	require.Empty(b.t, l.Others, "the page asks nobody but its node")
+	require.Empty(b.t, l.Others, "the page sends requests only to its node")
 	return l
 }
 
@@ -81,8 +81,8 @@ func (b *browser) goOn() {
 	require.NoError(b.t, err)
 }
 
-// A person sees who leads, and who leads next, in any light and on a phone, and that the page is cut off.
-func TestThePageInABrowser(t *testing.T) {
+// The page shows the leader, the next leader, and a lost connection, in each color scheme and on a phone.
+func TestPageInBrowser(t *testing.T) {
 	ctx, cancel := context.WithCancel(context.Background())
 	defer cancel()
 	ended := make(chan error, 3)
@@ -163,8 +163,8 @@ func cut(t *testing.T, focused []string) (all []string) {
 	return all
 }
 
-// What strangers say of themselves is text, whatever it says.
-func TestThePageShowsStrangers(t *testing.T) {
+// The page shows the names and metadata of other members as plain text.
+func TestPageShowsUntrustedText(t *testing.T) {
 	n, err := cluster.New(cluster.Config{Name: "n1", Listen: "127.0.0.1:0", Members: []string{"127.0.0.1:0"}, Lease: lease.Off})
 	require.NoError(t, err)
 	const evil = `<img src=x onerror="document.title='owned'"><script>document.title='owned'</script>`

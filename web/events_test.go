@@ -15,8 +15,8 @@ import (
 	"github.com/elect-go/elect/cluster/clustertest"
 )
 
-// Who listens is told of each failover, with its cause and how long it took.
-func TestEventsTellOfAFailover(t *testing.T) {
+// A client of the stream receives each failover, with its cause and its duration.
+func TestEventsReportFailover(t *testing.T) {
 	inBubble(t, clustertest.Config{}, func(t *testing.T, c *watched) {
 		old := c.Await()
 		witness := c.other(old.Name)
@@ -42,7 +42,7 @@ func TestEventsTellOfAFailover(t *testing.T) {
 	})
 }
 
-// A client that comes back gets what it has missed, once, and one that comes anew what is kept.
+// A client that reconnects receives the missed events once. A new client receives the stored events.
 func TestEventsAreResumed(t *testing.T) {
 	inBubble(t, clustertest.Config{}, func(t *testing.T, c *watched) {
 		n := c.other(c.Await().Name)
@@ -58,17 +58,17 @@ func TestEventsAreResumed(t *testing.T) {
 		again := listen(t, web, first.id)
 		for {
 			if change := again.change(); change.Leader != nil {
-				assert.Greater(t, change.Leader.Epoch, leads.Epoch, "what it has had already does not come again")
+				assert.Greater(t, change.Leader.Epoch, leads.Epoch, "an event is not repeated")
 				break
 			}
 		}
-		anew := listen(t, web, "")
-		assert.Equal(t, leads.Name, anew.change().Leader.Name)
+		newClient := listen(t, web, "")
+		assert.Equal(t, leads.Name, newClient.change().Leader.Name)
 	})
 }
 
-// What a client says that it has had last may be anything. It is never believed further than it can be.
-func TestAHostileLastEventID(t *testing.T) {
+// A client may send any Last-Event-ID. An ID that the node has not assigned counts as none.
+func TestInvalidLastEventIDCountsAsNone(t *testing.T) {
 	inBubble(t, clustertest.Config{}, func(t *testing.T, c *watched) {
 		client := c.serve(t, c.sites["n1"])
 		s := listen(t, client, "")
@@ -83,8 +83,8 @@ func TestAHostileLastEventID(t *testing.T) {
 	})
 }
 
-// Where nothing happens there are comments, so that nothing between the two takes the stream for dead.
-func TestHeartbeats(t *testing.T) {
+// Without events, the node sends comments, so that no proxy closes the idle stream.
+func TestIdleStreamSendsComments(t *testing.T) {
 	inBubble(t, clustertest.Config{}, func(t *testing.T, c *watched) {
 		s := listen(t, c.serve(t, c.sites["n1"]), "")
 		s.change()
@@ -99,7 +99,7 @@ func TestHeartbeats(t *testing.T) {
 }
 
 // The stream of a node that has stopped ends, after a last event without a leader.
-func TestEventsEndWithTheNode(t *testing.T) {
+func TestEventsEndWithNode(t *testing.T) {
 	inBubble(t, clustertest.Config{}, func(t *testing.T, c *watched) {
 		s := listen(t, c.serve(t, c.sites["n1"]), "")
 		s.change()
@@ -114,11 +114,11 @@ func TestEventsEndWithTheNode(t *testing.T) {
 				last = title(*change)
 			}
 		}
-		assert.Equal(t, "nobody", last)
+		assert.Equal(t, noLeader, last)
 	})
 }
 
-// pipes is a listener to which nothing is written that nobody reads.
+// pipes is a listener of connections without a buffer: a write waits until the client reads.
 type pipes struct {
 	conns chan net.Conn
 	over  chan struct{}
@@ -136,8 +136,8 @@ func (p pipes) Accept() (net.Conn, error) {
 func (p pipes) Close() error   { close(p.over); return nil }
 func (p pipes) Addr() net.Addr { return &net.TCPAddr{} }
 
-// A client that never reads is given up, and holds up neither the node nor other clients.
-func TestAClientThatNeverReads(t *testing.T) {
+// The node closes the connection of a client that never reads. This client delays neither the node nor other clients.
+func TestStreamClosesClientThatNeverReads(t *testing.T) {
 	inBubble(t, clustertest.Config{}, func(t *testing.T, c *watched) {
 		p := pipes{make(chan net.Conn), make(chan struct{})}
 		serve(t, p, c.sites["n1"])
@@ -155,7 +155,7 @@ func TestAClientThatNeverReads(t *testing.T) {
 		s.change()
 		leads := c.Await()
 		require.NoError(t, c.Node(leads.Name).Resign(t.Context(), time.Minute))
-		for title(s.change()) == "nobody" {
+		for title(s.change()) == noLeader {
 		}
 		c.Pass(20 * time.Second)
 		for _, conn := range deaf {
@@ -166,8 +166,8 @@ func TestAClientThatNeverReads(t *testing.T) {
 	})
 }
 
-// Of too many clients the oldest gives way; it comes back and has missed nothing.
-func TestTheOldestOfTooManyGivesWay(t *testing.T) {
+// If there are too many clients, the node closes the oldest stream. That client reconnects and misses no event.
+func TestOldestOfTooManyStreamsIsClosed(t *testing.T) {
 	inBubble(t, clustertest.Config{}, func(t *testing.T, c *watched) {
 		client := c.serve(t, c.sites["n1"])
 		var all []*stream
@@ -177,7 +177,7 @@ func TestTheOldestOfTooManyGivesWay(t *testing.T) {
 			all = append(all, s)
 		}
 		_, over := all[0].next()
-		assert.True(t, over, "the first one has to go")
+		assert.True(t, over, "the oldest stream is closed")
 		_, over = all[1].next()
 		assert.False(t, over)
 		_, over = all[256].next()
@@ -187,13 +187,13 @@ func TestTheOldestOfTooManyGivesWay(t *testing.T) {
 		require.NoError(t, c.Node(leads.Name).Resign(t.Context(), time.Minute))
 		again := listen(t, client, all[0].id)
 		for change := again.change(); change.Leader == nil || change.Leader.ID == leads.ID; change = again.change() {
-			require.Nil(t, change.Leader, "what it has had already does not come again")
+			require.Nil(t, change.Leader, "an event is not repeated")
 		}
 	})
 }
 
-// A server that cannot stream is no reason to hang.
-func TestAServerThatCannotFlush(t *testing.T) {
+// A request returns if the server cannot stream.
+func TestEventsReturnWithoutFlusher(t *testing.T) {
 	inBubble(t, clustertest.Config{}, func(t *testing.T, c *watched) {
 		r, err := http.NewRequestWithContext(t.Context(), http.MethodGet, "/events", nil)
 		require.NoError(t, err)
@@ -201,7 +201,7 @@ func TestAServerThatCannotFlush(t *testing.T) {
 	})
 }
 
-// plain is a http.ResponseWriter, and nothing else.
+// plain is an http.ResponseWriter without Flush.
 type plain struct{ header http.Header }
 
 func (p plain) Header() http.Header         { return p.header }

@@ -158,9 +158,12 @@ func (s *stream) change() web.Change {
 	return web.Change{}
 }
 
+// noLeader is the title of a change to no leader.
+const noLeader = "no leader"
+
 func title(c web.Change) string {
 	if c.Leader == nil {
-		return "nobody"
+		return noLeader
 	}
 	return fmt.Sprintf("%s in %d", c.Leader.Name, c.Leader.Epoch)
 }

@@ -22,7 +22,7 @@ func led(by algo.NodeID, epoch algo.Epoch, at time.Time) cluster.State {
 }
 
 // In a long life only the last changes are kept, also for one that listens and is slow.
-func TestOnlyTheLastAreKept(t *testing.T) {
+func TestHistoryKeepsLastChanges(t *testing.T) {
 	h := newHistory()
 	for epoch := range algo.Epoch(1000) {
 		h.add(led(n1, epoch+1, noon), n1)
@@ -39,8 +39,8 @@ func TestOnlyTheLastAreKept(t *testing.T) {
 	assert.Empty(t, fresh)
 }
 
-// What an election took begins with the last sign of life of who led, and each election counts once.
-func TestWhatAnElectionTook(t *testing.T) {
+// The time without a leader begins with the last message of the previous leader. Each election counts once.
+func TestHistoryMeasuresTimeWithoutLeader(t *testing.T) {
 	h := newHistory()
 	took := func(s cluster.State) time.Duration {
 		h.add(s, n2)
@@ -50,8 +50,8 @@ func TestWhatAnElectionTook(t *testing.T) {
 		s.Election, s.ElectionAt = algo.ElectionCause{Caller: n2, Reason: "silence", Previous: n1, SilentFor: silence}, at
 		return s
 	}
-	assert.Zero(t, took(led(n1, 1, noon)), "nobody has called for it")
-	assert.Zero(t, took(called(cluster.State{At: noon.Add(time.Second)}, noon, 0)), "nobody leads yet")
+	assert.Zero(t, took(led(n1, 1, noon)), "there was no election")
+	assert.Zero(t, took(called(cluster.State{At: noon.Add(time.Second)}, noon, 0)), "there is no leader yet")
 	assert.Equal(t, 5*time.Second, took(called(led(n2, 2, noon.Add(2*time.Second)), noon, 3*time.Second)))
 	assert.Zero(t, took(called(led(n2, 3, noon.Add(time.Hour)), noon, 3*time.Second)), "it was counted")
 	assert.Equal(t, time.Second, took(called(led(n1, 4, noon), noon.Add(time.Hour), time.Second)), "the clock was set back")

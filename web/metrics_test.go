@@ -110,8 +110,8 @@ func label(f *dto.MetricFamily, name string) string {
 	return ""
 }
 
-// What Prometheus scrapes while the network is cut is as good as ever.
-func TestAScrapeDuringAPartition(t *testing.T) {
+// A scrape during a partition has the metrics of the node without a delay.
+func TestScrapeDuringPartition(t *testing.T) {
 	vote := func(c *cluster.Config) { c.Algorithm = builtin.Lookup("vote") }
 	inBubble(t, clustertest.Config{Configure: vote}, func(t *testing.T, c *watched) {
 		old := c.Await()
@@ -120,7 +120,7 @@ func TestAScrapeDuringAPartition(t *testing.T) {
 		c.Pass(time.Minute)
 		begin := time.Now()
 		cut := c.scrape(t, old.Name)
-		assert.Zero(t, time.Since(begin), "it waits for nobody")
+		assert.Zero(t, time.Since(begin), "the scrape waits for no member")
 		assert.EqualValues(t, 1, before.value("is_leader"))
 		assert.EqualValues(t, 0, cut.value("is_leader"))
 		assert.EqualValues(t, 0, cut.value("leader_known"))
@@ -145,12 +145,12 @@ func TestWarningsInMetrics(t *testing.T) {
 		assert.EqualValues(t, 2, c.scrape(t, "n1").value("warnings"))
 		assert.EqualValues(t, 1, c.scrape(t, "n2").value("warnings"))
 		c.Pass(15 * time.Minute)
-		assert.EqualValues(t, 0, c.scrape(t, "n1").value("warnings"), "the cause is gone, or nothing reports it any more")
+		assert.EqualValues(t, 0, c.scrape(t, "n1").value("warnings"), "the warning expires")
 	})
 }
 
-// Of a node whose loop hangs there is what it knows all the same.
-func TestAScrapeOfANodeThatHangs(t *testing.T) {
+// A node with a blocked loop still serves the metrics that do not need the loop.
+func TestScrapeOfBlockedNode(t *testing.T) {
 	inBubble(t, clustertest.Config{}, func(t *testing.T, c *watched) {
 		leads := c.Await()
 		c.Pause(leads.Name)
@@ -201,8 +201,8 @@ func TestMetricsAreDocumented(t *testing.T) {
 	})
 }
 
-// TestMetricsTellTheEndOfTheCertificate, of a cluster that has certificates.
-func TestMetricsTellTheEndOfTheCertificate(t *testing.T) {
+// TestMetricsReportCertificateExpiry, of a cluster that has certificates.
+func TestMetricsReportCertificateExpiry(t *testing.T) {
 	inBubble(t, clustertest.Config{Configure: certified(t)}, func(t *testing.T, c *watched) {
 		end := time.Date(2000, 1, 1, 1, 0, 0, 0, time.UTC)
 		assert.EqualValues(t, end.Unix(), c.scrape(t, "n1").value("certificate_expiry_timestamp_seconds"))

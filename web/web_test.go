@@ -40,7 +40,7 @@ func TestLeader(t *testing.T) {
 	})
 }
 
-// What the leader says of itself is told on every node, and on the leader how long its lease lasts.
+// Every node serves the metadata of the leader. Only the leader serves the remaining time of its lease.
 func TestMetaAndLease(t *testing.T) {
 	leased := func(c *cluster.Config) {
 		c.DataDir = t.TempDir()
@@ -67,8 +67,8 @@ func TestMetaAndLease(t *testing.T) {
 	})
 }
 
-// One that is cut off with vote leads no more, and names nobody.
-func TestNobodyLeads(t *testing.T) {
+// With vote, a leader that is disconnected from the quorum resigns and serves no leader.
+func TestIsolatedLeaderServesNoLeader(t *testing.T) {
 	vote := func(c *cluster.Config) { c.Algorithm = builtin.Lookup("vote") }
 	inBubble(t, clustertest.Config{Configure: vote}, func(t *testing.T, c *watched) {
 		old := c.Await()
@@ -86,7 +86,7 @@ func TestNobodyLeads(t *testing.T) {
 	})
 }
 
-// /status says what elect status --json does.
+// /status has the fields of elect status --json.
 func TestStatus(t *testing.T) {
 	inBubble(t, clustertest.Config{}, func(t *testing.T, c *watched) {
 		w := c.get(t, "n1", "/status")
@@ -105,8 +105,8 @@ func TestStatus(t *testing.T) {
 	})
 }
 
-// A node that hangs is told from one that works, before a prober loses its patience.
-func TestANodeThatHangs(t *testing.T) {
+// A node with a blocked loop reports an error before the timeout of a prober.
+func TestBlockedNodeReportsError(t *testing.T) {
 	inBubble(t, clustertest.Config{}, func(t *testing.T, c *watched) {
 		c.Pause("n1")
 		defer c.Resume("n1")
@@ -120,12 +120,12 @@ func TestANodeThatHangs(t *testing.T) {
 		begin := time.Now()
 		_ = c.get(t, "n1", "/leader")
 		_ = c.get(t, "n1", "/readyz")
-		assert.Zero(t, time.Since(begin), "they do not wait for its loop")
+		assert.Zero(t, time.Since(begin), "these paths do not wait for the loop")
 	})
 }
 
-// Before it is started a node is not alive, and nothing waits for it for ever; nor afterwards.
-func TestANodeThatDoesNotRun(t *testing.T) {
+// A node that does not run, before its start or after its stop, reports errors without a delay.
+func TestStoppedNodeReportsError(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		n, err := cluster.New(cluster.Config{Name: "n1", Listen: "127.0.0.1:7400", Members: []string{"127.0.0.1:7400"}, Lease: lease.Off})
 		require.NoError(t, err)
@@ -137,7 +137,7 @@ func TestANodeThatDoesNotRun(t *testing.T) {
 		end()
 		synctest.Wait()
 		w := ask(h, http.MethodGet, "/events")
-		assert.Equal(t, "retry: 2000\n\n", w.Body.String(), "it ends at once")
+		assert.Equal(t, "retry: 2000\n\n", w.Body.String(), "the stream ends at once")
 	})
 	inBubble(t, clustertest.Config{}, func(t *testing.T, c *watched) {
 		c.Stop("n1")
@@ -181,8 +181,8 @@ func TestHeaders(t *testing.T) {
 	})
 }
 
-// A body is read by nobody, and answered all the same.
-func TestABodyIsIgnored(t *testing.T) {
+// The node ignores the body of a request and answers.
+func TestNodeIgnoresRequestBody(t *testing.T) {
 	inBubble(t, clustertest.Config{}, func(t *testing.T, c *watched) {
 		w := httptest.NewRecorder()
 		c.sites["n1"].ServeHTTP(w, httptest.NewRequest(http.MethodGet, "/readyz", strings.NewReader(strings.Repeat("x", 1<<20))))
@@ -190,5 +190,5 @@ func TestABodyIsIgnored(t *testing.T) {
 	})
 }
 
-// paths are all that there are.
+// paths are all paths of the site.
 var paths = []string{"/leader", "/status", "/events", "/livez", "/readyz", "/metrics", "/"}

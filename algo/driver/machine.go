@@ -48,7 +48,7 @@ func (k EventKind) String() string {
 type Event struct {
 	Kind    EventKind
 	Peer    algo.NodeID    // Receive: the sender; Suspect, Trust, PeerDied: the subject
-	Ended   algo.Epoch     // PeerDied: highest epoch whose Lead callbacks have ended; 0 if unknown
+	Ended   algo.Epoch     // PeerDied: all Lead callbacks up to this epoch have ended; 0 if unknown
 	Message algo.Message   // Receive
 	Timer   algo.Timer     // Expire
 	View    algo.View      // Start, Reconfigure

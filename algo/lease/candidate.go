@@ -179,7 +179,7 @@ func (n *node) endCandidacy(env algo.Env) {
 	n.stage = idle
 }
 
-// PendingGrants returns the members whose grant this node waits for, which can include itself, and
+// PendingGrants returns the members that must still grant a request of this node, possibly itself, and
 // whether it is a nominee or has withdrawn while it knows of no leader.
 func (n *node) PendingGrants() (missing []algo.NodeID, nominated bool) {
 	if n.nominee.ID != n.self && !n.withdrawn || !n.view.IsEligible(n.self) || n.stage >= holding || !n.leader.IsVacant() {

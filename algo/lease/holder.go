@@ -4,7 +4,7 @@ import "github.com/elect-go/elect/algo"
 
 // holder is the state of a node that leads.
 type holder struct {
-	leaseRequest uint64 // request with whose timer the lease ends; 0 if there is no lease
+	leaseRequest uint64 // request that has the timer for the end of the lease; 0 if there is no lease
 	firstValid   uint64 // first request of this leadership with the current members
 	workRunning  bool   // the Lead callback may be running, possibly after the leadership
 }

@@ -88,7 +88,7 @@ func (o *Options) check(c *algo.OptionCheck) {
 	c.RequireLocal(true, "preempt", strconv.FormatBool(o.Preempt), "")
 	c.Bool("trusted_network", o.TrustedNetwork)
 	c.Require(!o.TrustEvidence || o.TrustedNetwork, "trust_evidence", strconv.FormatBool(o.TrustEvidence),
-		"false, or trusted_network as well: refusals carry no signature, and whoever can refuse for a member that lives makes two leaders")
+		"false, or trusted_network as well: refusals carry no signature, and a forged refusal for a live member makes two leaders")
 	if c.Err() != nil {
 		return
 	}

@@ -110,7 +110,7 @@ func (n *node) isFreeFor(to algo.NodeID) bool {
 	return !n.grant.active && n.stage < requesting && n.view.IsEligible(to) && (n.nominee.IsVacant() || n.nominee.ID == to)
 }
 
-// notifyFree informs a member whose request was denied that this node would now grant it.
+// notifyFree informs each member with a denied request that this node would now grant it.
 func (n *node) notifyFree(env algo.Env) {
 	for _, id := range n.waiters {
 		if n.isFreeFor(id) {

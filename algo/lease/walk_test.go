@@ -56,7 +56,7 @@ func puppetsWith(t testing.TB, o lease.Options, drain time.Duration) algo.Spec {
 
 // config carries the members, and configAck reports that they are saved.
 type config struct{ view algo.View }
-type configAck struct{ stamp algo.ConfigID }
+type configAck struct{ config algo.ConfigID }
 
 func (config) Kind() string    { return "config" }
 func (configAck) Kind() string { return "config-ack" }
@@ -72,7 +72,7 @@ type actor struct {
 	machine *driver.Machine // nil while it is down
 	saved   algo.HardState
 	view    algo.View // saved
-	canAck  bool      // the view was saved before a ballot above its stamp
+	canAck  bool      // the view was saved before a ballot above its config ID
 	before  algo.View // view that it changed as leader; zero once the change is committed
 	holders algo.Set  // members that hold the view that it created
 
@@ -87,7 +87,7 @@ type actor struct {
 	deaths     []*death   // its crashes while its work ran
 }
 
-// death is a crash of a process whose work ran.
+// death is a crash of a process while its work ran.
 type death struct {
 	until time.Duration // the work continues until then, by the clock of the node
 	epoch algo.Epoch
@@ -354,7 +354,7 @@ func (w *walk) deliver() {
 			w.take(a, e.from, m.view)
 		}
 	case configAck:
-		if a.machine != nil && m.stamp == a.view.ConfigID() {
+		if a.machine != nil && m.config == a.view.ConfigID() {
 			a.holders.Add(e.from)
 			if w.random.IntN(2) == 0 {
 				w.govern(a)
@@ -394,8 +394,8 @@ func (w *walk) take(a *actor, from algo.NodeID, v algo.View) {
 // govern makes a leader change the members, one at a time.
 func (w *walk) govern(a *actor) {
 	l := a.machine.Leader()
-	stamp := a.view.ConfigID()
-	if l.ID != a.id || l.Epoch != a.machine.HardState().Epoch || l.Epoch < stamp.Term {
+	current := a.view.ConfigID()
+	if l.ID != a.id || l.Epoch != a.machine.HardState().Epoch || l.Epoch < current.Term {
 		return
 	}
 	members := ids(a.view)
@@ -408,10 +408,10 @@ func (w *walk) govern(a *actor) {
 	learnerPending := slices.ContainsFunc(members, func(id algo.NodeID) bool {
 		return a.before.Len() > 0 && !a.before.Contains(id) && !a.holders.Has(id)
 	})
-	number := stamp.Version + 1
+	number := current.Version + 1
 	var before algo.View
 	switch {
-	case stamp.Term < l.Epoch:
+	case current.Term < l.Epoch:
 		number = 1 // the same members in this epoch
 	case confirmed < a.view.Quorum() || learnerPending:
 		if a.before.Len() == 0 || w.random.IntN(2) == 0 {

@@ -55,7 +55,7 @@ func (p *process) handleRingChange(env algo.Env, lostLeader bool) {
 // informSuccessor sends the outcome to the successor, repeatedly until the successor confirms
 // it.
 //
-// ◆ A process also does this if it follows a leader whose token it has not seen. In that case
+// ◆ A process also does this if it follows a leader and has not seen its token. In that case
 // the successor may not wait for an outcome, and the Elected that this process forwards may be
 // lost.
 func (p *process) informSuccessor(env algo.Env) {
@@ -88,7 +88,7 @@ func (p *process) handleStaleToken(env algo.Env) {
 // recordToken records the candidate of m as seen, and reports whether it was seen before in this
 // epoch. A candidate's token is handled once in each epoch.
 //
-// ◆ Without this rule, a token whose candidate has crashed would circulate forever.
+// ◆ Without this rule, the token of a crashed candidate would circulate forever.
 //
 // ◆ The number of recorded candidates is at most twice the number of members: some candidates
 // may not be in the view yet. More come from a faulty sender and would fill the memory.
@@ -249,8 +249,8 @@ func armOrStop(env algo.Env, t algo.Timer, armed *bool, needed bool, shortest, l
 //
 // ◆ In the sources, the ring never changes. Without this rule, processes would keep following a
 // leader that has left or is no longer eligible, and a process that became higher than the
-// leader would not take over before the leader crashes. A leader whose own rank decreases
-// starts an election itself, because the views of the others may not show the change.
+// leader would not take over before the leader crashes. A leader starts an election itself when
+// its rank decreases, because the views of the others may not show the change.
 func (p *process) Reconfigure(env algo.Env, view algo.View) {
 	before := p.asCandidate()
 	p.view = view

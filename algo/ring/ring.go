@@ -7,7 +7,7 @@
 // process that it does not suspect. A process that starts an election sends a ring token, an
 // [Election] that names itself as the candidate. A process forwards the token of a higher
 // candidate. Instead of the token of a lower candidate it sends its own, unless it already
-// participates. A process whose own token returns is the highest in the ring. It becomes
+// participates. If its own token returns, a process is the highest in the ring. It becomes
 // leader and sends [Elected] around the ring.
 //
 // For example, n1, n2 and n3 start at the same time. n2 drops the token of n1, n3 drops the
@@ -85,10 +85,10 @@ type process struct {
 	// participating is set once this process has sent or forwarded a token of this epoch, and
 	// until it knows the outcome.
 	participating bool
-	// seen are the candidates of this epoch whose tokens have arrived, and this process
+	// seen are the candidates of the tokens that have arrived in this epoch, and this process
 	// itself once it has sent its own token.
 	seen algo.Set
-	// best is the highest candidate whose token this process has forwarded in this epoch.
+	// best is the highest candidate of the tokens that this process has forwarded in this epoch.
 	best algo.Member
 	// extendedElections is the number of elections, including the current one, with an
 	// extended timeout. See extendTimeout.

@@ -290,7 +290,7 @@ func (s *server) updateMonitored(env algo.Env) {
 }
 
 // monitorSubset returns the members that a server of a large cluster monitors in an election: the
-// one that it voted for, suspected ones, and a few of those whose claims are expected. When none
+// one that it voted for, suspected ones, and a few of those with an expected claim. When none
 // of these few is left, it selects the next few.
 //
 // ◆ If all servers monitored each other, N² heartbeats in each interval would add to the N²

@@ -21,9 +21,9 @@ type Options struct {
 	// Pause is the minimum time that a server waits for a Lead after its vote, before it requests
 	// the next round, and the minimum time between two requests without success. The maximum is
 	// twice as long; the time is random. Pause is at least three times Window. The first server to
-	// vote, because it suspects the silent ones, may have to wait for others whose window and a
-	// half starts half a round trip later, then for the votes, and then for the Lead. Together
-	// these take three windows, and the random part is the margin.
+	// vote, because it suspects the silent ones, may have to wait for servers that start their
+	// window and a half, half a round trip later. Then it waits for the votes and for the Lead.
+	// Together these take three windows, and the random part is the margin.
 	Pause time.Duration `yaml:"pause" help:"minimum time from a vote to the next round; at least three windows"`
 
 	// EarlyClose makes a server vote as soon as every member that is not suspected has claimed.

@@ -11,12 +11,12 @@ type entry struct {
 	member        string
 }
 
-// findings are what a ledger shows. It knows nothing of who led when: only what was written.
+// findings are the result of a check of the entries. The check does not know the leaders, only their entries.
 type findings struct {
 	entries int
 	leaders int     // tokens
-	late    []entry // of an older leader, behind one of a newer
-	shared  []entry // with the token of another member
+	late    []entry // entries of an older leader after an entry of a newer one
+	shared  []entry // entries with the token of another member
 }
 
 func (f findings) String() string {
@@ -31,7 +31,7 @@ func (f findings) String() string {
 	return text
 }
 
-// check finds what is wrong with entries, in their order.
+// check returns the findings on entries, in their order.
 func check(entries []entry) (f findings) {
 	highest, members := int64(0), make(map[int64]string)
 	for _, e := range entries {

@@ -31,7 +31,7 @@ func openLedger(s settings) (*ledger, error) {
 	return &ledger{db: db, gate: &fence.Table{DB: db, Resource: "ledger", NumberedArgs: dollar}, gated: s.gate}, nil
 }
 
-// create makes the tables anew, as an operator would once.
+// create drops the tables and creates them again, as an operator would once.
 func (l *ledger) create(ctx context.Context) error {
 	for _, statement := range []string{
 		`DROP TABLE IF EXISTS ledger`,
@@ -47,7 +47,7 @@ func (l *ledger) create(ctx context.Context) error {
 	return nil
 }
 
-// write adds an entry. Without the gate it is as any service would do it.
+// write adds an entry. Without the gate it does what an ordinary service would do.
 func (l *ledger) write(ctx context.Context, by cluster.Leadership) error {
 	add := func(tx *sql.Tx) error {
 		_, err := tx.ExecContext(ctx, `INSERT INTO ledger SELECT COALESCE(MAX(number), 0) + 1, CAST($1 AS BIGINT), $2 FROM ledger`, int64(by.Token), by.Name)

@@ -22,7 +22,7 @@ import (
 	"github.com/elect-go/elect/fence"
 )
 
-// postgres starts a server, and skips the test where there is none.
+// postgres starts a server. It skips the test if PostgreSQL is not installed.
 func postgres(t *testing.T) string {
 	t.Helper()
 	for _, tool := range []string{"initdb", "postgres"} {
@@ -33,20 +33,20 @@ func postgres(t *testing.T) string {
 	dir, err := os.MkdirTemp("", "ledger-")
 	require.NoError(t, err)
 	t.Cleanup(func() { os.RemoveAll(dir) })
-	var who *syscall.Credential
-	if os.Getuid() == 0 { // which it refuses
-		nobody, err := user.Lookup("nobody")
+	var credential *syscall.Credential
+	if os.Getuid() == 0 { // PostgreSQL refuses to run as root
+		account, err := user.Lookup("nobody")
 		if err != nil {
-			t.Skipf("PostgreSQL does not run as root, and there is nobody else: %v", err)
+			t.Skipf("PostgreSQL does not run as root, and another user is missing: %v", err)
 		}
-		uid, _ := strconv.Atoi(nobody.Uid)
-		gid, _ := strconv.Atoi(nobody.Gid)
+		uid, _ := strconv.Atoi(account.Uid)
+		gid, _ := strconv.Atoi(account.Gid)
 		require.NoError(t, os.Chown(dir, uid, gid))
-		who = &syscall.Credential{Uid: uint32(uid), Gid: uint32(gid)}
+		credential = &syscall.Credential{Uid: uint32(uid), Gid: uint32(gid)}
 	}
 	as := func(name string, args ...string) *exec.Cmd {
 		cmd := exec.Command(name, args...)
-		cmd.Dir, cmd.SysProcAttr = dir, &syscall.SysProcAttr{Credential: who}
+		cmd.Dir, cmd.SysProcAttr = dir, &syscall.SysProcAttr{Credential: credential}
 		return cmd
 	}
 	data := dir + "/data"
@@ -74,7 +74,7 @@ func by(id algo.NodeID, token uint64) cluster.Leadership {
 }
 
 // What package fence does with a database of its own making, it does with real ones.
-func TestATableInARealDatabase(t *testing.T) {
+func TestGateInRealDatabase(t *testing.T) {
 	databases(t, func(t *testing.T, db string) {
 		ctx := context.Background()
 		var both [2]*ledger // as two processes have it
@@ -131,8 +131,8 @@ func TestATableInARealDatabase(t *testing.T) {
 	})
 }
 
-// A row that somebody has made otherwise lets nobody in whom it cannot compare.
-func TestATableOfAnotherShapeIsRefused(t *testing.T) {
+// The gate rejects every write if it cannot compare the token with its row.
+func TestGateRejectsTableOfAnotherShape(t *testing.T) {
 	databases(t, func(t *testing.T, db string) {
 		ctx := context.Background()
 		l, err := openLedger(settings{db: db, gate: true})
@@ -151,7 +151,7 @@ func TestATableOfAnotherShapeIsRefused(t *testing.T) {
 			_, err := l.db.ExecContext(ctx, statement)
 			require.NoError(t, err)
 			err = l.gate.Write(ctx, fence.Token{Cluster: ours, Number: 5}, func(*sql.Tx) error {
-				t.Errorf("let in after %s", statement)
+				t.Errorf("write accepted after %s", statement)
 				return nil
 			})
 			require.ErrorContains(t, err, "fence: ledger: ", statement)

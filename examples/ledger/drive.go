@@ -17,25 +17,25 @@ import (
 
 const (
 	processes = 3
-	inARow    = 20               // entries that show that one leads
-	patience  = 30 * time.Second // for anything that is to happen
+	inARow    = 20               // consecutive entries that show a stable leader
+	patience  = 30 * time.Second // time limit for each expected event
 )
 
-// event is what a member has printed.
+// event is a line that a member has printed.
 type event struct {
-	who   *process
-	what  string
-	token uint64
+	member *process
+	what   string
+	token  uint64
 }
 
-// process is a member, in a life of its own.
+// process is a member in a process of its own.
 type process struct {
 	name, listen string
 	cmd          *exec.Cmd
 	stdin        io.WriteCloser
 }
 
-// driver runs the members and disturbs who leads.
+// driver runs the members and disturbs the leader.
 type driver struct {
 	settings
 	dir    string
@@ -43,7 +43,7 @@ type driver struct {
 	events chan event
 }
 
-// drive has members write for a while, disturbs them, and says what is in the ledger then.
+// drive runs members that write, disturbs their leaders, and returns the findings on the ledger.
 func drive(ctx context.Context, s settings, dir string, lasts time.Duration) (f findings, err error) {
 	l, err := openLedger(s)
 	if err != nil {
@@ -65,7 +65,7 @@ func drive(ctx context.Context, s settings, dir string, lasts time.Duration) (f 
 	}
 	end := time.Now().Add(lasts)
 	for round := 0; round == 0 || time.Now().Before(end); round++ {
-		leader, err := d.settled()
+		leader, err := d.awaitLeader()
 		if err == nil {
 			disturb := []func(event) error{d.stop, d.cutOff, d.kill}[round%3]
 			err = disturb(leader)
@@ -78,8 +78,8 @@ func drive(ctx context.Context, s settings, dir string, lasts time.Duration) (f 
 	return check(entries), err
 }
 
-// settled waits until one leader has written for a while, and nobody else.
-func (d *driver) settled() (event, error) {
+// awaitLeader waits until one leader has written inARow entries without an entry of another member.
+func (d *driver) awaitLeader() (event, error) {
 	var last event
 	row := 0
 	return d.await("one leader writes", func(e event) bool {
@@ -94,77 +94,77 @@ func (d *driver) settled() (event, error) {
 	})
 }
 
-// stop stops a leader that has looked whether it leads, and not yet written, until another has.
+// stop stops a leader between its check that it leads and its write, until another leader has written.
 func (d *driver) stop(leader event) error {
-	fmt.Printf("%s is stopped with token %d, between its look and its write\n", leader.who.name, leader.token)
-	if err := leader.who.tell("hold"); err != nil {
+	fmt.Printf("%s is stopped with token %d, between its check and its write\n", leader.member.name, leader.token)
+	if err := leader.member.tell("hold"); err != nil {
 		return err
 	}
-	held, err := d.await("the leader holds", func(e event) bool { return e.who == leader.who && (e.what == "holds" || e.what == "ended") })
+	held, err := d.await("the leader holds", func(e event) bool { return e.member == leader.member && (e.what == "holds" || e.what == "ended") })
 	if err != nil {
 		return err
 	}
 	if held.what == "holds" {
-		if err := leader.who.cmd.Process.Signal(syscall.SIGSTOP); err != nil {
+		if err := leader.member.cmd.Process.Signal(syscall.SIGSTOP); err != nil {
 			return err
 		}
 		_, err = d.next(held)
-		if err := errors.Join(err, leader.who.cmd.Process.Signal(syscall.SIGCONT)); err != nil {
+		if err := errors.Join(err, leader.member.cmd.Process.Signal(syscall.SIGCONT)); err != nil {
 			return err
 		}
 	}
-	if err := leader.who.tell("go"); err != nil || held.what != "holds" {
+	if err := leader.member.tell("go"); err != nil || held.what != "holds" {
 		return err
 	}
 	return d.tried(held, 1)
 }
 
-// cutOff has a leader reach the database, and not the others.
+// cutOff disconnects a leader from the other members, but not from the database.
 func (d *driver) cutOff(leader event) error {
-	fmt.Printf("%s is cut off with token %d\n", leader.who.name, leader.token)
-	if err := leader.who.tell("cut"); err != nil {
+	fmt.Printf("%s is cut off with token %d\n", leader.member.name, leader.token)
+	if err := leader.member.tell("cut"); err != nil {
 		return err
 	}
 	_, err := d.next(leader)
 	if err == nil {
-		err = d.tried(leader, 20) // some may be of before
+		err = d.tried(leader, 20) // some may be older
 	}
-	return errors.Join(err, leader.who.tell("heal"))
+	return errors.Join(err, leader.member.tell("heal"))
 }
 
-// kill kills a leader, and starts it again when another has written.
+// kill kills a leader and starts it again when another leader has written.
 func (d *driver) kill(leader event) error {
-	fmt.Printf("%s is killed with token %d\n", leader.who.name, leader.token)
-	if err := leader.who.cmd.Process.Kill(); err != nil {
+	fmt.Printf("%s is killed with token %d\n", leader.member.name, leader.token)
+	if err := leader.member.cmd.Process.Kill(); err != nil {
 		return err
 	}
-	_ = leader.who.cmd.Wait() // it was killed
+	_ = leader.member.cmd.Wait() // it was killed
 	if _, err := d.next(leader); err != nil {
 		return err
 	}
-	return d.run(leader.who)
+	return d.run(leader.member)
 }
 
-// next waits for what the next leader writes.
+// next waits for an entry of the next leader.
 func (d *driver) next(after event) (event, error) {
-	return d.await("another writes", func(e event) bool { return e.what == "wrote" && e.who != after.who && e.token > after.token })
+	return d.await("another writes", func(e event) bool { return e.what == "wrote" && e.member != after.member && e.token > after.token })
 }
 
-// tried waits until a leader has tried some more times, was refused or has given up.
+// tried waits until a leader has written times more entries, or its write was refused, or it has ended.
 func (d *driver) tried(leader event, times int) error {
 	e, err := d.await("the older leader tries", func(e event) bool {
-		if e.who == leader.who && e.token == leader.token {
+		if e.member == leader.member && e.token == leader.token {
 			times--
 		}
-		return e.who == leader.who && e.token == leader.token && (times == 0 || e.what == "refused" || e.what == "ended")
+		return e.member == leader.member && e.token == leader.token && (times == 0 || e.what == "refused" || e.what == "ended")
 	})
 	if err == nil {
-		fmt.Printf("  another has written; %s: %s, with token %d\n", e.who.name, e.what, e.token)
+		fmt.Printf("  another has written; %s: %s, with token %d\n", e.member.name, e.what, e.token)
 	}
 	return err
 }
 
-// await reads events until there is one of a kind.
+// await reads events until is accepts one.
 func (d *driver) await(what string, is func(event) bool) (event, error) {
 	late := time.After(patience)
 	for {
@@ -216,7 +216,7 @@ func (d *driver) run(p *process) error {
 	}
 	go func() {
 		for lines := bufio.NewScanner(out); lines.Scan(); {
-			e := event{who: p}
+			e := event{member: p}
 			if _, err := fmt.Sscan(lines.Text(), &e.what, &e.token); err == nil {
 				d.events <- e
 			}
@@ -225,7 +225,7 @@ func (d *driver) run(p *process) error {
 	return nil
 }
 
-// end has all members stop, and those that do not.
+// end stops all members, and kills a member that does not stop in time.
 func (d *driver) end() (err error) {
 	for _, p := range d.all {
 		if p.cmd == nil || p.cmd.Process == nil {

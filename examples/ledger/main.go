@@ -1,7 +1,7 @@
-// Command ledger shows what a fencing token is for. Some processes elect a leader, who writes
-// numbered entries into a database. Meanwhile leaders are stopped, cut off from the others and
-// killed. Then the ledger is read: with the gate no entry of an older leader stands behind one
-// of a newer, without it some do.
+// Command ledger shows the purpose of a fencing token. Some processes elect a leader, which
+// writes numbered entries into a database. Meanwhile, leaders are stopped, disconnected from
+// the other members and killed. Then the ledger is checked: with the gate, no entry of an older
+// leader follows an entry of a newer one. Without the gate, some do.
 //
 //	ledger                         a minute, in an SQLite file
 //	ledger -gate=false             the same without the gate

@@ -40,7 +40,7 @@ func ledgerOf(t *testing.T, s settings, lasts time.Duration) findings {
 
 // Leaders are stopped between their look and their write, cut off, and killed. Nothing of an older
 // one stands behind anything of a newer.
-func TestALedgerWithItsGate(t *testing.T) {
+func TestLedgerWithGate(t *testing.T) {
 	databases(t, func(t *testing.T, db string) {
 		found := ledgerOf(t, settings{db: db, gate: true, algorithm: "vote"}, *lasts/2)
 		require.Empty(t, found.late)
@@ -50,7 +50,7 @@ func TestALedgerWithItsGate(t *testing.T) {
 }
 
 // Without the gate the first that is stopped at the wrong time writes behind the next.
-func TestALedgerWithoutItsGate(t *testing.T) {
+func TestLedgerWithoutGate(t *testing.T) {
 	for _, algorithm := range []string{"vote", "bully"} {
 		t.Run(algorithm, func(t *testing.T) {
 			found := ledgerOf(t, settings{db: sqliteFile(t), algorithm: algorithm}, 0)
@@ -59,7 +59,7 @@ func TestALedgerWithoutItsGate(t *testing.T) {
 	}
 }
 
-func TestTheCheckerFindsWhatIsWrong(t *testing.T) {
+func TestCheckReportsLateAndSharedEntries(t *testing.T) {
 	for name, test := range map[string]struct {
 		entries      []entry
 		leaders      int

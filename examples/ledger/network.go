@@ -8,7 +8,7 @@ import (
 	"github.com/elect-go/elect/cluster"
 )
 
-// network is TCP that can be cut: then nothing arrives, and nobody is told.
+// network is TCP that can be cut: then all bytes are lost without an error.
 type network struct {
 	mu    sync.Mutex
 	off   bool
@@ -32,7 +32,7 @@ func (n *network) cut() {
 	n.off = true
 }
 
-// heal ends the connections of before: bytes are missing there.
+// heal ends the partition and closes the connections that have lost bytes.
 func (n *network) heal() {
 	n.mu.Lock()
 	defer n.mu.Unlock()
@@ -81,7 +81,7 @@ func (l listener) Accept() (net.Conn, error) {
 	return l.of.link(c), nil
 }
 
-// NetConn is for the node, which asks the kernel who is at the other end.
+// NetConn lets the node request the credentials of the peer from the kernel.
 func (l *link) NetConn() net.Conn { return l.Conn }
 
 func (l *link) Write(b []byte) (int, error) {

@@ -12,7 +12,7 @@ import (
 	"github.com/elect-go/elect/internal/disk"
 )
 
-func TestFileThatOthersCanChangeIsRejected(t *testing.T) {
+func TestFileWritableForOthersIsRejected(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "elect.yaml")
 	require.NoError(t, os.WriteFile(path, []byte("cluster: x\n"), 0o600))
 	for mode, accepted := range map[os.FileMode]bool{0o600: true, 0o644: true, 0o646: false, 0o602: false} {

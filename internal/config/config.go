@@ -1,18 +1,18 @@
-// Package config reads what a node is told: by a YAML file, by variables of the
-// environment, and by flags, each of which overrides the one before.
+// Package config reads the settings of a node from a YAML file, from environment
+// variables and from flags. Each source overrides the previous one.
 //
-// A [Table] lists all fields. The three sources are made from it, and so are help, example
-// and listing: what one has no other lacks. It is made of one struct with tags for the node, and
-// of the options of the lease and of each algorithm, as its factory hands them out. So an
-// algorithm that this package has never heard of is configured like those it knows.
+// A [Table] lists all fields. The three sources, help, example and listing are derived from
+// it, so all have the same fields. The table is built from one struct with tags for the node
+// and from the options that the lease and the factory of each algorithm return. So an
+// algorithm that this package does not know is configured like a built-in one.
 //
 // The name of a field in the file gives the others: timing.heartbeat is the flag
 // --timing-heartbeat and the variable ELECT_TIMING_HEARTBEAT.
 //
-// [Table.Load] says all that is wrong at once, each with the place where it was made. No
-// library does: koanf and ff have forgotten the lines, and kong stops at the first mistake.
-// The strict mode of yaml stops decoding a section in which a name is set twice, names no
-// field whose value has the wrong type, and has no line for a value that is right.
+// [Table.Load] reports all mistakes at once, each with its place. No library does: koanf and
+// ff do not keep the lines, and kong stops at the first mistake. The strict mode of yaml stops
+// in a section that sets a name twice. It does not name the field if a value has the wrong
+// type, and it has no line for a valid value.
 package config
 
 import (
@@ -27,26 +27,26 @@ import (
 	"github.com/elect-go/elect/internal/mistake"
 )
 
-// Settings is what a node was told.
+// Settings are the settings of a node, read from all sources.
 type Settings struct {
-	File string // the path of the one that was read, if there was one
-	// Config is complete, but for what [Settings.Node] fills in. Its Algorithm has the options that were given.
+	File string // path of the file that was read, if any
+	// Config is complete, except for the fields that [Settings.Node] sets. Its Algorithm has the given options.
 	Config cluster.Config
-	// The values that were given, and defaults. Lease is on also if only options of it are
-	// given, and off by default for an algorithm for lessons.
+	// Given values, and defaults. Lease is also on if only options of the lease are given.
+	// It is off by default for a textbook algorithm.
 	fields
-	// Mistakes are those found so far. The caller may add some.
+	// Mistakes found so far. The caller may add some.
 	Mistakes mistake.List
-	// Unknown are variables of the environment that begin like ours and are none.
+	// Unknown are environment variables that have our prefix and name no field.
 	Unknown []Unknown
 
 	table     *Table
-	given     map[string]given // what counts, by field
-	options   map[string]any   // of each part: a pointer to the struct of its options
-	illegible bool             // the file is no YAML at all
+	given     map[string]given // value of the strongest source, by field
+	options   map[string]any   // pointer to the options, by part
+	illegible bool             // the file is not YAML
 }
 
-// newSettings are the defaults.
+// newSettings returns the defaults.
 func newSettings(t *Table) *Settings {
 	s := &Settings{table: t, given: map[string]given{}, options: map[string]any{}}
 	s.Cluster, s.Algorithm, s.Lease = "elect", t.DefaultAlgorithm(), "on"
@@ -54,9 +54,9 @@ func newSettings(t *Table) *Settings {
 	return s
 }
 
-// settle takes over what was given. The preset comes before the fields of the timing, the
-// timing before the options of the algorithms, whose defaults follow from it.
-func (s *Settings) settle() {
+// resolve applies the given values. It applies the preset before the fields of the timing,
+// and the timing before the options of the algorithms, because their defaults depend on it.
+func (s *Settings) resolve() {
 	s.assign(s.table.byName["timing.preset"])
 	copyFields(&s.Timing, algo.Presets()[s.Timing.Preset])
 	s.fill("")
@@ -64,15 +64,15 @@ func (s *Settings) settle() {
 	s.Config.Meta = make(map[string]string)
 	for _, pair := range s.Meta {
 		key, value, _ := strings.Cut(pair, "=")
-		s.Config.Meta[key] = value // what is wrong with it is said elsewhere
+		s.Config.Meta[key] = value // cluster.New reports its mistakes
 	}
 	s.Config.Algorithm = func(t algo.Timing, _ func(any) error) (algo.Spec, error) {
 		return s.table.parts[s.Algorithm](t, s.decode(s.Algorithm))
 	}
 	for name := range s.table.parts {
-		_, _ = s.build(name) // Node says what is wrong with its options
+		_, _ = s.build(name) // Node reports the mistakes of its options
 	}
-	if spec, _ := s.Spec(); spec.Textbook && !s.given[leasePart].stands() {
+	if spec, _ := s.Spec(); spec.Textbook && !s.given[leasePart].isValid() {
 		s.Lease = "off"
 	}
 	s.Config.Lease = lease.Off
@@ -82,24 +82,24 @@ func (s *Settings) settle() {
 	s.checkLease()
 }
 
-// checkLease reports options of the lease together with lease: off, unless a stronger source turns the lease off.
+// checkLease reports lease options that are set although the lease is off, unless a stronger source turns the lease off.
 func (s *Settings) checkLease() {
 	sources := []string{"", mistake.File, mistake.Environment, mistake.Flag}
 	off := s.given[leasePart]
 	for _, f := range s.table.fields {
 		g := s.given[f.Name]
-		if s.Lease == "off" && f.Part == leasePart && g.stands() && slices.Index(sources, off.origin.Source) <= slices.Index(sources, g.origin.Source) {
+		if s.Lease == "off" && f.Part == leasePart && g.isValid() && slices.Index(sources, off.origin.Source) <= slices.Index(sources, g.origin.Source) {
 			s.Mistakes.Add(&algo.SettingError{Field: f.Name, Origin: g.origin, Got: "set", Want: "lease: on, but it is off (" + off.origin.String() + ")"})
 		}
 	}
 }
 
-// build makes a part with the options that were given, and keeps these.
+// build creates a part with the given options, and keeps its options.
 func (s *Settings) build(part string) (algo.Spec, error) {
 	return s.table.parts[part](s.Config.Timing, s.decode(part))
 }
 
-// decode overwrites the options of a part with those that were given, and keeps them.
+// decode overwrites the options of a part with the given ones, and keeps them.
 func (s *Settings) decode(part string) func(any) error {
 	return func(options any) error {
 		s.options[part] = options
@@ -108,7 +108,7 @@ func (s *Settings) decode(part string) func(any) error {
 	}
 }
 
-// fill sets the options of a part, or with no name all other fields, to what was given for them.
+// fill sets the options of a part, or the fields of the node if part is empty, to the given values.
 func (s *Settings) fill(part string) {
 	for _, f := range s.table.fields {
 		if f.Part == part {
@@ -117,35 +117,35 @@ func (s *Settings) fill(part string) {
 	}
 }
 
-// assign sets a field to what was given for it.
+// assign sets a field to its given value, if any.
 func (s *Settings) assign(f Field) {
-	if s.given[f.Name].stands() {
+	if s.given[f.Name].isValid() {
 		s.target(f).Set(s.given[f.Name].value)
 	}
 }
 
-// Node makes the node, or says all mistakes at once as an [*mistake.Error]. When it returns,
-// Config is what is in effect.
+// Node returns the node, or all mistakes at once as an [*mistake.Error]. Afterwards, Config is
+// the configuration in effect.
 func (s *Settings) Node() (*cluster.Node, error) {
 	if s.illegible {
-		return nil, s.Mistakes.Err(about) // the rest would be about what the file could not say
+		return nil, s.Mistakes.Err(about) // the other mistakes would only be missing fields
 	}
 	wrong := make(map[string]bool)
 	for _, m := range s.Mistakes {
 		wrong[base(m.Field)] = true
 	}
 	n, err := cluster.New(s.Config)
-	sound := true
+	timingValid := true
 	for _, err := range mistake.Leaves(err) {
 		m := s.explain(s.Algorithm, err)
-		sound = sound && !strings.HasPrefix(m.Field, "timing.")
-		if s.given[base(m.Field)].stands() || !wrong[base(m.Field)] {
-			s.Mistakes.Add(m) // else it is empty because of that
+		timingValid = timingValid && !strings.HasPrefix(m.Field, "timing.")
+		if s.given[base(m.Field)].isValid() || !wrong[base(m.Field)] {
+			s.Mistakes.Add(m) // otherwise the field is empty because of an earlier mistake
 		}
 	}
-	// The options of what is not selected are there to be selected.
+	// The options of other algorithms and of an inactive lease are checked too, because they may be selected later.
 	for _, f := range s.table.fields {
-		if s.given[f.Name].stands() && sound && f.Part != "" && !s.selects(f) {
+		if s.given[f.Name].isValid() && timingValid && f.Part != "" && !s.selects(f) {
 			_, err := s.build(f.Part)
 			s.addErrors(f.Part, err)
 		}
@@ -161,37 +161,37 @@ func (s *Settings) Node() (*cluster.Node, error) {
 	return n, nil
 }
 
-// selects reports whether what a field is of is selected: the node itself, its algorithm, or the lease.
+// selects reports whether the part of a field is active: the node itself, its algorithm, or the lease.
 func (s *Settings) selects(f Field) bool {
 	return f.Part == "" || f.Part == s.Algorithm || f.Part == leasePart && s.Lease == "on"
 }
 
-// Spec is the algorithm as configured. Its error is what the factory says; Node says it
-// better.
+// Spec returns the configured algorithm. It returns the error of the factory. Node returns the
+// same error with its place.
 func (s *Settings) Spec() (algo.Spec, error) { return s.build(s.Algorithm) }
 
-// IsGiven reports whether any source sets the field called name.
-func (s *Settings) IsGiven(name string) bool { return s.given[name].stands() }
+// IsGiven reports whether any source sets the field.
+func (s *Settings) IsGiven(name string) bool { return s.given[name].isValid() }
 
-// Level is what is logged.
+// Level returns the minimum level of the log.
 func (s *Settings) Level() (level slog.Level) {
-	_ = level.UnmarshalText([]byte(s.LogLevel)) // it is one of the words of its field
+	_ = level.UnmarshalText([]byte(s.LogLevel)) // valid, because it is one of the words of its field
 	return level
 }
 
-// Effective is the value of a field and where it came from.
+// Effective is the value of a field with its origin.
 type Effective struct {
 	Field  Field
-	Value  any // as JSON has it: of a duration the text
+	Value  any // for JSON: a duration is a text
 	Origin algo.Origin
-	Idle   bool // it is of an algorithm that is not selected, or of a lease without one
+	Idle   bool // option of an algorithm that is not selected, or of the lease if that is off
 }
 
-// Text is the value as it is written in a file.
+// Text returns the value as in a file.
 func (e Effective) Text() string { return textOf(e.Value) }
 
-// Effective lists all fields in the order of the table. Only what Node has checked is
-// in effect.
+// Effective lists all fields in the order of the table. The values are in effect only after a
+// successful call of Node.
 func (s *Settings) Effective() []Effective {
 	all := make([]Effective, len(s.table.fields))
 	for i, f := range s.table.fields {
@@ -200,7 +200,7 @@ func (s *Settings) Effective() []Effective {
 	return all
 }
 
-// target is where the value of a field stands.
+// target returns the variable of a field.
 func (s *Settings) target(f Field) reflect.Value {
 	in := any(&s.fields)
 	if f.Part != "" {
@@ -209,21 +209,21 @@ func (s *Settings) target(f Field) reflect.Value {
 	return reflect.ValueOf(in).Elem().FieldByIndex(f.index)
 }
 
-// Changed returns the fields whose values differ between two settings, of those that
-// either of the two was given: what follows from another field is not among them.
+// Changed returns the fields that were given in at least one of the two settings and have
+// different values. It omits values that follow from another field.
 func (s *Settings) Changed(before *Settings) []Effective {
 	var changed []Effective
 	old := before.Effective()
 	for i, now := range s.Effective() {
 		name := now.Field.Name
-		if (s.given[name].stands() || before.given[name].stands()) && now.Text() != old[i].Text() {
+		if (s.given[name].isValid() || before.given[name].isValid()) && now.Text() != old[i].Text() {
 			changed = append(changed, now)
 		}
 	}
 	return changed
 }
 
-// Adopt takes over the value of one field.
+// Adopt copies the value of one field.
 func (s *Settings) Adopt(from *Settings, name string) {
 	f := s.table.byName[name]
 	s.target(f).Set(from.target(f))

@@ -24,17 +24,17 @@ import (
 
 var builtins = NewTable(builtin.Registry())
 
-// told is all that a node is told.
-type told struct {
+// sources are the inputs of [Table.Load].
+type sources struct {
 	table   *Table // builtins if nil
 	file    string
 	environ []string
 	args    []string
 }
 
-// load reads it as elect node does. The file is called elect.yaml. A node that is told neither of a lease nor of a
-// data folder has no lease.
-func (in told) load(t *testing.T) (*Settings, error) {
+// load reads the sources as elect node does. The file is named elect.yaml. The lease is off if the sources set neither
+// a lease nor a data folder.
+func (in sources) load(t *testing.T) (*Settings, error) {
 	t.Helper()
 	table := in.table
 	if table == nil {
@@ -113,12 +113,12 @@ func wantWhole(t *testing.T, s *Settings) {
 // The same said in each of the three ways is the same.
 func TestEverySourceSetsEveryField(t *testing.T) {
 	t.Run("file", func(t *testing.T) {
-		s, err := told{file: wholeFile}.load(t)
+		s, err := sources{file: wholeFile}.load(t)
 		require.NoError(t, err)
 		wantWhole(t, s)
 	})
 	t.Run("environment", func(t *testing.T) {
-		s, err := told{environ: []string{
+		s, err := sources{environ: []string{
 			"ELECT_CLUSTER=fleet", "ELECT_NAME=a", "ELECT_LISTEN=10.0.0.1:7400", "ELECT_ADVERTISE=a.example:7400",
 			"ELECT_BOOTSTRAP=true", "ELECT_JOIN=10.0.0.2:7400, 10.0.0.3:7400", "ELECT_DATA_DIR=/var/lib/elect", "ELECT_ALGORITHM=bully", "ELECT_LEASE=true",
 			"ELECT_BULLY_ANSWER_TIMEOUT=2s", "ELECT_BULLY_COORDINATOR_TIMEOUT=3s", "ELECT_BULLY_SKIP_SUSPECTED=false",
@@ -136,7 +136,7 @@ func TestEverySourceSetsEveryField(t *testing.T) {
 			"--option skip_suspected=false --preset wan --timeout-only",
 	} {
 		t.Run(name, func(t *testing.T) {
-			s, err := told{args: strings.Fields("--cluster fleet --name a --listen 10.0.0.1:7400 --advertise a.example:7400 " +
+			s, err := sources{args: strings.Fields("--cluster fleet --name a --listen 10.0.0.1:7400 --advertise a.example:7400 " +
 				"--data-dir /var/lib/elect --algorithm bully --lease --priority 3 --meta http=a:80 --meta zone=b --witness --insecure --bootstrap --timing-heartbeat 400ms --log json --log-level debug " + args)}.load(t)
 			require.NoError(t, err)
 			wantWhole(t, s)
@@ -144,8 +144,8 @@ func TestEverySourceSetsEveryField(t *testing.T) {
 	}
 }
 
-func TestEachSourceOverridesTheOneBefore(t *testing.T) {
-	in := told{
+func TestSourceOverridesPreviousSource(t *testing.T) {
+	in := sources{
 		file: "cluster: file\nname: file\ninsecure: true\nlisten: 10.0.0.1:7400\nmembers: [10.0.0.1:7400, 10.0.0.2:7400]\npriority: 3\nwitness: true\n" +
 			"timing: {preset: wan, timeout_decay: 2m, timeout_only: true}\nbully: {answer_timeout: 3s, skip_suspected: false}\n",
 		environ: []string{"ELECT_CLUSTER=environment", "ELECT_NAME=environment", "ELECT_MEMBERS=10.0.0.1:7400, 10.0.0.7:1", "ELECT_PRIORITY=4", "ELECT_DATA_DIR="},
@@ -188,9 +188,9 @@ func TestEachSourceOverridesTheOneBefore(t *testing.T) {
 	}
 }
 
-func TestAnEmptyFileMeansTheDefaults(t *testing.T) {
+func TestEmptyFileMeansDefaults(t *testing.T) {
 	for _, text := range []string{"# nothing\n", "---\n", "timing:\nbully:\nvote: ~\n", "{}"} {
-		s, err := told{file: text, args: []string{"--listen", "127.0.0.1:0", "--name", "a"}}.load(t)
+		s, err := sources{file: text, args: []string{"--listen", "127.0.0.1:0", "--name", "a"}}.load(t)
 		require.NoError(t, err, "%q", text)
 		require.Equal(t, algo.LAN(), s.Config.Timing)
 		require.Equal(t, "elect", s.Config.Cluster)
@@ -198,7 +198,7 @@ func TestAnEmptyFileMeansTheDefaults(t *testing.T) {
 	}
 }
 
-func TestThePresetsAreThoseOfTheCluster(t *testing.T) {
+func TestPresetsAreThoseOfCluster(t *testing.T) {
 	words := builtins.byName["timing.preset"].Words
 	require.ElementsMatch(t, slices.Collect(maps.Keys(algo.Presets())), words)
 	require.True(t, slices.IsSortedFunc(words, func(a, b string) int {
@@ -206,9 +206,9 @@ func TestThePresetsAreThoseOfTheCluster(t *testing.T) {
 	}))
 }
 
-// Nothing of what a node can be told is missing in the table.
-func TestTheTableHasEveryField(t *testing.T) {
-	s, err := told{file: wholeFile}.load(t)
+// The table has every setting of a node.
+func TestTableHasEveryField(t *testing.T) {
+	s, err := sources{file: wholeFile}.load(t)
 	require.NoError(t, err)
 	var names []string
 	for _, e := range s.Effective() {
@@ -236,7 +236,7 @@ func TestTheTableHasEveryField(t *testing.T) {
 }
 
 // A field of fields that no field of cluster.Config takes over would have no effect.
-func TestConfigTakesOverEachField(t *testing.T) {
+func TestConfigAppliesEachField(t *testing.T) {
 	var all, back fields
 	setAll(reflect.ValueOf(&all).Elem())
 	var c cluster.Config
@@ -264,8 +264,8 @@ func setAll(v reflect.Value) {
 	}
 }
 
-func TestTheConfigurationInEffectIsComplete(t *testing.T) {
-	s, err := told{args: []string{"--listen", "127.0.0.1:7400"}}.load(t)
+func TestEffectiveConfigurationIsComplete(t *testing.T) {
+	s, err := sources{args: []string{"--listen", "127.0.0.1:7400"}}.load(t)
 	require.NoError(t, err)
 	host, err := os.Hostname()
 	require.NoError(t, err)
@@ -286,7 +286,7 @@ func TestFilesThatCannotBeRead(t *testing.T) {
 	}
 }
 
-func TestTheFlagNamesTheFileBeforeTheEnvironment(t *testing.T) {
+func TestFileFlagOverridesEnvironment(t *testing.T) {
 	folder := t.TempDir()
 	path := filepath.Join(folder, "elect.yaml")
 	require.NoError(t, os.WriteFile(path, []byte("cluster: x\n"), 0o600))
@@ -299,8 +299,8 @@ func TestTheFlagNamesTheFileBeforeTheEnvironment(t *testing.T) {
 	require.Equal(t, "x", s.Config.Cluster)
 }
 
-func TestUnknownVariablesAreSaidAndNotRefused(t *testing.T) {
-	s, err := told{args: []string{"--listen", "127.0.0.1:0", "--name", "a"}, environ: []string{
+func TestUnknownVariablesAreReportedNotRejected(t *testing.T) {
+	s, err := sources{args: []string{"--listen", "127.0.0.1:0", "--name", "a"}, environ: []string{
 		"ELECT_LISTNE=x", "ELECT_SERVICE_HOST=10.0.0.1", "ELECT_HEARTBEAT=1s", "ELECT_\x1b[2J=x", "ELECT_=x",
 	}}.load(t)
 	require.NoError(t, err)
@@ -318,7 +318,7 @@ func TestVariablesOfRunAreNeitherSettingsNorUnknown(t *testing.T) {
 	for _, f := range builtins.Fields() {
 		require.NotContains(t, f.Variable(), RunPrefix)
 	}
-	s, err := told{args: []string{"--listen", "127.0.0.1:0", "--name", "a"}, environ: []string{
+	s, err := sources{args: []string{"--listen", "127.0.0.1:0", "--name", "a"}, environ: []string{
 		RunPrefix + "CLUSTER=x", RunPrefix + "NAME=x", RunPrefix + "TOKEN=1",
 	}}.load(t)
 	require.NoError(t, err)
@@ -327,9 +327,9 @@ func TestVariablesOfRunAreNeitherSettingsNorUnknown(t *testing.T) {
 	require.Equal(t, "a", s.Config.Name)
 }
 
-func TestWhatWasChanged(t *testing.T) {
+func TestChangedListsGivenFields(t *testing.T) {
 	load := func(file string) *Settings {
-		s, err := told{file: "listen: 127.0.0.1:1\nname: a\n" + file}.load(t)
+		s, err := sources{file: "listen: 127.0.0.1:1\nname: a\n" + file}.load(t)
 		require.NoError(t, err)
 		return s
 	}
@@ -351,9 +351,9 @@ func TestWhatWasChanged(t *testing.T) {
 	}
 }
 
-func TestAdoptTakesOverOneField(t *testing.T) {
+func TestAdoptCopiesOneField(t *testing.T) {
 	load := func(file string) *Settings {
-		s, err := told{file: "listen: 127.0.0.1:1\nname: a\n" + file}.load(t)
+		s, err := sources{file: "listen: 127.0.0.1:1\nname: a\n" + file}.load(t)
 		require.NoError(t, err)
 		return s
 	}
@@ -369,11 +369,11 @@ func TestAdoptTakesOverOneField(t *testing.T) {
 	require.Equal(t, "true elect.yaml:4", origins["witness"])
 }
 
-// errEngine is what a factory says that does not say which option is wrong.
+// errEngine is an error of a factory that does not name the wrong option.
 var errEngine = errors.New("no such engine")
 
-// strange are the options of an algorithm that nobody here knows.
-type strange struct {
+// foreignOptions are the options of an algorithm that the package does not know.
+type foreignOptions struct {
 	Wait   time.Duration `yaml:"wait" help:"how long"`
 	Depth  uint8         `yaml:"depth,omitempty" help:"how deep"`
 	Factor float64       `yaml:"factor" help:"how much"`
@@ -383,7 +383,7 @@ type strange struct {
 	hidden int
 }
 
-func (s strange) spec(name string) (algo.Spec, error) {
+func (s foreignOptions) spec(name string) (algo.Spec, error) {
 	c := algo.OptionCheck{Algorithm: name}
 	c.Duration("wait", s.Wait, "a second", time.Second)
 	if s.Engine == "steam" {
@@ -399,19 +399,21 @@ func (s strange) spec(name string) (algo.Spec, error) {
 func lelann() algo.Registry {
 	return algo.Registry{
 		"lelann": func(t algo.Timing, decode func(any) error) (algo.Spec, error) {
-			o := strange{Wait: 5 * t.RoundTrip, Factor: 1.5, Depth: 7, Sites: []string{"a,b"}, hidden: 1}
+			o := foreignOptions{Wait: 5 * t.RoundTrip, Factor: 1.5, Depth: 7, Sites: []string{"a,b"}, hidden: 1}
 			if err := decode(&o); err != nil {
 				return algo.Spec{}, err
 			}
 			return o.spec("lelann")
 		},
-		"plain": func(algo.Timing, func(any) error) (algo.Spec, error) { return strange{Wait: time.Minute}.spec("plain") },
+		"plain": func(algo.Timing, func(any) error) (algo.Spec, error) {
+			return foreignOptions{Wait: time.Minute}.spec("plain")
+		},
 	}
 }
 
-func TestAFourthAlgorithmBringsItsOptions(t *testing.T) {
+func TestForeignAlgorithmHasItsOptions(t *testing.T) {
 	table := NewTable(lelann())
-	s, err := told{table: table,
+	s, err := sources{table: table,
 		file:    "listen: 127.0.0.1:0\nname: a\nalgorithm: lelann\nlelann: {wait: 2s, factor: 2.5, sites: [x, y]}\nplain:\n",
 		environ: []string{"ELECT_LELANN_ENGINE=diesel", "ELECT_LELANN_DEPTH=9"},
 		args:    []string{"--lelann-loud", "--option", "depth=200"},
@@ -420,9 +422,9 @@ func TestAFourthAlgorithmBringsItsOptions(t *testing.T) {
 	spec, err := s.Config.Algorithm(s.Config.Timing, nil)
 	require.NoError(t, err)
 	require.Equal(t, "lelann", spec.Name)
-	require.Equal(t, &strange{Wait: 2 * time.Second, Depth: 200, Factor: 2.5, Engine: "diesel", Sites: []string{"x", "y"}, Loud: true, hidden: 1}, s.options["lelann"])
+	require.Equal(t, &foreignOptions{Wait: 2 * time.Second, Depth: 200, Factor: 2.5, Engine: "diesel", Sites: []string{"x", "y"}, Loud: true, hidden: 1}, s.options["lelann"])
 
-	_, err = told{table: table, file: `listen: 127.0.0.1:0
+	_, err = sources{table: table, file: `listen: 127.0.0.1:0
 name: a
 algorithm: lelann
 lelann: {wait: 10ms, engine: steam, depth: 256, factor: much, sites: here, hidden: 3}
@@ -463,7 +465,7 @@ func TestSpec(t *testing.T) {
 	require.Contains(t, spec.Settings, algo.Setting{Name: "answer_timeout", Value: "1ms"})
 	require.Contains(t, spec.Settings, algo.Setting{Name: "announce_interval", Value: "100ms"})
 
-	// With a lease, whose promises are a matter of time: a search knows none.
+	// A lease needs a timing, and a search has none.
 	spec, err = builtins.Spec("ring+lease", algo.LAN(), algo.LAN(), []string{"message_time=120ms"})
 	require.NoError(t, err)
 	require.Equal(t, "ring+lease", spec.Name)
@@ -476,7 +478,7 @@ func TestSpec(t *testing.T) {
 	require.EqualError(t, err, `algorithm is "paxos", want bully, ring, textbook-bully, textbook-ring, textbook-vote or vote`)
 }
 
-// A storm prints the settings of its algorithm as options of a scenario, which has to repeat it.
+// A chaos run prints the settings of its algorithm as options of a scenario that repeats it.
 func TestSpecAcceptsOptionsOfLease(t *testing.T) {
 	spec, err := builtins.Spec("ring+lease", algo.LAN(), algo.LAN(), []string{"lease_duration=2s", "lease_preempt=false"})
 	require.NoError(t, err)
@@ -501,10 +503,10 @@ func TestSpecAcceptsOptionsOfLease(t *testing.T) {
 	require.ErrorContains(t, err, "ring.lease_clock_drift is not a field")
 }
 
-func TestARegistryOfOneNeedsNoWord(t *testing.T) {
+func TestRegistryWithOneAlgorithmNeedsNoSetting(t *testing.T) {
 	registry := lelann()
 	delete(registry, "plain")
-	s, err := told{table: NewTable(registry), args: []string{"--listen", "127.0.0.1:0", "--name", "a"}}.load(t)
+	s, err := sources{table: NewTable(registry), args: []string{"--listen", "127.0.0.1:0", "--name", "a"}}.load(t)
 	require.NoError(t, err)
 	require.Equal(t, "lelann", s.Algorithm)
 }
@@ -538,7 +540,7 @@ func TestOptionsThatCannotBeConfigured(t *testing.T) {
 	require.NotPanics(t, with("x", &none{}))
 }
 
-func TestFlagsAndVariablesAreNamedAfterTheField(t *testing.T) {
+func TestFlagsAndVariablesAreNamedAfterField(t *testing.T) {
 	f := builtins.byName["timing.timeout_only"]
 	require.Equal(t, "timing-timeout-only", f.Flag())
 	require.Equal(t, "ELECT_TIMING_TIMEOUT_ONLY", f.Variable())
@@ -586,7 +588,7 @@ func TestLeaseIsOnUnlessTurnedOff(t *testing.T) {
 		{"turned off by a flag", "lease: {duration: 3s}\n", nil, "--lease=false", nil, "--lease elect.yaml:4"},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
-			s, err := told{file: "listen: 127.0.0.1:1\nname: a\ndata_dir: d\n" + tc.file, environ: tc.environ, args: strings.Fields(tc.args)}.load(t)
+			s, err := sources{file: "listen: 127.0.0.1:1\nname: a\ndata_dir: d\n" + tc.file, environ: tc.environ, args: strings.Fields(tc.args)}.load(t)
 			require.NoError(t, err)
 			require.Equal(t, tc.want == nil, s.Lease == "off")
 			if tc.want == nil {

@@ -6,11 +6,11 @@ import (
 	"strings"
 )
 
-// exampleSets is what the example sets: what has no default, and what a node should not be copied without.
+// exampleSets are the fields that the example sets: a required one, and one that most nodes need.
 var exampleSets = map[string]string{"listen": "127.0.0.1:7400", "data_dir": "/var/lib/elect"}
 
-// Example writes a file that sets little, and shows every other field with its default, commented
-// out: what is set would no longer follow the preset.
+// Example writes a file that sets few fields. It contains every other field with its default as a
+// comment, because a field that is set does not follow the preset.
 func (t *Table) Example(w io.Writer) error {
 	text := &strings.Builder{}
 	text.WriteString(`# The configuration of a node, for elect node --config FILE.

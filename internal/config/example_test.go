@@ -29,15 +29,15 @@ func example(t *testing.T, table *Table) string {
 }
 
 // The example is taken, and equals the defaults: as it is, and with every # taken away.
-func TestTheExampleEqualsTheDefaults(t *testing.T) {
+func TestExampleEqualsDefaults(t *testing.T) {
 	for _, table := range []*Table{builtins, NewTable(lelann())} {
 		algorithm := table.Algorithms()[0]
-		want, err := told{table: table, args: []string{"--listen", exampleSets["listen"], "--data-dir", "/var/lib/elect", "--lease=on", "--algorithm", algorithm}}.load(t)
+		want, err := sources{table: table, args: []string{"--listen", exampleSets["listen"], "--data-dir", "/var/lib/elect", "--lease=on", "--algorithm", algorithm}}.load(t)
 		require.NoError(t, err)
 		text := example(t, table)
 		full := strings.Replace(uncommented(text), "algorithm: bully", "algorithm: "+algorithm, 1)
 		for _, file := range []string{text, full} {
-			got, err := told{table: table, file: file, args: []string{"--algorithm", algorithm}}.load(t)
+			got, err := sources{table: table, file: file, args: []string{"--algorithm", algorithm}}.load(t)
 			require.NoError(t, err, file)
 			for i, e := range got.Effective() {
 				require.Equal(t, want.Effective()[i].Value, e.Value, e.Field.Name)
@@ -59,8 +59,8 @@ func TestTheExampleEqualsTheDefaults(t *testing.T) {
 }
 
 // In the example as it is nothing is set that depends on the preset, so that this counts.
-func TestTheExampleSetsLittle(t *testing.T) {
-	s, err := told{file: example(t, builtins), args: []string{"--preset", "wan"}}.load(t)
+func TestExampleSetsLittle(t *testing.T) {
+	s, err := sources{file: example(t, builtins), args: []string{"--preset", "wan"}}.load(t)
 	require.NoError(t, err)
 	var set []string
 	for _, e := range s.Effective() {

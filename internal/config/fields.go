@@ -10,11 +10,11 @@ import (
 //
 //	yaml   name in its section
 //	help   meaning, in a line
-//	arg    what help calls the value
-//	empty  what an empty default stands for
-//	words  all that the value may be
+//	arg    name of the value in help
+//	empty  meaning of an empty default
+//	words  all allowed values
 //	flag   another name of the flag
-//	live   a running node takes over a change
+//	live   a running node applies a change
 type fields struct {
 	Cluster              string        `yaml:"cluster" arg:"name" help:"name of the cluster, the same on all its members"`
 	Name                 string        `yaml:"name" arg:"name" empty:"the name of the host and the port, HOST-7400" help:"name of this member, unique in the cluster"`
@@ -28,12 +28,12 @@ type fields struct {
 	AllowTextbook        bool          `yaml:"allow_textbook" help:"let an algorithm run that is for lessons, on the loopback only"`
 	Priority             int           `yaml:"priority" arg:"number" live:"yes" help:"a higher one is elected first, then a higher id"`
 	Witness              bool          `yaml:"witness" help:"take part, but never lead"`
-	RemoveSuspectedAfter time.Duration `yaml:"remove_suspected_after" help:"the leader removes a member that it has suspected for so long; 0 for never"`
+	RemoveSuspectedAfter time.Duration `yaml:"remove_suspected_after" help:"the leader removes a member that it has suspected for this time; 0 for never"`
 	NoAdmin              bool          `yaml:"no_admin" help:"refuse what operators ask over the network: to remove a member, to leave, to resign, another priority"`
 	SecretFile           string        `yaml:"secret_file" arg:"file" empty:"none" help:"secret that all members share, as elect secret makes it; of several the first is used, all are believed"`
-	Security             string        `yaml:"security" arg:"word" empty:"nobody else is let in" help:"migrate lets in as well who comes by the way before: in the clear, or beside tls with the secret"`
-	Insecure             bool          `yaml:"insecure" help:"listen to strangers without secret_file and tls: whoever reaches this node takes part, and gives orders"`
-	DrainTimeout         time.Duration `yaml:"drain_timeout" empty:"5s" help:"how long work that is told to end keeps the leadership when this member stops, resigns or hands over"`
+	Security             string        `yaml:"security" arg:"word" empty:"only the configured way is accepted" help:"migrate also accepts members that connect the previous way: in the clear, or next to tls with the secret"`
+	Insecure             bool          `yaml:"insecure" help:"listen to non-members without secret_file and tls: every process that reaches this node takes part, and gives orders"`
+	DrainTimeout         time.Duration `yaml:"drain_timeout" empty:"5s" help:"time for which work may still run and lead when this member stops, resigns or hands over"`
 	HTTP                 string        `yaml:"http" arg:"host:port" empty:"nowhere" help:"where programs and browsers of this machine look on, as 127.0.0.1:7480"`
 	Log                  string        `yaml:"log" arg:"form" words:"text json" help:"form of the log"`
 	LogLevel             string        `yaml:"log_level" arg:"level" words:"debug info warn error" live:"yes" help:"least level that is logged"`
@@ -49,11 +49,11 @@ type fields struct {
 		MinRedial    time.Duration `yaml:"min_redial" help:"minimum delay between two dials to a required peer"`
 		MaxRedial    time.Duration `yaml:"max_redial" help:"maximum delay between two dials to a required peer"`
 		StartupWait  time.Duration `yaml:"startup_wait" help:"without a quorum, maximum time that a node waits at its start for members that neither answer nor refuse"`
-		TimeoutOnly  bool          `yaml:"timeout_only" flag:"timeout-only" help:"suspect by silence only, for networks whose firewalls forge refusals and resets"`
+		TimeoutOnly  bool          `yaml:"timeout_only" flag:"timeout-only" help:"suspect by silence only, for networks with firewalls that forge refusals and resets"`
 	} `yaml:"timing"`
 	TLS struct {
 		Cert string `yaml:"cert" arg:"file" empty:"none" help:"certificate that names this member: elect://CLUSTER/member/NAME; a renewed one is taken over"`
-		Key  string `yaml:"key" arg:"file" empty:"none" help:"its key, which nobody else can read"`
+		Key  string `yaml:"key" arg:"file" empty:"none" help:"its key, which no other user can read"`
 		CA   string `yaml:"ca" arg:"file" empty:"none" help:"authority that has signed the certificates of all members"`
 	} `yaml:"tls"`
 }

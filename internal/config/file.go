@@ -17,16 +17,15 @@ import (
 	"github.com/elect-go/elect/internal/mistake"
 )
 
-// maxFile bounds a configuration file, in bytes. The longest that makes sense, with 512
-// members, has half of that.
+// maxFile is the maximum size of a configuration file, in bytes. A file with 512 members has
+// half of it.
 const maxFile = 256 << 10
 
-// yamlLine is how yaml's errors begin.
+// yamlLine matches the beginning of an error of package yaml.
 var yamlLine = regexp.MustCompile(`^(?:yaml: )?(?:line ([0-9]+): )?`)
 
-// parse reads the text of the file. It takes the tree of yaml and not its decoding into a
-// struct, which lacks fields and lines (see the comment of the package), reads 010 as 8, and
-// expands aliases.
+// parse reads the text of the file. It uses the tree of package yaml. Decoding into a struct
+// would lack fields and lines (see the package comment), read 010 as 8, and expand aliases.
 func (s *Settings) parse(text []byte) {
 	wrong := func(line int, got, want string) {
 		s.Mistakes.Add(&algo.SettingError{Origin: algo.Origin{Source: mistake.File, Name: s.File, Line: line}, Got: got, Want: want})
@@ -54,7 +53,7 @@ func (s *Settings) parse(text []byte) {
 	s.mapping("", document.Content[0])
 }
 
-// at is the place of a node in the file.
+// at returns the place of a node in the file.
 func (s *Settings) at(n *yaml.Node) algo.Origin {
 	return algo.Origin{Source: mistake.File, Name: s.File, Line: n.Line}
 }
@@ -62,7 +61,7 @@ func (s *Settings) at(n *yaml.Node) algo.Origin {
 // mapping reads the fields of a section.
 func (s *Settings) mapping(section string, n *yaml.Node) {
 	if isNull(n) {
-		return // a heading with nothing below
+		return // a section without fields
 	}
 	if n.Kind != yaml.MappingNode {
 		m := &algo.SettingError{Field: strings.TrimSuffix(section, "."), Origin: s.at(n), Got: describe(n), Want: "fields and their values"}
@@ -103,7 +102,7 @@ func (s *Settings) mapping(section string, n *yaml.Node) {
 	}
 }
 
-// value is what is written for a field.
+// value returns the input for a field.
 func (s *Settings) value(n *yaml.Node, list bool) given {
 	g := given{origin: s.at(n)}
 	items, within := []*yaml.Node{n}, ""
@@ -139,7 +138,7 @@ func describe(n *yaml.Node) string {
 	return mistake.Quote(n.Value)
 }
 
-// unknown is the mistake of a name that is not one of a field.
+// unknown returns the mistake for a name that is not the name of a field.
 func (t *Table) unknown(section, key string, at algo.Origin) *algo.SettingError {
 	var here []Field
 	var names []string

@@ -11,20 +11,19 @@ import (
 	"github.com/elect-go/elect/internal/mistake"
 )
 
-// optionFlag is short for the flag of an option of the algorithm that is selected.
+// optionFlag is the flag for an option of the selected algorithm.
 const optionFlag = "--option"
 
-// Flags are a flag for each field of a table, and --option key=value, which stands for
-// that of the algorithm that is selected. What they are given is checked when it is
-// loaded, together with all the rest.
+// Flags has a flag for each field of a table, and --option key=value for the selected
+// algorithm. Load checks their values together with the other sources.
 type Flags struct {
 	values  map[string]given
-	options []string // of --option
+	options []string // values of --option
 }
 
-// value is a flag that takes what it is given. Its default stands in its help.
+// value is a flag that accepts any text. Its help contains its default.
 type value struct {
-	kind string // what help calls it
+	kind string // name of the value in help
 	take func(text string)
 }
 
@@ -32,8 +31,8 @@ func (v value) Set(text string) error { v.take(text); return nil }
 func (v value) String() string        { return "" }
 func (v value) Type() string          { return v.kind }
 
-// Flags adds the flags to a set. Those of the timing and of the algorithms are hidden from
-// its help, for they are many, but for those with a short name.
+// Flags adds the flags to a set. Help hides the flags of the timing and of the algorithms,
+// because they are many, except for those with a short name.
 func (t *Table) Flags(set *pflag.FlagSet) *Flags {
 	flags := &Flags{values: make(map[string]given)}
 	for _, f := range t.fields {
@@ -47,7 +46,7 @@ func (t *Table) Flags(set *pflag.FlagSet) *Flags {
 			if name == "" {
 				continue
 			}
-			take := func(text string) { // a list may be given in parts
+			take := func(text string) { // a list flag may be repeated
 				g := given{texts: t.split(f, text), origin: algo.Origin{Source: mistake.Flag, Name: "--" + name}}
 				if t.isList(f) {
 					g.texts = slices.Concat(flags.values[f.Name].texts, g.texts)
@@ -64,7 +63,7 @@ func (t *Table) Flags(set *pflag.FlagSet) *Flags {
 	return flags
 }
 
-// usage is the help of a flag.
+// usage returns the help of a flag.
 func (t *Table) usage(f Field) string {
 	var notes []string
 	note := func(when bool, text string) {

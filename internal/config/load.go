@@ -13,10 +13,10 @@ import (
 	"github.com/elect-go/elect/internal/mistake"
 )
 
-// prefix is that of the variables of the environment.
+// prefix begins the names of the environment variables.
 const prefix = "ELECT_"
 
-// FileVariable is the variable that names the file, where no flag does.
+// FileVariable is the variable that names the file, if no flag does.
 const FileVariable = prefix + "CONFIG"
 
 // RunPrefix begins the names of the variables that elect run sets for its command. No field has such a
@@ -26,12 +26,12 @@ const RunPrefix = prefix + "RUN_"
 // WatchPrefix is the same for the command of elect watch.
 const WatchPrefix = prefix + "WATCH_"
 
-// isReserved reports whether no field may have the variable called name.
+// isReserved reports whether a variable is reserved, so that no field may have it.
 func isReserved(name string) bool {
 	return name == FileVariable || strings.HasPrefix(name, RunPrefix) || strings.HasPrefix(name, WatchPrefix)
 }
 
-// Unknown is a variable that is none of a field, and the one that may be meant, if any.
+// Unknown is a variable that sets no field, with the variable that was probably meant, if any.
 type Unknown struct {
 	Name  string `json:"name"`
 	Meant string `json:"meant"`
@@ -44,22 +44,22 @@ func (u Unknown) String() string {
 	return mistake.Name(u.Name) + " (did you mean " + u.Meant + "?)"
 }
 
-// given is what was written for a field, by its name.
+// given is the input of one source for a field.
 type given struct {
 	texts  []string
-	lines  []int // of each text of a list
+	lines  []int // line of each item of a list
 	origin algo.Origin
-	bad    string        // what it is instead, if it is no text: "a section"
-	value  reflect.Value // what it says, if that fits
+	bad    string        // description of an input that is not a text: "a section"
+	value  reflect.Value // parsed value; invalid if the input is
 }
 
-// stands reports whether anything was written that fits.
-func (g given) stands() bool { return g.value.IsValid() }
+// isValid reports whether there is an input with a valid value.
+func (g given) isValid() bool { return g.value.IsValid() }
 
-// Load reads a configuration from the file at path, or where the environment names one there;
-// from variables, each NAME=value as os.Environ returns them; and from flags, if any, which have
-// been parsed. Its error is that of a file that cannot be read, or an [*disk.AccessError] if another
-// user can change the file; what else is wrong, Node says.
+// Load reads a configuration from the file at path, from variables and from parsed flags, if any. If
+// path is empty, an environment variable may name the file. Each of variables is NAME=value, as in
+// os.Environ. Load fails if the file cannot be read, or with an [*disk.AccessError] if another user can
+// change the file. [Settings.Node] reports all other mistakes.
 func (t *Table) Load(path string, variables []string, flags *Flags) (*Settings, error) {
 	for _, variable := range variables {
 		if name, value, _ := strings.Cut(variable, "="); name == FileVariable {
@@ -67,8 +67,8 @@ func (t *Table) Load(path string, variables []string, flags *Flags) (*Settings, 
 		}
 	}
 	var text []byte
-	if path != "" && path != os.DevNull { // that is an empty file on every system
-		// Another user who can change the file can name another secret, authority or data folder.
+	if path != "" && path != os.DevNull { // os.DevNull is an empty file on every system
+		// A user with write access to the file can select another secret, authority or data folder.
 		var err error
 		if text, err = disk.Read(path, disk.CheckUserIntegrity, maxFile+1); err != nil {
 			return nil, err
@@ -91,14 +91,14 @@ func (t *Table) load(path string, text []byte, variables []string, flags *Flags)
 		s.assign(t.byName["algorithm"])
 		s.acceptOptions(s.Algorithm, false, flags.options, true)
 	}
-	s.settle()
+	s.resolve()
 	return s
 }
 
-// environ reads variables. An empty one counts as not set, as in templates of containers.
-// What begins with ELECT_ and is unknown is kept and not refused: nobody may be able to take
-// it away. In Kubernetes a service called elect puts ELECT_SERVICE_HOST and more into every
-// container.
+// environ reads variables. An empty variable counts as not set, as in container templates.
+// An unknown variable with the prefix ELECT_ is recorded and not rejected, because the user
+// may be unable to remove it: in Kubernetes, a service named elect adds ELECT_SERVICE_HOST
+// and more to every container.
 func (s *Settings) environ(variables []string) {
 	fields := s.table.fields
 	for _, variable := range variables {
@@ -119,13 +119,13 @@ func (s *Settings) environ(variables []string) {
 	}
 }
 
-// nearestField is the field that is probably meant, by its name in the section, its whole
-// name, or the other name of its flag: a field at the wrong place is a field.
+// nearestField returns the field that is probably meant. It compares the name in the section, the
+// whole name and the other name of the flag.
 func nearestField(wrote string, fields []Field) Field {
 	return mistake.Nearest(wrote, fields, func(f Field) []string { return []string{f.local(), f.Name, f.Alias} })
 }
 
-// split takes a list apart at its commas.
+// split splits a list at its commas. It trims the items and drops empty ones.
 func (t *Table) split(f Field, value string) []string {
 	if !t.isList(f) {
 		return []string{value}
@@ -137,7 +137,7 @@ func (t *Table) split(f Field, value string) []string {
 	return slices.DeleteFunc(items, func(item string) bool { return item == "" })
 }
 
-// accept takes over what one source says of a field, if it fits.
+// accept stores the input of one source for a field if it is valid, and reports a mistake otherwise.
 func (s *Settings) accept(f Field, g given) {
 	got := cmp.Or(g.bad, mistake.Quote(strings.Join(g.texts, ",")))
 	if f.isSwitch() && len(g.texts) == 1 {
@@ -149,20 +149,20 @@ func (s *Settings) accept(f Field, g given) {
 	case g.bad != "" || err != nil:
 		s.Mistakes.Add(m)
 	case len(f.Words) > 0 && !slices.Contains(f.Words, g.texts[0]):
-		if !f.isSwitch() { // no is nearer to on than to off
+		if !f.isSwitch() { // "no" is nearer to "on" than to "off"
 			m.Suggestion = mistake.Nearest(g.texts[0], f.Words, func(word string) []string { return []string{word} })
 		}
 		s.Mistakes.Add(m)
 	default:
 		g.value = value
 		s.given[f.Name] = g
-		if f.Part == leasePart && !s.given[leasePart].stands() {
+		if f.Part == leasePart && !s.given[leasePart].isValid() {
 			s.accept(s.table.byName[leasePart], given{texts: []string{"on"}, origin: g.origin})
 		}
 	}
 }
 
-// acceptOptions is accept of options of an algorithm, each key=value. Those of a lease around it begin
+// acceptOptions accepts options of an algorithm, each key=value. Options of the lease around it begin
 // with lease_, as in its settings.
 func (s *Settings) acceptOptions(algorithm string, leased bool, options []string, isFlag bool) {
 	for _, text := range options {
@@ -181,15 +181,15 @@ func (s *Settings) acceptOptions(algorithm string, leased bool, options []string
 			s.Mistakes.Add(&algo.SettingError{Field: "option", Origin: algo.Origin{Source: mistake.Flag, Name: optionFlag}, Got: mistake.Quote(text), Want: "key=value"})
 		case known:
 			s.accept(field, given{texts: s.table.split(field, value), origin: at})
-		case s.table.registry[algorithm] != nil: // else that is the mistake
+		case s.table.registry[algorithm] != nil: // an unknown algorithm is reported as a mistake of its field
 			s.Mistakes.Add(s.table.unknown(part+".", key, at))
 		}
 	}
 }
 
-// Spec makes an algorithm for a host that is no node: with options, each key=value. Those that
-// are not set have the defaults for one timing, all are checked against the other. A name with
-// [lease.Suffix] has a lease around it, for which there has to be time. The error is an [*mistake.Error].
+// Spec returns an algorithm for a driver that is not a node, with options, each key=value. Options
+// that are not set have their defaults for the timing defaults. All are checked against timing. A
+// name with [lease.Suffix] adds a lease, which needs a timing. The error is an [*mistake.Error].
 func (t *Table) Spec(name string, defaults, timing algo.Timing, options []string) (algo.Spec, error) {
 	s := newSettings(t)
 	algorithm, leased := strings.CutSuffix(name, lease.Suffix)
@@ -200,7 +200,7 @@ func (t *Table) Spec(name string, defaults, timing algo.Timing, options []string
 	}
 	s.acceptOptions(algorithm, leased, options, false)
 	s.Config.Timing = defaults
-	_, _ = s.build(algorithm) // for the options that it keeps
+	_, _ = s.build(algorithm) // it keeps the options
 	_, _ = s.build(leasePart)
 	spec, err := factory(timing, func(o any) error {
 		reflect.ValueOf(o).Elem().Set(reflect.ValueOf(s.options[algorithm]).Elem())

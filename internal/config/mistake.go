@@ -9,31 +9,31 @@ import (
 	"github.com/elect-go/elect/internal/mistake"
 )
 
-// about is what an error of this package is about.
+// about is the subject of an error of this package.
 const about = "configuration"
 
-// base is the name of a field without the number of an item.
+// base returns the name of a field without the index of an item.
 func base(field string) string {
 	name, _, _ := strings.Cut(field, "[")
 	return name
 }
 
-// addErrors adds all that a check of a part found.
+// addErrors adds all errors of the check of a part.
 func (s *Settings) addErrors(part string, err error) {
 	for _, err := range mistake.Leaves(err) {
 		s.Mistakes.Add(s.explain(part, err))
 	}
 }
 
-// explain returns what a check of a part found, with the place where the value was written. A default that does not
-// fit what was given is said to be one.
+// explain returns an error of the check of a part, with the place of the value. It marks a default that does not fit
+// the given values.
 func (s *Settings) explain(part string, err error) *algo.SettingError {
 	m := algo.SettingError{Field: part, Got: "refused: " + err.Error()}
 	if e, ok := errors.AsType[*algo.SettingError](err); ok {
 		m = *e
 	}
 	g := s.given[base(m.Field)]
-	if !g.stands() && strings.Contains(m.Field, ".") && m.Want != "" {
+	if !g.isValid() && strings.Contains(m.Field, ".") && m.Want != "" {
 		m.Got += " (the default)"
 	}
 	m.Origin = g.origin

@@ -11,8 +11,8 @@ import (
 )
 
 // All mistakes at once, in the order of the lines, each with what is wanted.
-func TestMistakesAreSaidAllAtOnceWithTheirLines(t *testing.T) {
-	_, err := told{file: `clutser: x
+func TestMistakesAreReportedTogetherWithLines(t *testing.T) {
+	_, err := sources{file: `clutser: x
 name: "a b"
 listen: [1]
 priority: high
@@ -69,67 +69,67 @@ log-level: info
   --witness is "maybe", want true or false`)
 }
 
-func TestWhatTheClusterFindsIsLocated(t *testing.T) {
+func TestMistakesOfClusterAreLocated(t *testing.T) {
 	for _, tc := range []struct {
 		name string
-		told told
+		in   sources
 		want []string
 	}{
-		{"the line of an item", told{file: "listen: 127.0.0.1:1\nname: a\nmembers:\n- 127.0.0.1:1\n- here\n"},
+		{"the line of an item", sources{file: "listen: 127.0.0.1:1\nname: a\nmembers:\n- 127.0.0.1:1\n- here\n"},
 			[]string{`elect.yaml:5: members[1] is "here", want host:port (missing port in address)`}},
-		{"an item of a flag", told{args: []string{"--listen", "localhost:1", "--name", "a", "--lease", "--data-dir", "d", "--peer", "x", "--peer", "y:1"}},
+		{"an item of a flag", sources{args: []string{"--listen", "localhost:1", "--name", "a", "--lease", "--data-dir", "d", "--peer", "x", "--peer", "y:1"}},
 			[]string{`--peer: join[0] is "x", want host:port (missing port in address)`}},
-		{"an option by its line", told{file: "listen: 127.0.0.1:1\nname: a\nbully:\n  answer_timeout: 1ms\n  head_start: 2ms\n"},
+		{"an option by its line", sources{file: "listen: 127.0.0.1:1\nname: a\nbully:\n  answer_timeout: 1ms\n  head_start: 2ms\n"},
 			[]string{
 				"elect.yaml:4: bully.answer_timeout is 1ms, want at least the round trip (200ms)",
 				"elect.yaml:5: bully.head_start is 2ms, want from 0 to answer_timeout (1ms)",
 			}},
-		{"an option by its variable, against a default", told{args: []string{"--listen", "localhost:1", "--name", "a"}, environ: []string{"ELECT_BULLY_ANSWER_TIMEOUT=5s"}},
+		{"an option by its variable, against a default", sources{args: []string{"--listen", "localhost:1", "--name", "a"}, environ: []string{"ELECT_BULLY_ANSWER_TIMEOUT=5s"}},
 			[]string{
 				"bully.coordinator_timeout is 400ms (the default), want at least answer_timeout (5s)",
 				"bully.announce_interval is 1.2s (the default), want at least answer_timeout (5s)",
 			}},
-		{"an option of an algorithm that is not selected", told{file: "listen: 127.0.0.1:1\nname: a\nvote: {window: 1ms}\nring: {message_time: 100ms}\n"},
+		{"an option of an algorithm that is not selected", sources{file: "listen: 127.0.0.1:1\nname: a\nvote: {window: 1ms}\nring: {message_time: 100ms}\n"},
 			[]string{"elect.yaml:3: vote.window is 1ms, want at least the round trip (200ms)"}},
-		{"of a lease, with the numbers", told{file: "listen: 127.0.0.1:1\nname: a\ndata_dir: d\nlease:\n  duration: 500ms\n  clock_drift: 60\n  durration: 1s\n"},
+		{"of a lease, with the numbers", sources{file: "listen: 127.0.0.1:1\nname: a\ndata_dir: d\nlease:\n  duration: 500ms\n  clock_drift: 60\n  durration: 1s\n"},
 			[]string{
 				"elect.yaml:6: lease.clock_drift is 60, want from 0 to 50 percent",
 				"elect.yaml:7: lease.durration is not a field, did you mean lease.duration?",
 			}},
-		{"of a lease that is too short", told{file: "listen: 127.0.0.1:1\nname: a\ndata_dir: d\nlease: {duration: 500ms, clock_drift: 20}\n"},
+		{"of a lease that is too short", sources{file: "listen: 127.0.0.1:1\nname: a\ndata_dir: d\nlease: {duration: 500ms, clock_drift: 20}\n"},
 			[]string{"elect.yaml:4: lease.duration is 500ms, want more, so that of it 780ms remain, and not 331.33328ms, with a drift of 20 % and a guard of 2ms: " +
 				"the longer one of three renewals (each 150ms) with a round trip (200ms), and of the timeout (380ms) with two"}},
-		{"a lease that the timing has outgrown", told{args: strings.Fields("--listen localhost:1 --name a --data-dir d --lease --lease-duration 960ms --preset wan")},
+		{"a lease that the timing has outgrown", sources{args: strings.Fields("--listen localhost:1 --name a --data-dir d --lease --lease-duration 960ms --preset wan")},
 			[]string{"--lease-duration is 960ms, want more, so that of it 5s remain, and not 775.45448ms, with a drift of 10 % and a guard of 10ms: " +
 				"the longer one of three renewals (each 625ms) with a round trip (1s), and of the timeout (3s) with two"}},
-		{"of a lease that is turned off", told{file: "listen: 127.0.0.1:1\nname: a\nlease: {duration: -1s}\n", args: []string{"--lease=false"}},
+		{"of a lease that is turned off", sources{file: "listen: 127.0.0.1:1\nname: a\nlease: {duration: -1s}\n", args: []string{"--lease=false"}},
 			[]string{"elect.yaml:3: lease.duration is -1s, want more than 0"}},
-		{"a lease of nothing", told{file: "listen: 127.0.0.1:1\nname: a\ndata_dir: d\nlease:\n"},
+		{"a lease of nothing", sources{file: "listen: 127.0.0.1:1\nname: a\ndata_dir: d\nlease:\n"},
 			[]string{"elect.yaml:4: lease is empty, want on or off"}},
-		{"a lease of another word", told{file: "listen: 127.0.0.1:1\nname: a\ndata_dir: d\nlease: no\n"},
+		{"a lease of another word", sources{file: "listen: 127.0.0.1:1\nname: a\ndata_dir: d\nlease: no\n"},
 			[]string{`elect.yaml:4: lease is "no", want on or off`}},
-		{"options of a lease that is off before", told{file: "listen: 127.0.0.1:1\nname: a\nlease: off\n", environ: []string{"ELECT_LEASE_DURATION=4s"}},
+		{"options of a lease that is off before", sources{file: "listen: 127.0.0.1:1\nname: a\nlease: off\n", environ: []string{"ELECT_LEASE_DURATION=4s"}},
 			[]string{"ELECT_LEASE_DURATION is set, want lease: on, but it is off (elect.yaml:3)"}},
-		{"options of a lease that is off beside them", told{file: "listen: 127.0.0.1:1\nname: a\nlease: {clock_drift: 5}\n", args: strings.Fields("--lease=off --lease-duration 4s --lease-preempt=false")},
+		{"options of a lease that is off beside them", sources{file: "listen: 127.0.0.1:1\nname: a\nlease: {clock_drift: 5}\n", args: strings.Fields("--lease=off --lease-duration 4s --lease-preempt=false")},
 			[]string{
 				"--lease-duration is set, want lease: on, but it is off (--lease)",
 				"--lease-preempt is set, want lease: on, but it is off (--lease)",
 			}},
-		{"nothing about options for a timing that is not sound", told{file: "listen: 127.0.0.1:1\nname: a\ntiming: {round_trip: 0s}\nvote: {window: 1ms}\nbully: {answer_timeout: 1ms}\n"},
+		{"nothing about options for a timing that is not sound", sources{file: "listen: 127.0.0.1:1\nname: a\ntiming: {round_trip: 0s}\nvote: {window: 1ms}\nbully: {answer_timeout: 1ms}\n"},
 			[]string{"elect.yaml:3: timing.round_trip is 0s, want more than 0"}},
-		{"a default that must be replaced", told{args: []string{"--algorithm", "vote", "--name", "a"}},
+		{"a default that must be replaced", sources{args: []string{"--algorithm", "vote", "--name", "a"}},
 			[]string{
 				`listen is "", want host:port (it is empty)`,
 				"data_dir is empty, want a folder: a node that forgets its vote lets vote elect two leaders",
 			}},
-		{"a default that does not fit the preset's change", told{args: []string{"--listen", "localhost:1", "--name", "a", "--timing-timeout=100ms"}},
+		{"a default that does not fit the preset's change", sources{args: []string{"--listen", "localhost:1", "--name", "a", "--timing-timeout=100ms"}},
 			[]string{
 				"--timing-timeout is 100ms, want at least 2 heartbeats (240ms)",
 				"--timing-timeout is 100ms, want at least a heartbeat and half a round trip (220ms)",
 			}},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
-			_, err := tc.told.load(t)
+			_, err := tc.in.load(t)
 			var wrong *mistake.Error
 			require.ErrorAs(t, err, &wrong)
 			var said []string
@@ -141,7 +141,7 @@ func TestWhatTheClusterFindsIsLocated(t *testing.T) {
 	}
 }
 
-func TestWhatIsNoConfigurationIsSaidAlone(t *testing.T) {
+func TestUnreadableConfigurationIsReportedAlone(t *testing.T) {
 	for text, want := range map[string]string{
 		"a: [\n":               "elect.yaml:1: no YAML: did not find expected node content",
 		"a: b\n\tlisten: x\n":  "elect.yaml:2: no YAML: found a tab character that violates indentation",
@@ -154,13 +154,13 @@ func TestWhatIsNoConfigurationIsSaidAlone(t *testing.T) {
 		"name: a\n---\nb: c\n": "elect.yaml: more than one document, want one",
 		"timing: fast\n":       `elect.yaml:1: timing is "fast", want fields and their values`,
 	} {
-		_, err := told{file: text, args: []string{"--listen", "localhost:1", "--name", "a"}}.load(t)
+		_, err := sources{file: text, args: []string{"--listen", "localhost:1", "--name", "a"}}.load(t)
 		require.EqualError(t, err, want, "%q", text)
 	}
 }
 
 // What is meant to do harm, or no configuration at all.
-func TestHostileFiles(t *testing.T) {
+func TestMaliciousFiles(t *testing.T) {
 	for _, tc := range []struct {
 		name, file string
 		want       []string
@@ -192,7 +192,7 @@ func TestHostileFiles(t *testing.T) {
 		{"a name that is null", "~: 1\n", []string{`elect.yaml:1: "~" is not a field`}},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
-			_, err := told{file: tc.file, args: []string{"--listen", "localhost:1", "--name", "a"}}.load(t)
+			_, err := sources{file: tc.file, args: []string{"--listen", "localhost:1", "--name", "a"}}.load(t)
 			var wrong *mistake.Error
 			require.ErrorAs(t, err, &wrong)
 			require.Len(t, wrong.Mistakes, len(tc.want), "%v", err)
@@ -203,8 +203,8 @@ func TestHostileFiles(t *testing.T) {
 	}
 }
 
-func TestOfManyMistakesTheFirstAreSaid(t *testing.T) {
-	_, err := told{file: strings.Repeat("x: y\n", 10_000), args: []string{"--listen", "", "--name", "/", "--priority", "z"}}.load(t)
+func TestFirstOfManyMistakesAreReported(t *testing.T) {
+	_, err := sources{file: strings.Repeat("x: y\n", 10_000), args: []string{"--listen", "", "--name", "/", "--priority", "z"}}.load(t)
 	var wrong *mistake.Error
 	require.ErrorAs(t, err, &wrong)
 	require.Len(t, wrong.Mistakes, mistake.Most)
@@ -236,7 +236,7 @@ func TestNearest(t *testing.T) {
 	}
 }
 
-func TestAMistakeOfTheCallerStandsWithTheOthers(t *testing.T) {
+func TestMistakeOfCallerIsReportedWithOthers(t *testing.T) {
 	s, err := builtins.Load("", nil, nil)
 	require.NoError(t, err)
 	s.Mistakes.Add(&algo.SettingError{Field: "nodes", Origin: algo.Origin{Source: mistake.Flag, Name: "--nodes"}, Got: "1", Want: "2 to 64"})

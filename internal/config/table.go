@@ -11,60 +11,59 @@ import (
 	"github.com/elect-go/elect/algo/lease"
 )
 
-// Field is one thing that can be configured.
+// Field is one setting.
 type Field struct {
-	Name  string   // in the file, with its section: "timing.heartbeat"
-	Help  string   // what it is for, in a line
-	Empty string   // what stands for it where the default is empty
-	Arg   string   // what help calls its value: "host:port"
-	Words []string // all that it may be; nil: see its type
+	Name  string   // name in the file, with its section: "timing.heartbeat"
+	Help  string   // meaning, in a line
+	Empty string   // meaning of an empty default
+	Arg   string   // name of the value in help: "host:port"
+	Words []string // all allowed values; nil: see its type
 	Alias string   // another name of its flag
-	Live  bool     // a running node takes over a change
-	Part  string   // whose option it is: an algorithm or "lease"; empty: a field of the node
+	Live  bool     // a running node applies a change
+	Part  string   // algorithm of the option, or "lease"; empty: a field of the node
 
-	index []int // of the field in the struct of its part, as reflect has it
+	index []int // index of the field in the struct of its part, as in reflect
 }
 
-// isSwitch reports whether f is on or off. In every source true means on and false means off.
+// isSwitch reports whether the values of f are on and off. In every source, true means on and false means off.
 func (f Field) isSwitch() bool { return slices.Contains(f.Words, "on") }
 
-// Flag is the name of its flag.
+// Flag returns the name of the flag.
 func (f Field) Flag() string { return strings.NewReplacer(".", "-", "_", "-").Replace(f.Name) }
 
-// Variable is the name of its variable in the environment.
+// Variable returns the name of the environment variable.
 func (f Field) Variable() string {
 	return prefix + strings.ToUpper(strings.NewReplacer(".", "_", "-", "_").Replace(f.Name))
 }
 
-// section is that of the file in which it stands, with its dot, or nothing.
+// section returns the section of f in the file, with its dot; empty for none.
 func (f Field) section() string { return f.Name[:strings.LastIndex(f.Name, ".")+1] }
 
-// local is its name within its section.
+// local returns the name of f in its section.
 func (f Field) local() string { return strings.TrimPrefix(f.Name, f.section()) }
 
-// leasePart is the part that is no algorithm.
+// leasePart is the part of the lease, the only one that is not an algorithm.
 const leasePart = "lease"
 
-// newLease lists the options of the lease as a factory lists those of an algorithm.
+// newLease is the factory of the lease, for its options.
 func newLease(t algo.Timing, decode func(any) error) (algo.Spec, error) {
 	o := lease.Defaults(t)
-	_ = decode(&o) // it refuses nothing
+	_ = decode(&o) // it never fails
 	return lease.Wrap(algo.Spec{}, t, o)
 }
 
-// Table is all that can be configured.
+// Table contains all settings.
 type Table struct {
 	registry algo.Registry
-	parts    algo.Registry // what has options: the algorithms and the lease
-	sections []string      // of the file, beside lease
+	parts    algo.Registry // the algorithms and the lease
+	sections []string      // sections of the file, without that of the lease
 	fields   []Field
 	byName   map[string]Field
-	base     *Settings // of whom nothing was given
+	base     *Settings // settings without any source
 }
 
-// NewTable lists what can be configured of a node that knows these algorithms. It panics
-// when an algorithm has options that cannot be configured, or under the name of
-// something else.
+// NewTable returns the settings of a node that knows these algorithms. It panics if an
+// algorithm has an option of an unsupported type, or a name that is already in use.
 func NewTable(registry algo.Registry) *Table {
 	t := &Table{registry: registry, parts: algo.Registry{leasePart: newLease}, byName: make(map[string]Field)}
 	maps.Copy(t.parts, registry)
@@ -78,24 +77,24 @@ func NewTable(registry algo.Registry) *Table {
 		t.addOptions(name)
 	}
 	t.base = newSettings(t)
-	t.base.settle()
+	t.base.resolve()
 	return t
 }
 
-// Fields are those of a member, those of the timing, and those of each algorithm.
+// Fields returns the fields of the node, of the timing, and of each algorithm.
 func (t *Table) Fields() []Field { return slices.Clone(t.fields) }
 
-// Default is the value of a field where nothing is given.
+// Default returns the default of a field.
 func (t *Table) Default(f Field) any { return valueOf(t.base.target(f)) }
 
-// isList reports whether a field has any number of values.
+// isList reports whether a field is a list.
 func (t *Table) isList(f Field) bool { return t.base.target(f).Kind() == reflect.Slice }
 
-// Algorithms are the names of those that can be selected.
+// Algorithms returns the names of the algorithms.
 func (t *Table) Algorithms() []string { return slices.Sorted(maps.Keys(t.registry)) }
 
-// DefaultAlgorithm is the one that is selected where nothing is said: bully, or where there
-// is no bully the first.
+// DefaultAlgorithm returns the default of the field algorithm: bully, or the first algorithm
+// if there is no bully.
 func (t *Table) DefaultAlgorithm() string {
 	if t.registry["bully"] == nil && len(t.registry) > 0 {
 		return t.Algorithms()[0]
@@ -107,13 +106,13 @@ func (t *Table) DefaultAlgorithm() string {
 func (t *Table) addOptions(part string) {
 	defaults := newSettings(t)
 	defaults.Config.Timing = algo.LAN()
-	_, _ = defaults.build(part) // what it makes of them is not our affair here
+	_, _ = defaults.build(part) // only its options are needed here
 	if o := reflect.TypeOf(defaults.options[part]); o != nil && o.Kind() == reflect.Pointer && o.Elem().Kind() == reflect.Struct {
 		t.addFields(part, part+".", o.Elem(), nil)
 	}
 }
 
-// addFields adds the fields of a struct, in its order. index is that of the struct in the struct of the part.
+// addFields adds the fields of a struct, in its order. index is the index of the struct in the struct of the part.
 func (t *Table) addFields(part, section string, of reflect.Type, index []int) {
 	for _, member := range reflect.VisibleFields(of) {
 		name, _, _ := strings.Cut(member.Tag.Get("yaml"), ",")
@@ -136,7 +135,7 @@ func (t *Table) addFields(part, section string, of reflect.Type, index []int) {
 	}
 }
 
-// add adds a field, whose names must be its own in each source.
+// add adds a field. Its name must be unique in each source.
 func (t *Table) add(f Field) {
 	if f.Name == "algorithm" {
 		f.Words = t.Algorithms()
@@ -146,14 +145,14 @@ func (t *Table) add(f Field) {
 	}
 	for _, other := range t.fields {
 		if other.Name == f.Name || other.Flag() == f.Flag() || other.Variable() == f.Variable() {
-			panic(fmt.Sprintf("config: %s cannot be told from %s", f.Name, other.Name))
+			panic(fmt.Sprintf("config: %s cannot be distinguished from %s", f.Name, other.Name))
 		}
 	}
 	t.fields = append(t.fields, f)
 	t.byName[f.Name] = f
 }
 
-// plain reports whether a name is of small letters, digits, dashes, underscores and dots.
+// plain reports whether a name has only lower-case letters, digits, dashes, underscores and dots.
 func plain(name string) bool {
 	return name != "" && strings.Trim(name, "abcdefghijklmnopqrstuvwxyz0123456789-_.") == ""
 }

@@ -9,12 +9,11 @@ import (
 	"time"
 )
 
-// The values of fields are texts wherever they come from, so that a value that one source
-// takes the others take too. A field is a time.Duration, bool, string, integer, float64 or
-// []string.
+// The values of fields are texts in all sources, so that all sources accept the same values. A
+// field is a time.Duration, bool, string, integer, float64 or []string.
 
-// read makes a value of a type from what is written: one text, or any number for a list. It
-// says what is wanted, which is nothing where no text will do, and whether that was written.
+// read parses a value of a type from one text, or from any number of texts for a list. It also
+// returns a description of the wanted text, which is empty for an unsupported type.
 func read(of reflect.Type, texts []string) (v reflect.Value, want string, err error) {
 	v = reflect.New(of).Elem()
 	text := strings.Join(texts, "")
@@ -56,11 +55,11 @@ func read(of reflect.Type, texts []string) (v reflect.Value, want string, err er
 	return v, want, err
 }
 
-// valueOf is a value as JSON has it: a duration is its text.
+// valueOf returns a value for JSON: a duration is a text.
 func valueOf(v reflect.Value) any {
 	switch value := v.Interface().(type) {
 	case time.Duration:
-		// Without the parts that are zero.
+		// Omit the parts that are zero.
 		return strings.NewReplacer("h0m0s", "h", "m0s", "m").Replace(value.String())
 	case []string:
 		return append([]string{}, value...)
@@ -69,10 +68,10 @@ func valueOf(v reflect.Value) any {
 	}
 }
 
-// simple is what YAML reads as the text that it is, in a list too.
+// simple matches texts that need no quotes in YAML, not even in a list.
 var simple = regexp.MustCompile(`^-?[A-Za-z0-9/._]([A-Za-z0-9/._:+-]*[A-Za-z0-9/._+-])?$`)
 
-// textOf is a value as it is written in a file.
+// textOf returns a value as in a file.
 func textOf(value any) string {
 	if list, ok := value.([]string); ok {
 		items := make([]string, len(list))

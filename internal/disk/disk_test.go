@@ -43,7 +43,7 @@ func TestCreatedFilesAreOwnerOnly(t *testing.T) {
 	}
 }
 
-// TestCreateKeepsExistingFile: also a link that leads nowhere, whose disk may not be mounted.
+// TestCreateKeepsExistingFile also has a dangling link: the disk of its target may not be mounted.
 func TestCreateKeepsExistingFile(t *testing.T) {
 	dir := t.TempDir()
 	file, link := filepath.Join(dir, "file"), filepath.Join(dir, "link")
@@ -68,7 +68,7 @@ func TestCreateKeepsExistingFile(t *testing.T) {
 	}
 }
 
-// TestConcurrentCreatesMakeOneFile: whoever was first made it, and nobody replaces it.
+// TestConcurrentCreatesMakeOneFile: the first caller creates the file, and no other caller replaces it.
 func TestConcurrentCreatesMakeOneFile(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "file")
 	const n = 16

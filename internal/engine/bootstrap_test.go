@@ -61,8 +61,8 @@ func TestFirstMessagesOfJoinerAreNotRejected(t *testing.T) {
 		w.run(time.Second)
 		w.wantView(1, 2, 3, 4, 10, 11)
 		w.wantLeader(1)
-		if w.refused() != 0 {
-			t.Errorf("a lag of %v: %d messages were refused", lag, w.refused())
+		if w.rejections() != 0 {
+			t.Errorf("a lag of %v: %d messages were refused", lag, w.rejections())
 		}
 	}
 }
@@ -145,10 +145,10 @@ func TestSeedMayBeOwnAddress(t *testing.T) {
 		t.Error("it founded a cluster although another seed may answer")
 	}
 	if e.HandleDialFailure(ms, Target{Addr: addr(2)}, fd.DialRefused); e.Cluster().IsZero() {
-		t.Error("its seeds are itself and an address that refuses, and it founds no cluster")
+		t.Error("its seeds are itself and an address that refuses, and it bootstraps no cluster")
 	}
 
-	// A node that may not found, and has no seed, says so at once.
+	// A node that may not bootstrap and has no seed reports this at once.
 	c := e.config
 	c.Bootstrap, c.Join = false, nil
 	if out := New(c).Start(0); out.End == nil || !strings.Contains(out.End.Error(), "set bootstrap, join or members") {

@@ -574,7 +574,8 @@ func (w *world) wantView(members ...int) {
 	}
 }
 
-func (w *world) refused() (sum uint64) {
+// rejections returns the number of messages and connections that the nodes have rejected.
+func (w *world) rejections() (sum uint64) {
 	for _, h := range w.nodes {
 		if h.engine != nil {
 			sum += h.engine.Counters()["rejected"]

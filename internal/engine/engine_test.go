@@ -56,7 +56,7 @@ func TestStalledLeaderIsReplacedAfterTimeout(t *testing.T) {
 	}
 }
 
-// "A node that itself did not run suspects nobody for it."
+// A node suspects no peer for the time of its own stall.
 func TestStalledFollowerSuspectsNoPeer(t *testing.T) {
 	for _, pause := range []time.Duration{timeout, time.Second, time.Minute} {
 		w := newCluster(t, bullySpec(), 3)
@@ -115,7 +115,7 @@ func TestResignAndReenter(t *testing.T) {
 	three.perform(three.engine.Resign(w.now, 2*time.Second))
 	w.run(20 * hop)
 	w.wantLeader(2)
-	three.perform(three.engine.Resign(w.now, time.Second)) // again: the time counts anew
+	three.perform(three.engine.Resign(w.now, time.Second)) // again: the time starts again
 	w.run(900 * ms)
 	w.wantLeader(2)
 	w.run(300 * ms)
@@ -230,7 +230,7 @@ func TestCrashBetweenSaveAndSend(t *testing.T) {
 			}
 		}
 	}
-	// A joiner that crashes right after it was let in.
+	// A joiner crashes right after the leader has added it.
 	w := newCluster(t, voteSpec(), 2)
 	h := w.add(testMember(3), by(voteSpec(), joins(addr(1))))
 	h.dieAtSave = 1

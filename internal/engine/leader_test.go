@@ -37,8 +37,8 @@ func TestJoinThroughTheLeader(t *testing.T) {
 		w.wantCommitted()
 		w.run(time.Second)
 		w.wantLeader(1)
-		if w.refused() != 0 {
-			t.Errorf("through n%d: %d messages were refused", through, w.refused())
+		if w.rejections() != 0 {
+			t.Errorf("through n%d: %d messages were refused", through, w.rejections())
 		}
 	}
 }
@@ -308,10 +308,10 @@ func TestAttributesOfARestart(t *testing.T) {
 		one.config.Self.Eligible = false
 		one.start()
 		if one.engine.Digest() != before {
-			t.Errorf("cluster %d: it starts with a roster of its own making", cluster)
+			t.Errorf("cluster %d: it starts with a config that it has not saved", cluster)
 		}
 		w.run(10 * time.Second)
-		w.wantLeader(1) // nobody else may
+		w.wantLeader(1) // no other node is eligible
 		w.wantView(1, 2, 3)
 		one.crash()
 		w.run(time.Second)
@@ -550,10 +550,10 @@ func TestLeaderInLaterEpochWritesNothing(t *testing.T) {
 	}
 }
 
-// A new leader finishes what the one before began and what reached it. What did not
-// reach it is undone.
+// A new leader completes a change of the previous leader that it has received. A change that it
+// has not received is lost.
 func TestNewLeaderResolvesUnfinishedChange(t *testing.T) {
-	for name, reached := range map[string]bool{"it reached the next leader": true, "it reached nobody": false} {
+	for name, reached := range map[string]bool{"it reached the next leader": true, "it reached no member": false} {
 		t.Run(name, func(t *testing.T) {
 			w := newCluster(t, voteSpec(), 4)
 			w.cutOff(1)
@@ -724,9 +724,9 @@ func TestRemoveSuspectedAfter(t *testing.T) {
 		w.wantLeader(1)
 		return w
 	}
-	t.Run("the dead", func(t *testing.T) {
+	t.Run("a crashed member", func(t *testing.T) {
 		w := cluster(t, 5)
-		w.node(2).crash() // whom nobody monitors
+		w.node(2).crash() // no node monitors it
 		w.run(after - time.Second)
 		w.wantView(1, 2, 3, 4, 5)
 		w.run(2 * time.Second)
@@ -734,10 +734,10 @@ func TestRemoveSuspectedAfter(t *testing.T) {
 		w.node(2).start()
 		w.run(time.Second)
 		if !w.node(2).removed {
-			t.Error("n2 is back, and was not told")
+			t.Error("n2 is back and does not know that it was removed")
 		}
 	})
-	t.Run("the hung", func(t *testing.T) {
+	t.Run("a member that hangs", func(t *testing.T) {
 		w := cluster(t, 5)
 		w.node(2).paused = true // its connections stand
 		w.run(after + 2*time.Second)
@@ -745,7 +745,7 @@ func TestRemoveSuspectedAfter(t *testing.T) {
 			t.Errorf("the leader knows %d members, want 4", got)
 		}
 	})
-	t.Run("who comes back in time", func(t *testing.T) {
+	t.Run("a member that restarts in time", func(t *testing.T) {
 		w := cluster(t, 5)
 		for range 3 {
 			w.node(2).crash()
@@ -761,7 +761,7 @@ func TestRemoveSuspectedAfter(t *testing.T) {
 		w.run(after + 2*time.Second)
 		w.wantView(2, 3, 4, 5)
 		next := w.wantOneLeader()
-		w.find(next.ID).crash() // the one after that goes on
+		w.find(next.ID).crash() // its successor continues
 		w.run(after + 2*time.Second)
 		if w.wantOneLeader(); w.node(5).engine.View().Len() != 3 {
 			t.Errorf("n5 knows %v", w.node(5).engine.View())
@@ -859,8 +859,8 @@ func TestRemoveSuspectedAfter(t *testing.T) {
 		w.wantView(2, 3, 4)
 	})
 	t.Run("the algorithm hears of it", func(t *testing.T) {
-		// The leader's detector watches n2 for the engine alone. When the algorithm asks
-		// for n2 as well, it is told what is known.
+		// The leader's detector monitors n2 for the engine alone. When the algorithm also
+		// monitors n2, it receives the current suspicion.
 		e, p := probed(t, func(env algo.Env, what string) {
 			if what == "campaign" {
 				env.Monitor(id(2))

@@ -71,7 +71,7 @@ func TestListedNodeWaitsForFirstContact(t *testing.T) {
 		w.wantView(1, 2, 3)
 		w.wantLeader(3)
 	})
-	t.Run("a connection without a word", func(t *testing.T) {
+	t.Run("a connection without a message", func(t *testing.T) {
 		e := solo(t, func(c *Config) { listed(2)(c); c.Timing.StartupWait = time.Second })
 		e.Start(0)
 		e.Up(0, Peer{ID: id(2), Name: testMember(2).Name, Incarnation: 7, Digest: e.Digest(), Addr: addr(2)})
@@ -165,8 +165,8 @@ func TestColdStartOfAList(t *testing.T) {
 		if got := w.kinds["election"] + w.kinds["answer"]; got > 3*size*size {
 			t.Errorf("N=%d: %d messages of the election, want at most 3·N²", size, got)
 		}
-		if w.refused() != 0 {
-			t.Errorf("N=%d: %d messages or connections were refused", size, w.refused())
+		if w.rejections() != 0 {
+			t.Errorf("N=%d: %d messages or connections were refused", size, w.rejections())
 		}
 		w.wantQuiet()
 		for _, h := range w.nodes {

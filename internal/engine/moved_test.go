@@ -131,7 +131,7 @@ func TestUncommittedChangeWithoutAuthorBlocks(t *testing.T) {
 	w.run(20 * time.Second)
 	for _, i := range []int{2, 3, 4, 7} {
 		if l := w.node(i).leader; !l.IsVacant() {
-			t.Errorf("n%d follows %v: it is mended, and the guarantees are to say so", i, l)
+			t.Errorf("n%d follows %v: the limitation is gone, so change the guarantees", i, l)
 		}
 	}
 	clear(w.cut)

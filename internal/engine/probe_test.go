@@ -99,7 +99,7 @@ func TestTimersOfEqualTimeExpireInOrder(t *testing.T) {
 			for _, name := range []algo.Timer{"c", "a", "b"} {
 				env.SetTimer(name, 10*ms, 10*ms)
 			}
-			env.SetTimer("c", 10*ms, 10*ms) // anew: it is the last now
+			env.SetTimer("c", 10*ms, 10*ms) // set again: it is the last now
 		}
 	})
 	e.Campaign(0)

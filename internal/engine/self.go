@@ -65,7 +65,7 @@ func (e *Engine) SetMembers(now time.Duration, list []string) (*Output, error) {
 	return e.finishCall(now), nil
 }
 
-// DifferingLists returns the connected members whose list differs from that of this node.
+// DifferingLists returns the connected members with a list that differs from that of this node.
 func (e *Engine) DifferingLists() []algo.NodeID {
 	if e.static == nil {
 		return nil

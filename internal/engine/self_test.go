@@ -52,7 +52,7 @@ func TestSetPriorityEndsWithProcess(t *testing.T) {
 	wants("restarted", 2)
 	one.perform(one.engine.SetPriority(w.now, 7))
 	again(5)
-	wants("configured anew", 5)
+	wants("configured again", 5)
 }
 
 // A node that is no member yet asks with it.

@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// States returns what is known of each node now, n1 first.
+// States returns the current state of each node, n1 first.
 func (f *Fleet) States() []State {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -17,13 +17,13 @@ func (f *Fleet) States() []State {
 func (f *Fleet) states() []State {
 	all := make([]State, len(f.nodes))
 	for i, n := range f.nodes {
-		all[i] = n.view()
+		all[i] = n.snapshot()
 	}
 	return all
 }
 
-// Await returns when what holds for the states. Its error is the cause of ctx, or
-// that a node ended of its own accord, with what all nodes were like at that time.
+// Await returns when what holds for the states. Its error is the cause of ctx with the
+// states of all nodes, or the failure of a node that ended without a request.
 func (f *Fleet) Await(ctx context.Context, what func([]State) bool) error {
 	for {
 		f.mu.Lock()
@@ -50,8 +50,8 @@ func (f *Fleet) Changed() <-chan struct{} {
 	return f.changed
 }
 
-// Agreement returns the state of the leader on whom all nodes that are up agree: they
-// name it in the same epoch, and it is up and says so too.
+// Agreement returns the state of the leader that all nodes that are up follow in the
+// same epoch. The leader must be up and lead in that epoch too.
 func Agreement(states []State) (leader State, ok bool) {
 	i := slices.IndexFunc(states, func(s State) bool { return s.Life == Up && s.Leads })
 	if i < 0 {
@@ -76,12 +76,12 @@ func (f *Fleet) AwaitLeader(ctx context.Context) (State, error) {
 	return leader, err
 }
 
-// quiet is for how long nothing must happen until an election counts as over. It is
-// longer than a stream gathers.
+// quiet is the time without an event after which an election has ended. It is longer
+// than a stream gathers events.
 const quiet = 10 * gather
 
-// Settle returns the state of the leader when all nodes that are up agree and nothing
-// of an election has happened for a tenth of a second.
+// Settle waits until all nodes that are up agree on a leader and no event of an election has
+// arrived for the time quiet. It returns the state of the leader.
 func (f *Fleet) Settle(ctx context.Context) (State, error) {
 	for {
 		leader, err := f.AwaitLeader(ctx)

@@ -8,12 +8,12 @@ type Stamper struct {
 	mono int64
 }
 
-// NewStamper measures how the two clocks stand to each other. On Linux both are
-// CLOCK_MONOTONIC, so they keep standing so.
+// NewStamper measures the offset between the two clocks. On Linux both are CLOCK_MONOTONIC,
+// so the offset stays the same.
 func NewStamper() Stamper {
 	var best Stamper
 	var least time.Duration
-	for i := range 10 { // the pair that was read without an interruption between
+	for i := range 10 { // use the pair with the shortest time between its reads
 		before := time.Now()
 		mono := Now()
 		took := time.Since(before)
@@ -24,5 +24,5 @@ func NewStamper() Stamper {
 	return best
 }
 
-// Stamp is t in the clock of Now. t must have come from time.Now.
+// Stamp returns t in the clock of Now. t must come from time.Now.
 func (s Stamper) Stamp(t time.Time) int64 { return s.mono + int64(t.Sub(s.at)) }

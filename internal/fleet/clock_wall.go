@@ -7,6 +7,6 @@ import "time"
 // Clock names the clock of Now.
 const Clock = "wall"
 
-// Now is the time in ns of a clock that all processes of this machine share. Here that
+// Now returns the time in ns of a clock that all processes of this machine share. Here that
 // is the wall clock, which jumps when it is set.
 func Now() int64 { return time.Now().UnixNano() }

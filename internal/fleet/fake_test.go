@@ -41,8 +41,8 @@ func flagOf(args []string, name string) string {
 // idOf is the ID of a node that pretends.
 func idOf(name string) algo.NodeID { return algo.NodeID{15: byte(fleet.Number(name))} }
 
-// pretend is a node without an election: it says that it is ready, and takes whoever
-// connects. "--fault" has it fail in one way, on the node "--at".
+// pretend is a node without an election: it reports that it is ready and accepts every
+// connection. "--fault" selects a failure, "--at" the node that fails.
 func pretend(args []string) {
 	name, fault := flagOf(args, "--name"), flagOf(args, "--fault")
 	if at := flagOf(args, "--at"); at != "" && at != name {

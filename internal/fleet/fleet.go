@@ -1,16 +1,14 @@
-// Package fleet runs a cluster of real processes on one machine, hits one of them
-// and measures how the others go on: for the demonstration, the benchmarks and the
-// tests.
+// Package fleet runs a cluster of real processes on one machine, makes the leader fail
+// and measures the failover: for the demonstration, the benchmarks and the tests.
 //
-// Each node is a process of its own with its own data folder, on a free port of the
-// loopback. It writes its trace (elect node --trace), each event with the time at
-// which it happened. The clock of these times is one that all processes of the
-// machine share, so neither the pipe nor the reader counts.
+// Each node is a process with its own data folder, on a free port of the loopback. It
+// writes its trace (elect node --trace), each event with its time. All processes of the
+// machine share the clock of these times, so a delay of the pipe or the reader does not
+// count.
 //
-// Nothing outlives a [Fleet]: neither a process nor a folder, also when a node
-// fails to start. Should the program that holds the fleet die without a word, its
-// nodes die with it: on Linux the kernel kills them, elsewhere they stop when their
-// standard input ends.
+// No process and no folder outlives a [Fleet], also when a node fails to start. If the
+// program that holds the fleet is killed, its nodes end too: on Linux the kernel kills
+// them, elsewhere they stop when their standard input ends.
 package fleet
 
 import (
@@ -31,44 +29,44 @@ import (
 	"github.com/elect-go/elect/trace"
 )
 
-// Config is what a fleet is made of.
+// Config describes a fleet.
 type Config struct {
 	// Command is the elect command, to which the fleet adds "node" and its flags.
 	Command []string
 	// Env is added to the environment of this process.
 	Env []string
-	// Nodes is how many there are.
+	// Nodes is the number of nodes.
 	Nodes int
-	// Args are flags that every node gets beside those that the fleet sets, as
+	// Args are additional flags of every node, as
 	// "--preset", "wan".
 	Args []string
-	// Hosts says where each node runs: one for each, n1 first. Empty: all on the
-	// loopback of this machine.
+	// Hosts has a host for each node, n1 first. Empty: all nodes run on the loopback of
+	// this machine.
 	Hosts []Host
-	// Joins makes the first node found the cluster (--bootstrap) and the others join it (--join), which needs an
+	// Joins makes the first node bootstrap the cluster (--bootstrap) and the others join it (--join), which needs an
 	// algorithm with a quorum. Otherwise all nodes get one list of all addresses (--members).
 	Joins bool
-	// Dir is where the temporary folder of the fleet is made: os.TempDir().
+	// Dir is the parent of the temporary folder of the fleet; default os.TempDir().
 	Dir string
-	// StartTimeout bounds the time until a process says that it is ready: 10 s.
+	// StartTimeout bounds the time until a process is ready; default 10 s.
 	StartTimeout time.Duration
 	// OnEvent is called for every event, one at a time. It must not call the fleet.
 	OnEvent func(node string, e trace.Event)
 }
 
-// Host is where a node runs.
+// Host is a host of a node.
 type Host struct {
-	// Command is what runs Config.Command there: it is put before it. The process must
-	// become that of the node, so that signals reach it.
+	// Command is put before Config.Command and runs it on the host. Its process must become
+	// the process of the node, so that signals reach the node.
 	Command []string
-	// Addr is where the node listens, as host:port. The others must be able to dial it. Port 0 stands for a free
-	// one: without Joins, of a Host without Command only.
+	// Addr is the address of the node, as host:port. The others must be able to dial it. Port 0 stands for a free
+	// port; without Joins, only a Host without Command may have it.
 	Addr string
 }
 
 const (
 	startTimeout = 10 * time.Second
-	endTimeout   = 5 * time.Second // what a node has for its goodbyes, on a loaded machine
+	endTimeout   = 5 * time.Second // time for the goodbyes of a node, on a loaded machine
 )
 
 // Fleet is a number of running nodes. Its methods may be called from any goroutine.
@@ -83,22 +81,22 @@ type Fleet struct {
 
 	mu      sync.Mutex
 	closing bool
-	failed  error         // a node did what nobody asked for
+	failed  error         // first failure of a node that was not requested
 	changed chan struct{} // closed when anything below, or in a node, changes
 	log     []logged      // since the last Strike or Recover
-	last    time.Time     // when the last event about an election came
+	last    time.Time     // arrival of the last event of an election
 }
 
-// Name is that of a node by its number: n1 for the first.
+// Name returns the name of the node with that number: n1 for the first.
 func Name(number int) string { return "n" + strconv.Itoa(number) }
 
-// Number is the inverse of Name; 0 of what is no name.
+// Number is the inverse of Name; 0 if name is not the name of a node.
 func Number(name string) int {
 	n, _ := strconv.Atoi(strings.TrimPrefix(name, "n"))
 	return n
 }
 
-// logged is an event and who wrote it.
+// logged is an event with the name of its node.
 type logged struct {
 	node string
 	trace.Event
@@ -106,7 +104,7 @@ type logged struct {
 
 // New starts the nodes n1, n2, … in the order in which they are elected: the last
 // has the highest priority. It returns when all are ready, which is before they have
-// agreed on a leader. If one fails to start, or ctx ends, nothing is left behind.
+// agreed on a leader. If a node fails to start, or ctx ends, nothing is left behind.
 func New(ctx context.Context, config Config) (*Fleet, error) {
 	if len(config.Command) == 0 || config.Nodes < 1 {
 		return nil, fmt.Errorf("fleet: %d nodes of the command %q, want at least one of some command", config.Nodes, config.Command)
@@ -158,12 +156,12 @@ func (f *Fleet) startAll(ctx context.Context) error {
 	return errors.Join(errs...)
 }
 
-// reserve picks a free port for each node of this machine. Another process may take one before the
-// node listens; it then fails to start and says why.
+// reserve picks a free port for each node of this machine. If another process takes the port before
+// the node listens, the node fails to start with that error.
 func (f *Fleet) reserve() error {
 	for _, n := range f.nodes {
 		if len(n.host.Command) > 0 {
-			continue // its address is not of this machine
+			continue // its address is not on this machine
 		}
 		l, err := net.Listen("tcp", n.addr)
 		if err != nil {
@@ -184,11 +182,11 @@ func (f *Fleet) startProcesses() {
 	}
 }
 
-// Dir is the temporary folder of the fleet. The data folder of n1 is "n1" in it.
+// Dir returns the temporary folder of the fleet. It contains the data folder "n1" of n1.
 func (f *Fleet) Dir() string { return f.dir }
 
-// Close stops every node, politely at first, and removes the folder. When it returns
-// no process of the fleet is left.
+// Close stops every node, first with Term, and removes the folder. When it returns, no
+// process of the fleet is left.
 func (f *Fleet) Close() error {
 	var err error
 	f.close.Do(func() {
@@ -208,8 +206,8 @@ func (f *Fleet) Close() error {
 	return err
 }
 
-// Restart starts a process again that is down: on the same address, with the same
-// data folder. It returns when the process is ready.
+// Restart starts a node that is down again, on the same address and with the same data
+// folder. It returns when the process is ready.
 func (f *Fleet) Restart(ctx context.Context, name string) error {
 	n, err := f.node(name)
 	if err != nil {
@@ -232,11 +230,11 @@ func (f *Fleet) Signal(name string, s Signal) (at int64, err error) {
 	return at, err
 }
 
-// Campaign is a line that a fleet writes to a node: its application calls for an election.
+// Campaign is the line that a fleet writes to a node to request an election.
 const Campaign = "campaign"
 
-// Campaign has a node call for an election, as an application would. It returns when the
-// node was told.
+// Campaign requests an election from a node, as an application would. It returns when the
+// request is written.
 func (f *Fleet) Campaign(name string) error {
 	n, err := f.node(name)
 	if err != nil {
@@ -264,7 +262,7 @@ func (f *Fleet) node(name string) (*node, error) {
 	return f.nodes[i], nil
 }
 
-// change runs c and wakes everybody who waits for a change.
+// change runs c and wakes all goroutines that wait for a change.
 func (f *Fleet) change(c func()) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -273,7 +271,7 @@ func (f *Fleet) change(c func()) {
 	f.changed = make(chan struct{})
 }
 
-// fail records that the fleet is not what it should be; the first time counts.
+// fail records the first failure of the fleet.
 func (f *Fleet) fail(err error) {
 	f.change(func() {
 		if f.failed == nil && !f.closing {

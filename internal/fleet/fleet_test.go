@@ -63,7 +63,7 @@ func requireEmpty(t *testing.T, dir string) {
 	require.Empty(t, entries, "left behind")
 }
 
-func TestNodesAreNamedInTheOrderOfTheirPriorities(t *testing.T) {
+func TestNodeNamesFollowPriorities(t *testing.T) {
 	f := start(t, config(3))
 	seen := make(map[string]bool)
 	for i, s := range f.States() {
@@ -78,12 +78,12 @@ func TestNodesAreNamedInTheOrderOfTheirPriorities(t *testing.T) {
 	}
 }
 
-func TestListedNodesHaveTheirAddressesFromTheStart(t *testing.T) {
+func TestStaticMembersGetDistinctAddresses(t *testing.T) {
 	f := start(t, config(2))
 	require.NotEqual(t, f.States()[0].Addr, f.States()[1].Addr)
 }
 
-// freeAddrs are addresses at which nobody listens.
+// freeAddrs returns addresses at which no process listens.
 func freeAddrs(t *testing.T, n int) (addrs []string) {
 	t.Helper()
 	for range n {
@@ -113,7 +113,7 @@ func TestEachNodeRunsOnItsHost(t *testing.T) {
 	require.ErrorContains(t, err, "2 nodes on 1 hosts")
 }
 
-func TestANodeComesBackAtItsAddressWithItsFolder(t *testing.T) {
+func TestRestartedNodeKeepsAddressAndFolder(t *testing.T) {
 	f := start(t, config(2))
 	before := f.States()[1]
 	kept := filepath.Join(f.Dir(), "n2", "kept")
@@ -133,7 +133,7 @@ func TestANodeComesBackAtItsAddressWithItsFolder(t *testing.T) {
 	require.FileExists(t, kept)
 }
 
-func TestANodeIsToldToCampaign(t *testing.T) {
+func TestNodeCampaignsOnRequest(t *testing.T) {
 	f := start(t, config(2))
 	require.NoError(t, f.Campaign("n2"))
 	require.NoError(t, f.Await(within(t), func(states []fleet.State) bool {
@@ -155,7 +155,7 @@ func TestCloseLeavesNothing(t *testing.T) {
 	for _, s := range f.States() {
 		gone = append(gone, watch(t, s.Addr))
 	}
-	_, err = f.Signal("n2", fleet.Stop) // who is paused hears no goodbye
+	_, err = f.Signal("n2", fleet.Stop) // a paused process does not react to Term
 	require.NoError(t, err)
 	require.NoError(t, f.Close())
 	for _, wait := range gone {
@@ -166,15 +166,15 @@ func TestCloseLeavesNothing(t *testing.T) {
 	require.ErrorContains(t, f.Restart(within(t), "n1"), "closed")
 }
 
-func TestWhatFailsToStartLeavesNothingAndSaysWhy(t *testing.T) {
+func TestFailedStartLeavesNothingAndReportsCause(t *testing.T) {
 	for _, tc := range []struct {
 		name   string
 		change func(*fleet.Config)
 		want   []string
 	}{
 		{"no such program", func(c *fleet.Config) { c.Command = []string{"/no/such/program"} }, []string{"start n1", "/no/such/program"}},
-		{"the first", func(c *fleet.Config) { c.Args = []string{"--fault", "start", "--at", "n1"} }, []string{"start n1", "exit status 3", "no such luck"}},
-		{"another", func(c *fleet.Config) { c.Args = []string{"--fault", "start", "--at", "n3"} }, []string{"start n3", "exit status 3", "first line\nno such luck"}},
+		{"first node fails", func(c *fleet.Config) { c.Args = []string{"--fault", "start", "--at", "n1"} }, []string{"start n1", "exit status 3", "no such luck"}},
+		{"other node fails", func(c *fleet.Config) { c.Args = []string{"--fault", "start", "--at", "n3"} }, []string{"start n3", "exit status 3", "first line\nno such luck"}},
 		{"never ready", func(c *fleet.Config) {
 			c.Args = []string{"--fault", "mute", "--at", "n1"}
 			c.StartTimeout = 50 * time.Millisecond
@@ -206,7 +206,7 @@ func TestNewEndsWithItsContext(t *testing.T) {
 	requireEmpty(t, c.Dir)
 }
 
-func TestAwaitReportsWhatNobodyAskedFor(t *testing.T) {
+func TestAwaitReportsNodeFailure(t *testing.T) {
 	for fault, want := range map[string]string{
 		"end":     "n2 ended: exit status 4; it said:\nhad enough",
 		"garbage": `n2 wrote "no event"`,
@@ -219,7 +219,7 @@ func TestAwaitReportsWhatNobodyAskedFor(t *testing.T) {
 	}
 }
 
-func TestAwaitEndsWithItsContextAndSaysWhatItSaw(t *testing.T) {
+func TestAwaitEndsWithContextAndReportsStates(t *testing.T) {
 	f := start(t, config(2))
 	_, err := f.Signal("n2", fleet.Kill)
 	require.NoError(t, err)
@@ -235,7 +235,7 @@ func TestAwaitEndsWithItsContextAndSaysWhatItSaw(t *testing.T) {
 
 // The kernel kills the nodes where it can; elsewhere they read the end of their
 // standard input.
-func TestNodesDieWithWhoHoldsThem(t *testing.T) {
+func TestNodesEndWithKilledHolder(t *testing.T) {
 	cmd := exec.Command(os.Args[0])
 	cmd.Env = append(os.Environ(), roleEnv+"=holder")
 	out, err := cmd.StdoutPipe()
@@ -246,7 +246,7 @@ func TestNodesDieWithWhoHoldsThem(t *testing.T) {
 	line := func() string { require.True(t, read.Scan()); return strings.TrimSpace(read.Text()) }
 	gone := []func(){watch(t, line()), watch(t, line())}
 	dir := line()
-	t.Cleanup(func() { os.RemoveAll(dir) }) // which nobody is left to remove
+	t.Cleanup(func() { os.RemoveAll(dir) }) // the killed holder cannot remove it
 	require.NoError(t, cmd.Process.Kill())
 	for _, wait := range gone {
 		wait()
@@ -254,7 +254,7 @@ func TestNodesDieWithWhoHoldsThem(t *testing.T) {
 	_ = cmd.Wait()
 }
 
-func TestUnknownNamesAreRefused(t *testing.T) {
+func TestFleetRejectsUnknownNames(t *testing.T) {
 	f := start(t, config(1))
 	_, err := f.Signal("n9", fleet.Kill)
 	require.ErrorContains(t, err, `"n9"`)

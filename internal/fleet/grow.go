@@ -7,9 +7,9 @@ import (
 	"time"
 )
 
-// Add starts one more node, on the loopback, which joins the cluster through n1, if the algorithm has a quorum. Its
-// number is the next one, and so is its priority. It returns when the process is ready,
-// which is before it is a member.
+// Add starts another node on the loopback. The node joins the cluster through n1, if the algorithm
+// has a quorum. It gets the next number and the next priority. Add returns when the process is
+// ready, before it is a member.
 func (f *Fleet) Add(ctx context.Context) (State, error) {
 	var n *node
 	f.change(func() {
@@ -26,11 +26,11 @@ func (f *Fleet) Add(ctx context.Context) (State, error) {
 	}
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	return n.view(), nil
+	return n.snapshot(), nil
 }
 
-// Retire has end end a node for good, and waits until its process has ended of its own
-// accord. at is the time right before, in the clock of events.
+// Retire calls end, which ends a node for good, and waits until its process has ended without a
+// signal. at is the time right before the call, in the clock of events.
 func (f *Fleet) Retire(ctx context.Context, name string, end func(ctx context.Context) error) (at int64, err error) {
 	n, err := f.node(name)
 	if err != nil {

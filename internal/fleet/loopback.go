@@ -9,10 +9,9 @@ import (
 
 var loopbacks atomic.Uint32
 
-// Loopback returns hosts for so many nodes, all at an address of the loopback that other
-// fleets do not use: among them, the port of a node that is down may be given to another
-// process, and the node cannot come back. Where the system has no more than one such
-// address it is that one.
+// Loopback returns a host for each of the nodes, all at a loopback address that no other
+// fleet uses. At a shared address, another process could take the port of a node that is
+// down, and the node could not restart. A system with a single loopback address shares it.
 func Loopback(nodes int) []Host {
 	addr := "127.0.0.1:0"
 	if runtime.GOOS == "linux" { // all of 127.0.0.0/8 is its own there

@@ -9,8 +9,8 @@ import (
 	"github.com/elect-go/elect/trace"
 )
 
-// Failover is how a fleet went on after its leader was taken away. Survivors are the
-// nodes that were up and still are.
+// Failover describes how a fleet recovered from the loss of its leader. Survivors are the
+// nodes that were up before and after it.
 type Failover struct {
 	Signal      Signal
 	Nodes       int // of the fleet, whatever their lives
@@ -21,60 +21,59 @@ type Failover struct {
 	EpochAfter  uint64
 
 	// Failover is from right before the signal until the last survivor knew the new
-	// leader, by its own stamp.
+	// leader, by the timestamp of that survivor.
 	Failover time.Duration
-	// Detect is the part until the first survivor suspected the old leader; where none
-	// did, until the first sent a message of an election.
+	// Detect is the part until the first survivor suspected the old leader. If no survivor
+	// suspected it, it ends with the first election message of a survivor.
 	Detect time.Duration
 	// Elect is the rest.
 	Elect time.Duration
 
-	// Messages are those of the election, by kind, that survivors sent from the signal
-	// until it was quiet. Heartbeats and what is only repeated are not among them.
+	// Messages counts the messages of the election that survivors sent from the signal
+	// until it was quiet, by kind. Heartbeats and periodic messages do not count.
 	Messages map[string]int
-	// Saves is how long each save of a survivor took between the signal and the end of
-	// the failover.
+	// Saves are the durations of the saves of survivors between the signal and the end of the
+	// failover.
 	Saves []time.Duration
-	// CriticalSaves is how many saves the failover waited for: those of the new leader
-	// before it led, and those of the survivor who knew it last.
+	// CriticalSaves is the number of saves that the failover waited for: those of the new
+	// leader before it led, and those of the survivor that knew it last.
 	CriticalSaves int
 }
 
-// Recovery is how a fleet took a node back.
+// Recovery describes how a node returned to its fleet.
 type Recovery struct {
 	Node       string
 	Leader     string // of all, afterwards
 	EpochAfter uint64
-	// Took is from the moment when the node was ready again, or was sent Cont, until
-	// the last node knew the leader of afterwards. It is zero when all of them knew
-	// that leader before, and the node learns of it later than they do.
+	// Took is from the time at which the node was ready again, or was sent Cont, until
+	// the last node knew the final leader. It is zero if all nodes knew that leader before.
 	Took     time.Duration
 	Messages map[string]int // of elections, by kind, of all nodes
 }
 
-// A Strike is a signal that took the leader away.
+// A Strike is a signal that made the leader fail.
 type Strike struct {
-	At     int64 // right before the signal, in the clock of events
-	Leader State // as it was
+	At     int64 // time right before the signal, in the clock of events
+	Leader State // before the signal
 	Signal Signal
 	fleet  *Fleet
 }
 
-// ErrNoLeader says that there is no leader to be taken away: the nodes do not agree.
+// ErrNoLeader reports that no leader can be made to fail, because the nodes do not agree.
 var ErrNoLeader = errors.New("fleet: the nodes do not agree on a leader")
 
-// Strike sends s to the leader on whom all agree, and forgets the events before.
+// Strike sends s to the leader on which all agree, and drops the events before.
 func (f *Fleet) Strike(s Signal) (*Strike, error) {
-	return f.strike(s, func(leader *node) (int64, error) { return leader.signal(s) })
+	return f.failLeader(s, func(leader *node) (int64, error) { return leader.signal(s) })
 }
 
-// Isolate takes the leader away on whom all agree by having cut cut it off from the
-// others: how is what that is called. Its time is right before cut is called.
+// Isolate calls cut to disconnect the leader, on which all agree, from the other nodes.
+// Argument how names the fault. Its time is right before the call of cut.
 func (f *Fleet) Isolate(how Signal, cut func(leader State) error) (*Strike, error) {
-	return f.strike(how, func(leader *node) (at int64, err error) {
+	return f.failLeader(how, func(leader *node) (at int64, err error) {
 		var state State
 		f.change(func() {
-			state = leader.view()
+			state = leader.snapshot()
 			leader.life = Cut
 			at = Now()
 		})
@@ -82,7 +81,7 @@ func (f *Fleet) Isolate(how Signal, cut func(leader State) error) (*Strike, erro
 	})
 }
 
-func (f *Fleet) strike(s Signal, take func(leader *node) (at int64, err error)) (*Strike, error) {
+func (f *Fleet) failLeader(s Signal, fail func(leader *node) (at int64, err error)) (*Strike, error) {
 	f.mu.Lock()
 	states := f.states()
 	leader, ok := Agreement(states)
@@ -95,11 +94,11 @@ func (f *Fleet) strike(s Signal, take func(leader *node) (at int64, err error)) 
 	if err != nil {
 		return nil, err
 	}
-	at, err := take(n)
+	at, err := fail(n)
 	return &Strike{At: at, Leader: leader, Signal: s, fleet: f}, err
 }
 
-// Settle waits until the survivors agree and it is quiet, and returns what happened.
+// Settle waits until the survivors agree and no election runs, and returns the failover.
 func (s *Strike) Settle(ctx context.Context) (Failover, error) {
 	leader, err := s.fleet.Settle(ctx)
 	if err != nil {
@@ -119,16 +118,16 @@ func (s *Strike) Settle(ctx context.Context) (Failover, error) {
 	return measure(s, s.fleet.states(), leader, s.fleet.log), nil
 }
 
-// Failover takes the leader away and measures what follows: Strike and its Settle.
+// Failover makes the leader fail and measures the failover: Strike and its Settle.
 func (f *Fleet) Failover(ctx context.Context, s Signal) (Failover, error) {
-	strike, err := f.Strike(s)
+	fault, err := f.Strike(s)
 	if err != nil {
 		return Failover{}, err
 	}
-	return strike.Settle(ctx)
+	return fault.Settle(ctx)
 }
 
-// measure reads a failover out of the events since the strike.
+// measure computes a failover from the events since the signal.
 func measure(s *Strike, states []State, leader State, log []logged) Failover {
 	m := Failover{
 		Signal: s.Signal, Nodes: len(states), OldLeader: s.Leader.Name, NewLeader: leader.Name,
@@ -136,7 +135,7 @@ func measure(s *Strike, states []State, leader State, log []logged) Failover {
 	}
 	survivors := make(map[string]bool)
 	var end int64
-	var last string // the survivor who knew last
+	var last string // survivor that knew the new leader last
 	for _, state := range states {
 		if state.Life != Up {
 			continue
@@ -191,9 +190,9 @@ func measure(s *Strike, states []State, leader State, log []logged) Failover {
 	return m
 }
 
-// Recover brings a node back that is down or paused, and waits until all agree and it
-// is quiet. If leads is set it waits until that node leads: with a lease, a takeover takes
-// longer than it is quiet before.
+// Recover restarts a node that is down, or continues a paused one. It waits until all nodes
+// agree and no election runs. If leads is set, it waits until that node leads: with a lease,
+// the takeover may start later than that.
 func (f *Fleet) Recover(ctx context.Context, name string, leads bool) (Recovery, error) {
 	return f.recover(ctx, name, leads, func(n *node, life Life) (from int64, err error) {
 		if life == Paused {
@@ -203,7 +202,7 @@ func (f *Fleet) Recover(ctx context.Context, name string, leads bool) (Recovery,
 	})
 }
 
-// Rejoin is Recover of a node that was isolated: heal lets it reach the others again.
+// Rejoin is Recover for an isolated node: heal connects it with the others again.
 func (f *Fleet) Rejoin(ctx context.Context, name string, heal func() error) (Recovery, error) {
 	return f.recover(ctx, name, false, func(n *node, _ Life) (from int64, err error) {
 		f.change(func() {
@@ -227,7 +226,7 @@ func (f *Fleet) recover(ctx context.Context, name string, leads bool, back func(
 	if err != nil {
 		return Recovery{}, err
 	}
-	// Until it has noticed what happened meanwhile, it does not agree with the others.
+	// Until the node knows the new leader, it does not agree with the others.
 	changed := f.Changed()
 	leader, err := f.Settle(ctx)
 	for err == nil && leads && leader.Name != name {
@@ -246,7 +245,7 @@ func (f *Fleet) recover(ctx context.Context, name string, leads bool, back func(
 	return recovery(name, from, f.states(), leader, f.log), nil
 }
 
-// recovery reads a recovery out of the events since the node came back at from, or
+// recovery computes a recovery from the events since from, when the node returned, or
 // since its ready event.
 func recovery(name string, from int64, states []State, leader State, log []logged) Recovery {
 	r := Recovery{Node: name, Leader: leader.Name, EpochAfter: leader.Epoch, Messages: make(map[string]int)}

@@ -29,14 +29,14 @@ func TestAgreement(t *testing.T) {
 		states []State
 		want   string // the leader; empty for no agreement
 	}{
-		{"nobody", nil, ""},
-		{"all", []State{up("n1", 4, "n2", 1), up("n2", 4, "n2", 2)}, "n2"},
-		{"one knows of none", []State{vacant, up("n2", 4, "n2", 2)}, ""},
+		{"no nodes", nil, ""},
+		{"all agree", []State{up("n1", 4, "n2", 1), up("n2", 4, "n2", 2)}, "n2"},
+		{"a node without a leader", []State{vacant, up("n2", 4, "n2", 2)}, ""},
 		{"another epoch", []State{up("n1", 3, "n2", 1), up("n2", 4, "n2", 2)}, ""},
 		{"two leaders", []State{up("n1", 4, "n1", 1), up("n2", 4, "n2", 2)}, ""},
 		{"the leader is down", []State{up("n1", 1, "n3", 1), up("n2", 1, "n3", 1), down}, ""},
 		{"the leader is paused", []State{up("n1", 1, "n3", 1), up("n2", 1, "n3", 1), paused}, ""},
-		{"the dead are not asked", []State{up("n1", 2, "n2", 1), up("n2", 2, "n2", 1), down}, "n2"},
+		{"a node that is down does not count", []State{up("n1", 2, "n2", 1), up("n2", 2, "n2", 1), down}, "n2"},
 		{"the leader does not know", []State{up("n1", 2, "n2", 1), up("n2", 2, "n1", 1)}, ""},
 	} {
 		leader, ok := Agreement(tc.states)
@@ -55,7 +55,7 @@ func sends(node string, µs int, kind string) logged {
 	return logged{node, trace.Event{At: at(µs), Kind: trace.Send, Message: trace.ReadMessage{Name: kind}}}
 }
 
-// aFailover is four nodes: n4 leads and is killed at 1000 µs, n1 was dead before.
+// aFailover returns a failover of four nodes: n4 leads and is killed at 1000 µs, n1 was down before.
 func aFailover() (*Strike, []State, State, []logged) {
 	leader := up("n3", 8, "n3", 3000*µs)
 	states := []State{
@@ -64,7 +64,7 @@ func aFailover() (*Strike, []State, State, []logged) {
 		leader,
 		{Name: "n4", Life: Down, ID: idOf("n4"), Since: 9000 * µs},
 	}
-	strike := &Strike{At: 1000 * µs, Leader: up("n4", 7, "n4", 0), Signal: Kill}
+	fault := &Strike{At: 1000 * µs, Leader: up("n4", 7, "n4", 0), Signal: Kill}
 	n3, n4 := algo.NodeID{15: 3}, algo.NodeID{15: 4}
 	follows := algo.Leader{Epoch: 8, ID: n3}
 	log := []logged{
@@ -79,7 +79,7 @@ func aFailover() (*Strike, []State, State, []logged) {
 		{"n3", trace.Event{At: at(3000), Kind: trace.Announce, Leader: follows}},
 		sends("n3", 3001, "coordinator"),
 		{"n3", trace.Event{At: at(3499), Kind: trace.Save}},
-		{"n3", trace.Event{At: at(3500), Kind: trace.Saved}}, // nobody waits for it
+		{"n3", trace.Event{At: at(3500), Kind: trace.Saved}}, // the failover does not wait for it
 		{"n2", trace.Event{At: at(3800), Kind: trace.Save}},
 		{"n2", trace.Event{At: at(4400), Kind: trace.Saved}},                     // before it follows
 		{"n2", trace.Event{At: at(4500), Kind: trace.Announce, Leader: follows}}, // the last
@@ -87,33 +87,33 @@ func aFailover() (*Strike, []State, State, []logged) {
 		{"n2", trace.Event{At: at(4900), Kind: trace.Save}},
 		{"n2", trace.Event{At: at(5000), Kind: trace.Saved}}, // after the end
 	}
-	return strike, states, leader, log
+	return fault, states, leader, log
 }
 
-func TestAFailoverIsReadOutOfTheStampsOfTheSurvivors(t *testing.T) {
-	strike, states, leader, log := aFailover()
+func TestFailoverIsMeasuredByTimestampsOfSurvivors(t *testing.T) {
+	fault, states, leader, log := aFailover()
 	require.Equal(t, Failover{
 		Signal: Kill, Nodes: 4, Survivors: 2, OldLeader: "n4", NewLeader: "n3", EpochBefore: 7, EpochAfter: 8,
 		Failover: 3500 * time.Microsecond, Detect: 1000 * time.Microsecond, Elect: 2500 * time.Microsecond,
 		Messages:      map[string]int{"election": 1, "coordinator": 1, "answer": 1},
 		Saves:         []time.Duration{700 * time.Microsecond, time.Microsecond, 600 * time.Microsecond},
 		CriticalSaves: 2,
-	}, measure(strike, states, leader, log))
+	}, measure(fault, states, leader, log))
 }
 
-func TestWithoutASuspicionTheFirstMessageEndsTheDetection(t *testing.T) {
-	strike, states, leader, log := aFailover()
+func TestFirstMessageEndsDetectionWithoutSuspicion(t *testing.T) {
+	fault, states, leader, log := aFailover()
 	var rest []logged
 	for _, e := range log {
 		if e.Kind != trace.Suspect {
 			rest = append(rest, e)
 		}
 	}
-	require.Equal(t, 1300*time.Microsecond, measure(strike, states, leader, rest).Detect)
-	require.Zero(t, measure(strike, states, leader, nil).Detect)
+	require.Equal(t, 1300*time.Microsecond, measure(fault, states, leader, rest).Detect)
+	require.Zero(t, measure(fault, states, leader, nil).Detect)
 }
 
-func TestARecoveryCountsFromWhenTheNodeIsReady(t *testing.T) {
+func TestRecoveryIsMeasuredFromReadyEvent(t *testing.T) {
 	states := []State{up("n1", 9, "n2", 5000*µs), up("n2", 9, "n2", 4000*µs), {Name: "n3", Life: Down, Since: 9000 * µs}}
 	log := []logged{
 		sends("n1", 2000, "answer"),
@@ -125,7 +125,7 @@ func TestARecoveryCountsFromWhenTheNodeIsReady(t *testing.T) {
 	want.Took = 4 * time.Millisecond
 	require.Equal(t, want, recovery("n2", 1000*µs, states, states[1], log), "from the signal that woke it")
 	want.Took = 0
-	require.Equal(t, want, recovery("n2", 6000*µs, states, states[1], log), "who was agreed with before")
+	require.Equal(t, want, recovery("n2", 6000*µs, states, states[1], log), "all nodes knew the leader before")
 }
 
 // Only the kernel ends a killed process, which takes as long as it takes on a busy machine.

@@ -25,33 +25,33 @@ type Life string
 const (
 	Up     Life = "up"
 	Paused Life = "paused" // by Stop
-	Cut    Life = "cut"    // by Isolate: it runs, and does not reach the others, or they it
+	Cut    Life = "cut"    // by Isolate: it runs, disconnected from the others
 	Down   Life = "down"
-	// Retired is Down for good: it is no member any more.
+	// Retired is Down for good: the node is no longer a member.
 	Retired Life = "retired"
 )
 
-// State is what is known of one node.
+// State is the state of one node as far as its events have arrived.
 type State struct {
 	Name string
 	Life Life
 	ID   string
 	Addr string
-	Pid  int // of the process that runs, or ran last
+	Pid  int // of the current or the last process
 
-	// Of the process that runs, or ran last:
-	Ready    int64          // when it was ready, in the clock of events; 0 before
-	Leader   string         // the name of whom it follows, or itself; empty when it knows of none
-	LeaderID string         // its id
-	Epoch    uint64         // of that leadership, or of the vacancy
-	Leads    bool           // it takes itself for the leader
-	Since    int64          // when it knew, in the clock of events
+	// State of the current or the last process:
+	Ready    int64          // time of its ready event, in the clock of events; 0 before
+	Leader   string         // name of the leader that it announced; empty for no leader
+	LeaderID string         // ID of that leader
+	Epoch    uint64         // epoch of that leadership, or of the vacancy
+	Leads    bool           // it announced itself
+	Since    int64          // time of the announcement, in the clock of events
 	Sent     map[string]int // messages of elections, by kind
-	Suspects []string       // ids of those it takes for dead
-	Viewed   int64          // when its membership last changed, in the clock of events
+	Suspects []string       // IDs of the suspected members
+	Viewed   int64          // time of the last config change, in the clock of events
 }
 
-// Total is how many messages of elections the process has sent.
+// Total returns the number of election messages that the process has sent.
 func (s State) Total() int {
 	total := 0
 	for _, n := range s.Sent {
@@ -60,17 +60,16 @@ func (s State) Total() int {
 	return total
 }
 
-// node is one place in the fleet: a name, an address and a folder, and a process that
-// may come and go.
+// node is a node of the fleet: a name, an address, a folder, and its current process.
 type node struct {
 	fleet    *Fleet
 	name     string
 	priority int
 	dir      string
 	host     Host
-	joins    bool // an existing cluster, whatever the others do
+	joins    bool // it joins an existing cluster, whatever Config.Joins is
 
-	// The rest is guarded by fleet.mu.
+	// The fields below are guarded by fleet.mu.
 	addr    string
 	life    Life
 	process *process
@@ -83,15 +82,15 @@ type process struct {
 	stdin  io.WriteCloser // its end tells the process that its parent is gone
 	stderr *tail
 	ready  chan struct{} // closed at the ready event
-	done   chan struct{} // closed when it has ended and all that it wrote is read
-	err    error         // why it ended; set before done
-	wanted bool          // somebody asked it to end; guarded by fleet.mu
+	done   chan struct{} // closed when it has ended and its output is read
+	err    error         // cause of its end; set before done
+	wanted bool          // its end was requested; guarded by fleet.mu
 	killed bool          // by SIGKILL; guarded by fleet.mu
 }
 
 // start runs the program and waits until it is ready.
 func (n *node) start(ctx context.Context) error {
-	if err := n.awaitEnd(); err != nil { // of the process before
+	if err := n.awaitEnd(); err != nil { // of the previous process
 		return err
 	}
 	p, err := n.launch()
@@ -119,7 +118,7 @@ func (n *node) startError(p *process, err error) error {
 	return fmt.Errorf("fleet: start %s: %w", n.name, p.explain(err))
 }
 
-// explain adds to err what the process said last.
+// explain adds the last lines of the standard error of the process to err.
 func (p *process) explain(err error) error {
 	if err == nil {
 		err = errors.New("it ended with status 0")
@@ -148,7 +147,7 @@ func (n *node) launch() (*process, error) {
 	}
 	env := environment()
 	if host, _, _ := net.SplitHostPort(n.host.Addr); !net.ParseIP(host).IsLoopback() {
-		env = append(env, "ELECT_INSECURE=true") // a network of its own, unless Env says otherwise
+		env = append(env, "ELECT_INSECURE=true") // an isolated network; Env overrides this
 	}
 	p.cmd.Env = append(env, f.config.Env...)
 	p.cmd.SysProcAttr = attributes()
@@ -174,13 +173,13 @@ func (n *node) launch() (*process, error) {
 	return p, nil
 }
 
-// environment is that of this process without what elect reads of it: a node of a fleet is
-// told by its flags, and nothing else.
+// environment is the environment of this process without the variables that elect reads:
+// a node of a fleet is configured by its flags only.
 func environment() []string {
 	return slices.DeleteFunc(os.Environ(), func(v string) bool { return strings.HasPrefix(v, "ELECT_") })
 }
 
-// args is how the node is told what to be. It runs under fleet.mu.
+// args returns the flags of the node. It runs under fleet.mu.
 func (n *node) args() []string {
 	f := n.fleet
 	args := []string{
@@ -202,7 +201,7 @@ func (n *node) args() []string {
 	return append(args, f.config.Args...)
 }
 
-// follow reads what the process writes until it ends.
+// follow reads the output of the process until it ends.
 func (n *node) follow(p *process, stdout io.Reader) {
 	lines := bufio.NewScanner(stdout)
 	var broken error
@@ -212,7 +211,7 @@ func (n *node) follow(p *process, stdout io.Reader) {
 			broken = fmt.Errorf("fleet: %s wrote %q, want an event as JSON: %w", n.name, lines.Text(), err)
 			break
 		}
-		n.take(p, e)
+		n.record(p, e)
 	}
 	if err := lines.Err(); err != nil {
 		broken = fmt.Errorf("fleet: read %s: %w", n.name, err)
@@ -243,17 +242,17 @@ func (p *process) isReady() bool {
 	}
 }
 
-// take records an event.
-func (n *node) take(p *process, e trace.Event) {
+// record records an event.
+func (n *node) record(p *process, e trace.Event) {
 	f := n.fleet
 	f.change(func() {
 		at := int64(e.At)
-		about := true // an election, or a suspicion
+		isElection := true // or a suspicion
 		switch e.Kind {
 		case trace.View:
-			about, n.state.Viewed = false, at
+			isElection, n.state.Viewed = false, at
 		case trace.Ready:
-			about = false
+			isElection = false
 			n.addr, n.state.ID, n.state.Ready = e.Text(), e.Node.String(), at
 			if !p.isReady() {
 				close(p.ready)
@@ -263,9 +262,9 @@ func (n *node) take(p *process, e trace.Event) {
 				f.failed = fmt.Errorf("fleet: %s of %s are lost: this process reads too slowly", e.Text(), n.name)
 			}
 		default:
-			n.state.take(e)
+			n.state.record(e)
 		}
-		if about {
+		if isElection {
 			f.last = time.Now()
 		}
 		f.log = append(f.log, logged{n.name, e})
@@ -275,8 +274,8 @@ func (n *node) take(p *process, e trace.Event) {
 	})
 }
 
-// take records an event of an election.
-func (s *State) take(e trace.Event) {
+// record records an event of an election.
+func (s *State) record(e trace.Event) {
 	peer := e.Peer.String()
 	switch e.Kind {
 	case trace.Announce:
@@ -303,8 +302,8 @@ func (s *State) take(e trace.Event) {
 // Leads reports whether e announces its own node.
 func Leads(e trace.Event) bool { return e.Kind == trace.Announce && e.Leader.ID == e.Node }
 
-// view is the state as others may keep it. It runs under fleet.mu.
-func (n *node) view() State {
+// snapshot returns a copy of the state. It runs under fleet.mu.
+func (n *node) snapshot() State {
 	s := n.state
 	s.Name, s.Life, s.Addr = n.name, n.life, n.addr
 	i := slices.IndexFunc(n.fleet.nodes, func(m *node) bool { return m.state.ID == s.LeaderID })
@@ -314,8 +313,8 @@ func (n *node) view() State {
 	return s
 }
 
-// signal sends s and records what it does to the node. What is recorded comes first:
-// once the signal is sent the node may end at any time.
+// signal records the effect of s on the node and sends s. It records first, because the node
+// may end at any time once the signal is sent.
 func (n *node) signal(s Signal) (at int64, err error) {
 	f := n.fleet
 	var p *process
@@ -341,14 +340,14 @@ func (n *node) signal(s Signal) (at int64, err error) {
 	return at, err
 }
 
-// awaitEnd waits for a process that was told to end, if there is one, and kills it if
-// it does not. It waits for a killed process without a limit: nothing ends that one sooner.
+// awaitEnd waits for a process that was signaled to end, and kills it after endTimeout.
+// It waits for a killed process without a limit: nothing ends that process sooner.
 func (n *node) awaitEnd() error {
 	n.fleet.mu.Lock()
 	p := n.process
-	told, killed := p != nil && p.wanted, p != nil && p.killed
+	signaled, killed := p != nil && p.wanted, p != nil && p.killed
 	n.fleet.mu.Unlock()
-	if !told {
+	if !signaled {
 		return nil
 	}
 	if killed {
@@ -363,17 +362,17 @@ func (n *node) awaitEnd() error {
 	case <-timer.C:
 		n.kill(p)
 		<-p.done
-		return fmt.Errorf("fleet: %s still ran %v after it was told to end", n.name, endTimeout)
+		return fmt.Errorf("fleet: %s still ran %v after the signal to end", n.name, endTimeout)
 	}
 }
 
-// kill ends p for certain, soon.
+// kill kills p and does not wait for its end.
 func (n *node) kill(p *process) {
 	n.fleet.change(func() { p.wanted = true })
 	_ = p.cmd.Process.Kill()
 }
 
-// end stops the node, politely if it listens.
+// end stops the node, with Term first if it is not paused.
 func (n *node) end() {
 	f := n.fleet
 	f.mu.Lock()
@@ -398,7 +397,7 @@ func (n *node) end() {
 	}
 }
 
-// describe is one line for errors.
+// describe returns a line for errors.
 func (s State) describe() string {
 	text := s.Name + " is " + string(s.Life)
 	if s.Life == Up {

@@ -2,8 +2,8 @@ package fleet
 
 import "syscall"
 
-// attributes has the process die with this one, and keeps the Ctrl-C of a terminal
-// for this one alone.
+// attributes makes the kernel kill the process when this process ends, and keeps the Ctrl-C
+// of a terminal from it.
 func attributes() *syscall.SysProcAttr {
 	return &syscall.SysProcAttr{Setpgid: true, Pdeathsig: syscall.SIGKILL}
 }

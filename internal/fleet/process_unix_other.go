@@ -4,5 +4,5 @@ package fleet
 
 import "syscall"
 
-// attributes keeps the Ctrl-C of a terminal for this process alone.
+// attributes keeps the Ctrl-C of a terminal from the process.
 func attributes() *syscall.SysProcAttr { return &syscall.SysProcAttr{Setpgid: true} }

@@ -7,10 +7,10 @@ type Signal string
 
 // The signals.
 const (
-	Kill Signal = "kill" // it ends without a word
-	Stop Signal = "stop" // it pauses, and its connections stand
-	Cont Signal = "cont" // it goes on after Stop
-	Term Signal = "term" // it says goodbye and ends
+	Kill Signal = "kill" // it ends without a goodbye
+	Stop Signal = "stop" // it pauses and keeps its connections
+	Cont Signal = "cont" // it continues after Stop
+	Term Signal = "term" // it sends a goodbye and ends
 )
 
 // ParseSignal reads the signals that take a leader away: kill, stop, term.

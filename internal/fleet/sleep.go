@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-// Sleep returns after d, or, when ctx ends before that, the cause of it.
+// Sleep returns nil after d, or the cause of ctx if ctx ends earlier.
 func Sleep(ctx context.Context, d time.Duration) error {
 	timer := time.NewTimer(d)
 	defer timer.Stop()

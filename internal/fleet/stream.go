@@ -11,18 +11,18 @@ import (
 )
 
 const (
-	// gather is for how long a stream waits for more events before it writes. A failover
-	// takes less: while it goes on, the writing must not compete with it for the
-	// processor. Events carry their time, so the wait shows nowhere.
+	// gather is the time for which a stream waits for more events before it writes. It is
+	// longer than a failover, because writes must not compete with a failover for the
+	// processor. Events carry their time, so the wait changes no measurement.
 	gather = 10 * time.Millisecond
-	// closeTimeout is how long Close waits for the output.
+	// closeTimeout is the maximum time that Close waits for the output.
 	closeTimeout = time.Second
 )
 
 // errUnwritten is the error of Close if the output does not take the events.
 var errUnwritten = errors.New("the output does not take the last events")
 
-// Stream writes events as lines of [trace.JSON]. Event costs its caller a copy.
+// Stream writes events as lines of [trace.JSON]. A call of Event costs a copy.
 type Stream struct {
 	events  chan trace.Event
 	lost    atomic.Int64
@@ -37,8 +37,8 @@ func NewStream(w io.Writer) *Stream {
 	return s
 }
 
-// Event hands e over and never blocks: what does not fit is counted and reported by a
-// later event.
+// Event queues e and never blocks. If the queue is full, it drops e, and a later event
+// reports the number of dropped events.
 func (s *Stream) Event(e trace.Event) {
 	select {
 	case s.events <- e:
@@ -47,8 +47,8 @@ func (s *Stream) Event(e trace.Event) {
 	}
 }
 
-// Close writes what is left, for at most a second. Its error is the first one of the output, which has got
-// nothing after that. Event must not be called any more.
+// Close writes the queued events, for at most closeTimeout. It returns the first error of the
+// output; nothing is written after that error. Event must not be called after Close.
 func (s *Stream) Close() error {
 	close(s.closing)
 	close(s.events)
@@ -72,7 +72,7 @@ func (s *Stream) run(w io.Writer) {
 		case <-s.closing:
 		}
 		out.Event(e)
-		s.drain(out)
+		s.writeQueued(out)
 		if n := s.lost.Swap(0); n > 0 {
 			out.Event(trace.Event{At: time.Duration(Now()), Node: e.Node, Kind: trace.Lost, Format: "%d events", Args: []any{n}})
 		}
@@ -84,8 +84,8 @@ func (s *Stream) run(w io.Writer) {
 	s.done <- errors.Join(failed, out.Err())
 }
 
-// drain writes the events that wait.
-func (s *Stream) drain(out *trace.JSON) {
+// writeQueued writes the queued events.
+func (s *Stream) writeQueued(out *trace.JSON) {
 	for {
 		select {
 		case e, open := <-s.events:

@@ -29,7 +29,7 @@ func decode(t *testing.T, r io.Reader) (all []trace.Event) {
 	return all
 }
 
-func TestAStreamKeepsTheOrderAndWritesAllAtItsClose(t *testing.T) {
+func TestClosedStreamHasWrittenAllEventsInOrder(t *testing.T) {
 	var out bytes.Buffer
 	s := NewStream(&out)
 	var want []trace.Event
@@ -51,7 +51,7 @@ func (f *full) Write([]byte) (int, error) {
 	return 0, errFull
 }
 
-func TestAStreamEndsAtTheFirstErrorOfItsOutput(t *testing.T) {
+func TestStreamStopsAfterOutputError(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		out := new(full)
 		s := NewStream(out)
@@ -64,7 +64,7 @@ func TestAStreamEndsAtTheFirstErrorOfItsOutput(t *testing.T) {
 	})
 }
 
-func TestCloseOfAStreamDoesNotWaitForAnOutputThatHangs(t *testing.T) {
+func TestStreamCloseDoesNotWaitForBlockedOutput(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		out := &counted{hold: make(chan struct{})}
 		s := NewStream(out)
@@ -91,7 +91,7 @@ func (c *counted) Write(b []byte) (int, error) {
 	return c.Buffer.Write(b)
 }
 
-func TestAStreamWritesEventsTogether(t *testing.T) {
+func TestStreamBatchesEvents(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		out := new(counted)
 		s := NewStream(out)
@@ -109,7 +109,7 @@ func TestAStreamWritesEventsTogether(t *testing.T) {
 	})
 }
 
-func TestAStreamThatIsNotReadBlocksNobodyAndCountsWhatItLoses(t *testing.T) {
+func TestUnreadStreamDropsAndCountsEvents(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		out := &counted{hold: make(chan struct{})}
 		s := NewStream(out)
@@ -138,19 +138,19 @@ func TestAStreamThatIsNotReadBlocksNobodyAndCountsWhatItLoses(t *testing.T) {
 	})
 }
 
-func TestStampsAreInTheSharedClock(t *testing.T) {
+func TestTimestampsAreInSharedClock(t *testing.T) {
 	s := NewStamper()
 	before := Now()
-	stamp := s.Stamp(time.Now())
+	timestamp := s.Stamp(time.Now())
 	after := Now()
 	const error = int64(time.Millisecond) // of the stamper, were it interrupted each time
-	require.GreaterOrEqual(t, stamp, before-error)
-	require.LessOrEqual(t, stamp, after+error)
+	require.GreaterOrEqual(t, timestamp, before-error)
+	require.LessOrEqual(t, timestamp, after+error)
 	at := time.Now()
 	require.Equal(t, int64(time.Second), s.Stamp(at.Add(time.Second))-s.Stamp(at))
 }
 
-func TestATailKeepsTheEnd(t *testing.T) {
+func TestTailKeepsLastLines(t *testing.T) {
 	var l tail
 	require.Empty(t, l.lines(3))
 	for range tailSize {

@@ -5,7 +5,7 @@ import (
 	"sync"
 )
 
-// tail keeps the end of what is written to it: what a process said before it failed.
+// tail keeps the last tailSize bytes written to it, for the error of a failed process.
 type tail struct {
 	mu   sync.Mutex
 	text []byte
@@ -23,7 +23,7 @@ func (t *tail) Write(b []byte) (int, error) {
 	return len(b), nil
 }
 
-// lines are the last ones, at most n, in one text.
+// lines returns the last n lines in one text.
 func (t *tail) lines(n int) string {
 	t.mu.Lock()
 	defer t.mu.Unlock()

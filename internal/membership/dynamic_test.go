@@ -584,7 +584,7 @@ func TestRefusalBeforeConnectionIsNoProof(t *testing.T) {
 	s.m.Start(0)
 	first := Peer{ID: testID(0), Name: entryOf(0).Name, Incarnation: 1, Addr: "A"}
 	s.m.Up(0, first)
-	s.m.HandleDialFailure(0, "A", SeedRefused) // the dial before: it is told late
+	s.m.HandleDialFailure(0, "A", SeedRefused) // the previous dial: its failure arrives late
 	s.m.Receive(0, first.ID, Self{Member: entryOf(0), Bootstraps: true})
 	s.m.Down(0, first.ID)
 	s.advance()

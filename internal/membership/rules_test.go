@@ -392,7 +392,7 @@ func TestRecordIsSavedOnEachChange(t *testing.T) {
 	require.Equal(t, "1.3{1 2 3}", again.holds(), "R12: also after a restart")
 }
 
-func TestMemberWhoseNameIsTakenStops(t *testing.T) {
+func TestMemberWithTakenNameStops(t *testing.T) {
 	saved := configOf(1, 1, true, 1, 2)
 	self := entryOf(0)
 	self.Name = "b"
@@ -439,7 +439,7 @@ func TestQuorumsOverlap(t *testing.T) {
 	}
 }
 
-// TestLoneMemberDialsItsFormerAddress: the directory of a lone member may be a copy, whose original runs at the
+// TestLoneMemberDialsItsFormerAddress: the directory of a lone member may be a copy. Then the original runs at the
 // address in its config.
 func TestLoneMemberDialsItsFormerAddress(t *testing.T) {
 	self := Member{ID: testID(0), Name: "a", Addr: "B:1"}

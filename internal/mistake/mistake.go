@@ -1,6 +1,6 @@
-// Package mistake says what is wrong with what somebody wrote, in a file, in the environment
-// or in a command line: all of it at once, each with its place, with what is wanted there, and
-// with the name that was probably meant.
+// Package mistake reports the mistakes in settings, in a file, in the environment or in a
+// command line. It reports all mistakes at once, each with its place, the wanted value and
+// the name that was probably meant.
 package mistake
 
 import (

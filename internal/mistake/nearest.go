@@ -2,8 +2,8 @@ package mistake
 
 import "strings"
 
-// Nearest returns which of some things somebody probably meant who wrote another name, or
-// nothing. keys are what may be written for each; the first of the nearest counts.
+// Nearest returns the element of all that the user probably meant by wrote, or the zero value.
+// keys returns the names of an element. Of several nearest elements, Nearest returns the first.
 func Nearest[T any](wrote string, all []T, keys func(T) []string) (best T) {
 	wrote = folded(wrote)
 	if wrote == "" || len(wrote) > maxShown {

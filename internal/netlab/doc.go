@@ -1,5 +1,5 @@
-// Package netlab creates a small network on this machine, of hosts whose packets can be lost or delayed. It is for
-// tests and benchmarks of partitions:
+// Package netlab creates a small network of hosts on this machine, which can lose or delay packets. It is for tests
+// and benchmarks of partitions:
 //
 //	lab, err := netlab.New(3)
 //	cmd := exec.Command(lab.Command(0)[0], append(lab.Command(0)[1:], "elect", "run")...)

@@ -111,8 +111,8 @@ func TestSplitLosesPacketsUntilHeal(t *testing.T) {
 		want []string
 	}{
 		{"two groups", func() error { return l.Split([]int{0, 2}, []int{1}) }, []string{"0>2", "2>0"}},
-		{"who is in no group is alone", func() error { return l.Split([]int{1, 2}) }, []string{"1>2", "2>1"}},
-		{"everybody is alone", func() error { return l.Split() }, nil},
+		{"a host in no group is alone", func() error { return l.Split([]int{1, 2}) }, []string{"1>2", "2>1"}},
+		{"every host is alone", func() error { return l.Split() }, nil},
 		{"one way", func() error { return l.Drop(0, 1) }, []string{"0>2", "1>0", "1>2", "2>0", "2>1"}},
 		{"one way, to all", func() error { return l.Drop(0, 1, 2) }, []string{"1>0", "1>2", "2>0", "2>1"}},
 	} {
@@ -163,8 +163,8 @@ func TestLabWithoutToolsIsUnavailable(t *testing.T) {
 	require.ErrorContains(t, err, `"ip"`)
 }
 
-// TestDelayedPacketArrivesLater: datagrams each way, and a stream, whose checksums and segments a
-// network card would finish.
+// TestDelayedPacketArrivesLater sends datagrams each way, and a stream. A network card would compute
+// the checksums and segments of the stream.
 func TestDelayedPacketArrivesLater(t *testing.T) {
 	const by = 100 * time.Millisecond
 	l := newLab(t, 3)

@@ -78,7 +78,7 @@ func TestBuildEndsWithLastRequest(t *testing.T) {
 		_, err := answer.Get(short, b.build)
 		require.ErrorIs(t, err, ended)
 		synctest.Wait()
-		require.Zero(t, b.now, "nobody waits for the second one")
+		require.Zero(t, b.now, "no caller waits for the second build")
 		require.Equal(t, 1, b.built)
 	})
 }

@@ -160,7 +160,7 @@ func TestSecondProcessIsRejected(t *testing.T) {
 	if _, err := out.ReadString('\n'); err != nil { // it holds the file from here on
 		t.Fatal(err)
 	}
-	refused(t, dir, store.ErrLocked)
+	requireOpenError(t, dir, store.ErrLocked)
 	if err := child.Process.Kill(); err != nil {
 		t.Fatal(err)
 	}

@@ -61,7 +61,7 @@ func TestInvalidContentIsDamaged(t *testing.T) {
 			if err := os.WriteFile(path, content, 0o600); err != nil {
 				t.Fatal(err)
 			}
-			refused(t, dir, store.ErrDamaged, path+": damaged: ", "move it away, and the node starts as a new member")
+			requireOpenError(t, dir, store.ErrDamaged, path+": damaged: ", "move it away, and the node starts as a new member")
 			if after, err := os.ReadFile(path); err != nil || !bytes.Equal(after, content) {
 				t.Errorf("Open changed the damaged file (%v)", err)
 			}
@@ -69,7 +69,7 @@ func TestInvalidContentIsDamaged(t *testing.T) {
 	}
 }
 
-// TestDamageOfPreviousSaveIsIgnored: nobody asks for it any more.
+// TestDamageOfPreviousSaveIsIgnored: Load does not need the previous save any more.
 func TestDamageOfPreviousSaveIsIgnored(t *testing.T) {
 	good := fileWith(t, "the first", "the second", "the third")
 	older := good[:slot]
@@ -93,6 +93,6 @@ func TestTruncatedFileIsDamaged(t *testing.T) {
 		if err := os.WriteFile(filepath.Join(dir, store.FileName), good[:n], 0o600); err != nil {
 			t.Fatal(err)
 		}
-		refused(t, dir, store.ErrDamaged)
+		requireOpenError(t, dir, store.ErrDamaged)
 	}
 }

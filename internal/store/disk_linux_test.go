@@ -51,7 +51,7 @@ func fillUp(t *testing.T, disk string) string {
 func TestFullDiskIsRejectedAtOpen(t *testing.T) {
 	disk := mountDisk(t, "size=200k") // less than a new file takes
 	dir := filepath.Join(disk, "data")
-	refused(t, dir, syscall.ENOSPC, filepath.Join(dir, store.FileName)+": ", "make room on its disk")
+	requireOpenError(t, dir, syscall.ENOSPC, filepath.Join(dir, store.FileName)+": ", "make room on its disk")
 	if entries, err := os.ReadDir(dir); err != nil || len(entries) != 0 {
 		t.Errorf("the folder holds %v (%v), want nothing", entries, err)
 	}
@@ -131,9 +131,9 @@ func TestReadOnlyFolderIsRejected(t *testing.T) {
 		t.Fatal(err)
 	}
 	help := "let the user of this process write there"
-	refused(t, used, syscall.EROFS, filepath.Join(used, store.FileName)+": open ", help)
-	refused(t, unused, syscall.EROFS, filepath.Join(unused, store.FileName)+": ", help)
-	refused(t, filepath.Join(disk, "new"), syscall.EROFS, ": mkdir "+filepath.Join(disk, "new"), help)
+	requireOpenError(t, used, syscall.EROFS, filepath.Join(used, store.FileName)+": open ", help)
+	requireOpenError(t, unused, syscall.EROFS, filepath.Join(unused, store.FileName)+": ", help)
+	requireOpenError(t, filepath.Join(disk, "new"), syscall.EROFS, ": mkdir "+filepath.Join(disk, "new"), help)
 }
 
 func TestMissingPermissionIsRejected(t *testing.T) {
@@ -148,6 +148,6 @@ func TestMissingPermissionIsRejected(t *testing.T) {
 	if err := os.Chmod(unused, 0o500); err != nil {
 		t.Fatal(err)
 	}
-	refused(t, used, syscall.EACCES, "let the user of this process write there")
-	refused(t, unused, syscall.EACCES, "let the user of this process write there")
+	requireOpenError(t, used, syscall.EACCES, "let the user of this process write there")
+	requireOpenError(t, unused, syscall.EACCES, "let the user of this process write there")
 }

@@ -21,7 +21,7 @@ var (
 	// ErrNewerVersion reports that this version does not know the format of the file. ErrOldFormat reports that the
 	// file is older than format 1.
 	ErrNewerVersion = errors.New("written by a newer version")
-	ErrOldFormat    = errors.New("a bbolt file, the form of before format 1")
+	ErrOldFormat    = errors.New("a bbolt file, from before format 1")
 	// ErrDamaged reports that the file does not hold what was saved.
 	ErrDamaged = errors.New("damaged")
 	// ErrClosed reports that the store was closed.

@@ -265,7 +265,7 @@ func TestNewerFormatIsRejected(t *testing.T) {
 	}
 }
 
-// TestSaveIsSyncedBeforeMark: and at the start, before anybody can act on it.
+// TestSaveIsSyncedBeforeMark: also at the start, before the node can act on the state.
 func TestSaveIsSyncedBeforeMark(t *testing.T) {
 	moments := history(t, 40)
 	for i, m := range moments {
@@ -338,7 +338,7 @@ func FuzzDecode(f *testing.F) {
 	f.Add(uint32(0), []byte{})
 	f.Add(uint32(headSize+4), []byte{0xff, 0xff, 0xff, 0xff})
 	f.Add(uint32(slotSize), encodeSlot(1<<63, nil))
-	f.Add(uint32(slotSize+headSize), encodeSlot(7, []byte("of nobody")))
+	f.Add(uint32(slotSize+headSize), encodeSlot(7, []byte("of none")))
 	f.Fuzz(func(t *testing.T, at uint32, patch []byte) {
 		file := bytes.Clone(last.written)
 		copy(file[int(at)%len(file):], patch)

@@ -1,13 +1,13 @@
-// Package store saves what a node must not forget in a crash: one small state, whose meaning it does not know.
+// Package store saves one small state that a node must not lose in a crash. The store does not interpret the state.
 //
 //	s, err := store.Open("/var/lib/elect")
 //	state, err := s.Load()
 //	err = s.Save(state)
 //
 // Guarantees: when Save returns, the state survives a crash of the process or of the machine. After a crash during
-// Save, Load returns either the new or the previous state. Open rejects a file that is damaged, or whose disk has
-// lost a write: it never takes such a file for an older or an empty state. A node that forgot a vote could elect a
-// second leader.
+// Save, Load returns either the new or the previous state. Open rejects a file that is damaged or misses a
+// write that the disk has lost: it never takes such a file for an older or an empty state. A node that forgot a vote
+// could elect a second leader.
 //
 // Non-guarantees: a store cannot detect that its folder was replaced by a backup.
 //

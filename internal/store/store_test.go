@@ -50,8 +50,8 @@ func wantState(t testing.TB, s *store.Store, want string) {
 	}
 }
 
-// refused asserts that Open fails with that reason and says these words.
-func refused(t *testing.T, dir string, why error, words ...string) {
+// requireOpenError requires that Open fails with that reason and that its text has these words.
+func requireOpenError(t *testing.T, dir string, why error, words ...string) {
 	t.Helper()
 	s, err := store.Open(dir)
 	if err == nil {
@@ -182,7 +182,7 @@ func fileSize(t testing.TB, dir string) int64 {
 func TestSecondOpenIsRejected(t *testing.T) {
 	dir := t.TempDir()
 	s := open(t, dir)
-	refused(t, dir, store.ErrLocked,
+	requireOpenError(t, dir, store.ErrLocked,
 		"store: "+filepath.Join(dir, store.FileName)+": in use by another process: one data folder serves one node")
 	save(t, s, "still mine")
 	closeStore(t, s)
@@ -291,7 +291,7 @@ func TestFolderAndFileMayBeLinks(t *testing.T) {
 	for _, dir := range []string{link, links} {
 		s := open(t, dir)
 		wantState(t, s, "kept")
-		refused(t, target, store.ErrLocked)
+		requireOpenError(t, target, store.ErrLocked)
 		save(t, s, "kept")
 		closeStore(t, s)
 	}
@@ -299,8 +299,8 @@ func TestFolderAndFileMayBeLinks(t *testing.T) {
 	if err := os.Rename(target, filepath.Join(root, "away")); err != nil {
 		t.Fatal(err)
 	}
-	refused(t, link, fs.ErrNotExist)
-	refused(t, links, fs.ErrNotExist)
+	requireOpenError(t, link, fs.ErrNotExist)
+	requireOpenError(t, links, fs.ErrNotExist)
 	if info, err := os.Lstat(filepath.Join(links, store.FileName)); err != nil || info.Mode()&fs.ModeSymlink == 0 {
 		t.Errorf("the link became %v (%v)", info, err)
 	}
@@ -378,7 +378,7 @@ func TestOldFormatIsRejected(t *testing.T) {
 			if err := os.WriteFile(path, content, 0o600); err != nil {
 				t.Fatal(err)
 			}
-			refused(t, dir, store.ErrOldFormat, path+": a bbolt file, the form of before format 1, which commit ",
+			requireOpenError(t, dir, store.ErrOldFormat, path+": a bbolt file, from before format 1, which commit ",
 				" is the last to read: with that one have the node leave its cluster, then move the file away")
 			if after, err := os.ReadFile(path); err != nil || !bytes.Equal(after, content) {
 				t.Errorf("Open changed it (%v)", err)

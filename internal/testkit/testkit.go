@@ -15,10 +15,10 @@ import (
 	"time"
 )
 
-var long = flag.Bool("long", false, "also run what takes minutes: walks, storms, searches and mutants in full")
+var long = flag.Bool("long", false, "also run what takes minutes: walks, chaos runs, searches and mutants in full")
 
 // Long reports whether the tests were started with -long. go test accepts that flag for
-// packages whose tests import this one:
+// packages with tests that import this one:
 //
 //	go test ./sim -long
 func Long() bool { return *long }

@@ -118,67 +118,67 @@ func note(file string, now time.Duration) {
 	_ = out.Close()
 }
 
-// work writes its number, its parent's, what it is and the time, again and again, until it is told to end. Its traits:
+// work writes lines with its PID, its parent's PID, its traits and the time until it receives SIGTERM. Its traits:
 //
-//	deaf    it does not end
-//	forks   so does a child, in its group
-//	leaves  and one in another session, whose parent ends
-//	stays   and one in another session, whose parent does not
-//	ends    it ends with status 3 once there is a file with the suffix .end
+//	deaf    ignores SIGTERM
+//	forks   starts a deaf child in its process group
+//	leaves  starts a deaf process in another session; the parent of that process ends
+//	stays   starts a deaf child in another session
+//	ends    ends with status 3 once a file with the suffix .end exists
 func work(file string, traits []string) {
 	out, err := os.OpenFile(file, os.O_WRONLY|os.O_APPEND|os.O_CREATE, 0o600)
 	if err != nil {
 		panic(err)
 	}
-	again := func(attr *syscall.SysProcAttr, traits ...string) {
+	startChild := func(attr *syscall.SysProcAttr, traits ...string) {
 		cmd := exec.Command("/proc/self/exe", append([]string{"work", file}, traits...)...)
 		cmd.SysProcAttr = attr
 		if err := cmd.Start(); err != nil {
 			panic(err)
 		}
 	}
-	told := make(chan os.Signal, 1)
-	signal.Notify(told, unix.SIGTERM)
+	terminated := make(chan os.Signal, 1)
+	signal.Notify(terminated, unix.SIGTERM)
 	has := func(trait string) bool { return slices.Contains(traits, trait) }
 	if has("forks") {
-		again(nil, "deaf")
+		startChild(nil, "deaf")
 	}
 	if has("leaves") {
-		again(nil, "orphans")
+		startChild(nil, "orphans")
 	}
 	if has("stays") {
-		again(&syscall.SysProcAttr{Setsid: true}, "deaf")
+		startChild(&syscall.SysProcAttr{Setsid: true}, "deaf")
 	}
 	if has("orphans") {
-		again(&syscall.SysProcAttr{Setsid: true}, "deaf")
+		startChild(&syscall.SysProcAttr{Setsid: true}, "deaf")
 		return
 	}
-	stamp := func(what string) { fmt.Fprintf(out, "%d %d %s %d\n", os.Getpid(), os.Getppid(), what, Now()) }
+	write := func(what string) { fmt.Fprintf(out, "%d %d %s %d\n", os.Getpid(), os.Getppid(), what, Now()) }
 	tick := time.Tick(10 * time.Millisecond)
-	left := -1 // ticks for which it has something to do since it was told
+	left := -1 // ticks until the end; negative before SIGTERM
 	ends := func() bool {
 		_, err := os.Stat(file + ".end")
 		return has("ends") && err == nil
 	}
 	for !ends() {
-		stamp("work+" + strings.Join(traits, "+"))
+		write("work+" + strings.Join(traits, "+"))
 		select {
-		case <-told:
+		case <-terminated:
 			if !has("deaf") {
 				left = int(ending/(10*time.Millisecond)) + 1
 			}
 		case <-tick:
 		}
 		if left--; left == 0 {
-			stamp("told")
+			write("terminated")
 			return
 		}
 	}
 	os.Exit(3)
 }
 
-// stamp is what work has written.
-type stamp struct {
+// record is a line that work has written.
+type record struct {
 	pid, parent int
 	what        string
 	at          time.Duration
@@ -195,10 +195,10 @@ type trial struct {
 	first    int // process of the command
 }
 
-// begin runs one, and waits until so many processes of the command work.
+// begin starts a trial and waits until the given number of processes of the command work.
 func begin(t *testing.T, role string, processes int, traits ...string) *trial {
 	t.Helper()
-	tr := &trial{T: t, file: filepath.Join(t.TempDir(), "stamps")}
+	tr := &trial{T: t, file: filepath.Join(t.TempDir(), "records")}
 	tr.cmd = exec.Command(os.Args[0], append([]string{"/proc/self/exe", "work", tr.file}, traits...)...)
 	tr.cmd.Env = append(os.Environ(), roleVariable+"="+role, "GORACE=atexit_sleep_ms=0")
 	tr.cmd.Stderr = os.Stderr
@@ -219,7 +219,7 @@ func begin(t *testing.T, role string, processes int, traits ...string) *trial {
 		}
 	})
 	require.Eventually(t, func() bool { return len(tr.pids()) == processes }, startTimeout, time.Millisecond)
-	for _, s := range tr.stamps() {
+	for _, s := range tr.records() {
 		if s.what == "work+"+strings.Join(traits, "+") {
 			tr.first, tr.watchdog = s.pid, s.parent
 		}
@@ -227,10 +227,10 @@ func begin(t *testing.T, role string, processes int, traits ...string) *trial {
 	return tr
 }
 
-func (tr *trial) stamps() (all []stamp) {
+func (tr *trial) records() (all []record) {
 	text, _ := os.ReadFile(tr.file)
 	for line := range strings.Lines(string(text)) {
-		var s stamp
+		var s record
 		if _, err := fmt.Sscan(line, &s.pid, &s.parent, &s.what, &s.at); err == nil {
 			all = append(all, s)
 		}
@@ -239,7 +239,7 @@ func (tr *trial) stamps() (all []stamp) {
 }
 
 func (tr *trial) pids() (all []int) {
-	for _, s := range tr.stamps() {
+	for _, s := range tr.records() {
 		if !slices.Contains(all, s.pid) {
 			all = append(all, s.pid)
 		}
@@ -253,28 +253,28 @@ func (tr *trial) signal(s syscall.Signal, pids ...int) {
 	}
 }
 
-// tell has the supervisor end the command.
-func (tr *trial) tell() {
+// endCommand requests the end of the command from the supervisor.
+func (tr *trial) endCommand() {
 	_, err := io.WriteString(tr.in, "\n")
 	require.NoError(tr, err)
 }
 
-// runs reports whether there is such a process; one that has ended, and that nobody has asked for, is none.
+// runs reports whether process pid runs. A zombie does not.
 func runs(pid int) bool {
 	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
 	return err == nil && !strings.Contains(string(text), ") Z ")
 }
 
-// over waits until nothing of the command is left, which is so at that time.
-func (tr *trial) over(until time.Duration) {
+// requireEnd waits until all processes of the command have ended, which must be before until.
+func (tr *trial) requireEnd(until time.Duration) {
 	tr.Helper()
-	pids := tr.pids() // read once: the stamps grow while the processes run
+	pids := tr.pids() // read once: the records grow while the processes run
 	require.Eventually(tr, func() bool { return !slices.ContainsFunc(pids, runs) }, startTimeout, time.Millisecond)
-	all := tr.stamps()
-	require.Less(tr, all[len(all)-1].at, until, "it works on")
+	all := tr.records()
+	require.Less(tr, all[len(all)-1].at, until, "the command ran too long")
 }
 
-// outcome is what the supervisor says at its end.
+// outcome returns the outcome that the supervisor prints at its end.
 func (tr *trial) outcome() (o Outcome) {
 	tr.Helper()
 	line, err := tr.out.ReadString('\n')
@@ -285,8 +285,8 @@ func (tr *trial) outcome() (o Outcome) {
 	return o
 }
 
-// Whatever happens to one of the three processes nothing is left of the command when its lease is over, and
-// nobody waits for that who knows before.
+// Whichever of the three processes fails, no process of the command is left when its lease has expired. A process
+// that learns of the failure earlier does not wait for the expiry.
 func TestCommandIsGoneInTime(t *testing.T) {
 	testkit.OnlyLong(t)
 	for _, tc := range []struct {
@@ -314,9 +314,9 @@ func TestCommandIsGoneInTime(t *testing.T) {
 		}, func(tr *trial) {
 			require.False(tr, tr.outcome().Voluntary)
 		}},
-		{"the watchdog is stopped, and the command told to end", safe, func(tr *trial) {
+		{"the watchdog is stopped, and the command to be ended", safe, func(tr *trial) {
 			tr.signal(unix.SIGSTOP, tr.watchdog)
-			tr.tell()
+			tr.endCommand()
 		}, func(tr *trial) {
 			require.False(tr, tr.outcome().Voluntary)
 		}},
@@ -333,9 +333,9 @@ func TestCommandIsGoneInTime(t *testing.T) {
 		}, func(tr *trial) {
 			require.Equal(tr, Outcome{Voluntary: true, Status: 137}, tr.outcome())
 		}},
-		{"all are told to end", safe, func(tr *trial) { // as by systemd
+		{"all receive SIGTERM", safe, func(tr *trial) { // as by systemd
 			tr.signal(unix.SIGTERM, tr.watchdog, tr.first)
-			tr.tell()
+			tr.endCommand()
 		}, func(tr *trial) {
 			require.False(tr, tr.outcome().Voluntary)
 		}},
@@ -345,9 +345,9 @@ func TestCommandIsGoneInTime(t *testing.T) {
 			tr := begin(t, tc.role, 4, "deaf", "forks", "leaves", "stays")
 			tc.fault(tr)
 			if until := Now() + lease; tc.role == renewed {
-				tr.over(until)
+				tr.requireEnd(until)
 			} else {
-				tr.over(until + startTimeout)
+				tr.requireEnd(until + startTimeout)
 			}
 			if tc.then != nil {
 				tc.then(tr)
@@ -357,7 +357,7 @@ func TestCommandIsGoneInTime(t *testing.T) {
 	}
 }
 
-// It is told early enough to end by itself, also while it is stopped and goes on after that; and has its time where there is some.
+// A command receives SIGTERM early enough to end by itself, also if it is stopped at that time. It gets its grace if the deadline permits.
 func TestSIGTERMPrecedesSIGKILL(t *testing.T) {
 	testkit.OnlyLong(t)
 	for _, role := range []string{safe, cutOff} {
@@ -366,17 +366,17 @@ func TestSIGTERMPrecedesSIGKILL(t *testing.T) {
 			tr := begin(t, role, 1, "says")
 			if role == safe {
 				tr.signal(unix.SIGSTOP, tr.first)
-				tr.tell()
+				tr.endCommand()
 			}
-			tr.over(tr.stamps()[0].at + lease + startTimeout)
-			all := tr.stamps()
-			require.Equal(t, "told", all[len(all)-1].what)
+			tr.requireEnd(tr.records()[0].at + lease + startTimeout)
+			all := tr.records()
+			require.Equal(t, "terminated", all[len(all)-1].what)
 			require.Equal(t, Outcome{}, tr.outcome())
 		})
 	}
 }
 
-// Who tells all processes called elect to stop does not end the watchdog before the command.
+// A signal to all processes named elect does not end the watchdog before the command.
 func TestWatchdogIgnoresSignals(t *testing.T) {
 	testkit.OnlyLong(t)
 	t.Parallel()
@@ -384,12 +384,12 @@ func TestWatchdogIgnoresSignals(t *testing.T) {
 	for _, s := range []syscall.Signal{unix.SIGTERM, unix.SIGINT, unix.SIGHUP} {
 		tr.signal(s, tr.watchdog)
 	}
-	before := len(tr.stamps())
-	require.Eventually(t, func() bool { return len(tr.stamps()) > before+10 }, startTimeout, time.Millisecond)
-	tr.tell()
+	before := len(tr.records())
+	require.Eventually(t, func() bool { return len(tr.records()) > before+10 }, startTimeout, time.Millisecond)
+	tr.endCommand()
 	require.Equal(t, Outcome{}, tr.outcome())
-	all := tr.stamps()
-	require.Equal(t, "told", all[len(all)-1].what)
+	all := tr.records()
+	require.Equal(t, "terminated", all[len(all)-1].what)
 }
 
 // A supervisor kills a stopped watchdog when half of the margin is left. It does not wait for the next
@@ -398,19 +398,19 @@ func TestStoppedWatchdogIsKilledBetweenRenewals(t *testing.T) {
 	testkit.OnlyLong(t)
 	t.Parallel()
 	for range 3 { // on a busy machine a supervisor may be late once
-		if leftByStoppedGuard(t) > 200*time.Millisecond {
+		if leftByStoppedWatchdog(t) > 200*time.Millisecond {
 			return
 		}
 	}
 	require.Fail(t, "hardly any of the margin is left")
 }
 
-// leftByStoppedGuard returns how much of a lease was left when the command of a stopped watchdog had ended.
-func leftByStoppedGuard(t *testing.T) time.Duration {
+// leftByStoppedWatchdog returns the rest of the lease at the end of the command of a stopped watchdog.
+func leftByStoppedWatchdog(t *testing.T) time.Duration {
 	tr := begin(t, uneven, 1, "deaf")
 	tr.signal(unix.SIGSTOP, tr.watchdog)
 	stopped := Now()
-	tr.over(stopped + unevenLeft)
+	tr.requireEnd(stopped + unevenLeft)
 	require.False(t, tr.outcome().Voluntary)
 	var last time.Duration // renewal that the watchdog has heard
 	renewals, err := os.ReadFile(tr.file + ".renewed")
@@ -422,7 +422,7 @@ func leftByStoppedGuard(t *testing.T) time.Duration {
 		}
 	}
 	require.Positive(t, last)
-	all := tr.stamps()
+	all := tr.records()
 	return last + unevenLeft - all[len(all)-1].at
 }
 
@@ -457,7 +457,7 @@ func TestSupervisorWithoutDescriptorKillsRestLater(t *testing.T) {
 	tr.signal(unix.SIGKILL, tr.watchdog)
 	require.Eventually(t, func() bool { return unix.Kill(tr.watchdog, 0) != nil }, startTimeout, time.Millisecond, "it waits for its watchdog first")
 	before := scheduled(supervisor)
-	// A busy machine schedules it several times before its first try. So it has to go on trying for seconds.
+	// A busy machine schedules it several times before its first try. So it must retry for seconds.
 	require.Eventually(t, func() bool { return !runs(supervisor) || scheduled(supervisor) > before+400 }, startTimeout, time.Millisecond)
 	lift()
 	require.Equal(t, Outcome{Voluntary: true, Status: 137}, tr.outcome())
@@ -470,23 +470,23 @@ func TestWatchdogWithoutDescriptorTerminatesCommand(t *testing.T) {
 	t.Parallel()
 	tr := begin(t, safe, 1, "says")
 	tr.limit(tr.watchdog)
-	tr.tell()
+	tr.endCommand()
 	require.Equal(t, Outcome{}, tr.outcome())
-	all := tr.stamps()
-	require.Equal(t, "told", all[len(all)-1].what)
+	all := tr.records()
+	require.Equal(t, "terminated", all[len(all)-1].what)
 }
 
-// If both are killed at once the kernel ends what they have started.
+// If both are killed at once, the kernel kills the process that the watchdog has started.
 func TestCommandDiesWithBothProcesses(t *testing.T) {
 	testkit.OnlyLong(t)
 	t.Parallel()
 	tr := begin(t, safe, 1, "deaf")
 	tr.signal(unix.SIGSTOP, tr.watchdog) // or it would not wait
 	tr.signal(unix.SIGKILL, tr.watchdog, tr.cmd.Process.Pid)
-	tr.over(Now() + startTimeout)
+	tr.requireEnd(Now() + startTimeout)
 }
 
-// When the process that was started has ended, what it leaves behind is ended before anybody hears of it.
+// When the started process has ended, the watchdog ends its descendants before it reports the end.
 func TestCommandEndsWithItsDescendants(t *testing.T) {
 	testkit.Processes(t)
 	t.Parallel()

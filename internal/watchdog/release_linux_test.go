@@ -53,7 +53,7 @@ func TestWatchdogReleasesAfterSupervisorAndCommand(t *testing.T) {
 			tr.signal(unix.SIGKILL, tr.cmd.Process.Pid)
 			require.Eventually(t, func() bool { return !runs(tr.watchdog) }, startTimeout, time.Millisecond)
 			require.False(t, slices.ContainsFunc(tr.pids(), runs))
-			all := tr.stamps()
+			all := tr.records()
 			require.Len(t, tr.releases(), 1)
 			require.Greater(t, tr.releases()[0], all[len(all)-1].at)
 		})
@@ -70,14 +70,14 @@ func TestWatchdogOfLiveSupervisorReleasesNothing(t *testing.T) {
 		{"the pipe is closed", hungUp, func(*trial) {}},
 		{"the supervisor is stopped", renewed, func(tr *trial) { tr.signal(unix.SIGSTOP, tr.cmd.Process.Pid) }},
 		{"the command is killed", safe, func(tr *trial) { tr.signal(unix.SIGKILL, tr.first) }},
-		{"the supervisor ends the command", safe, func(tr *trial) { tr.tell() }},
+		{"the supervisor ends the command", safe, func(tr *trial) { tr.endCommand() }},
 		{"the watchdog is killed", safe, func(tr *trial) { tr.signal(unix.SIGKILL, tr.watchdog) }},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			t.Parallel()
 			tr := begin(t, tc.role, 1, "says")
 			tc.fault(tr)
-			tr.over(Now() + lease + startTimeout)
+			tr.requireEnd(Now() + lease + startTimeout)
 			require.Eventually(t, func() bool { return !runs(tr.watchdog) }, startTimeout, time.Millisecond)
 			require.Empty(t, tr.releases())
 		})

@@ -10,7 +10,7 @@ import (
 )
 
 // Limitations describes what this system does not guarantee; empty if there is nothing.
-const Limitations = "what leaves the process group of the command is not found and goes on; when the watchdog and elect are killed at once, so does the command; " +
+const Limitations = "a process that leaves the process group of the command is not found and keeps running; when the watchdog and elect are killed at once, so does the command; " +
 	"and time may stand still while the machine sleeps"
 
 const (

@@ -13,10 +13,10 @@
 // # Guarantees
 //
 // On Linux, nothing of the command is left after the deadline, measured by CLOCK_BOOTTIME, if one of the two
-// processes runs. The other one may be killed or stopped. A descendant that has left the process group, or whose
-// parent has ended, is found as a child of the watchdog, or of the supervisor after it (PR_SET_CHILD_SUBREAPER). If
-// both processes are killed at once, the kernel kills the process that the watchdog has started (PR_SET_PDEATHSIG),
-// but not its descendants.
+// processes runs. The other one may be killed or stopped. A descendant may leave the process group, or its parent may
+// end. Then it is found as a child of the watchdog, or of the supervisor after it (PR_SET_CHILD_SUBREAPER). If both
+// processes are killed at once, the kernel kills the process that the watchdog has started (PR_SET_PDEATHSIG), but not
+// its descendants.
 //
 // On Linux, if the supervisor has died, the watchdog reports the end of the command to a function, once it has proof
 // that nothing of the two is left: see [Serve].

@@ -34,8 +34,8 @@ func BenchmarkHello(b *testing.B) {
 	})
 }
 
-func BenchmarkRosterOf100(b *testing.B) {
-	m := roster{Number: 1}
+func BenchmarkConfigOf100(b *testing.B) {
+	m := config{Version: 1}
 	for i := range 100 {
 		m.Members = append(m.Members, member{ID: algo.NodeID{byte(i)}, Name: "n1", Addr: "127.0.0.1:7000", Eligible: true})
 	}
@@ -54,10 +54,10 @@ func BenchmarkEncodeHeartbeat(b *testing.B) {
 	}
 }
 
-func BenchmarkDecodeHostile(b *testing.B) {
+func BenchmarkDecodeInvalid(b *testing.B) {
 	c := everything(b)
 	for _, name := range []string{"a long array", "nested arrays to skip", "a long slice of structs"} {
-		input := hostile(b)[name]
+		input := invalidInputs(b)[name]
 		b.Run(name, func(b *testing.B) {
 			b.SetBytes(int64(len(input)))
 			b.ReportAllocs()

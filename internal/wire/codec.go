@@ -29,7 +29,7 @@ type message struct {
 	body         plan
 }
 
-// NewCodec compiles a codec for the types of the messages, whose values do not matter. Its error lists every problem:
+// NewCodec compiles a codec for the types of the messages. Their values do not matter. Its error lists every problem:
 // malformed and duplicate kinds, and fields of types that the package comment does not list.
 func NewCodec(messages ...algo.Message) (*Codec, error) {
 	c := &Codec{byKind: map[string]*message{}, byType: map[reflect.Type]*message{}, sanitize: func(text string) string { return text }}

@@ -54,8 +54,8 @@ type (
 		Eligible   bool
 	}
 	heartbeat struct{ View uint64 }
-	roster    struct {
-		Number  uint64
+	config    struct {
+		Version uint64
 		Members []member
 	}
 	empty struct{}
@@ -63,7 +63,7 @@ type (
 
 func (every) Kind() string     { return "every" }
 func (heartbeat) Kind() string { return "beat" }
-func (roster) Kind() string    { return "roster" }
+func (config) Kind() string    { return "config" }
 func (empty) Kind() string     { return "test/empty" }
 
 func newCodec(t testing.TB, messages ...algo.Message) *Codec {
@@ -76,7 +76,7 @@ func newCodec(t testing.TB, messages ...algo.Message) *Codec {
 }
 
 func everything(t testing.TB) *Codec {
-	return newCodec(t, every{}, heartbeat{}, roster{}, empty{}, Hello{})
+	return newCodec(t, every{}, heartbeat{}, config{}, empty{}, Hello{})
 }
 
 func unhex(t testing.TB, text string) []byte {
@@ -302,7 +302,7 @@ func TestUnknownMessageIsRejected(t *testing.T) {
 }
 
 func TestKinds(t *testing.T) {
-	want := []string{"beat", "every", "hello", "roster", "test/empty"}
+	want := []string{"beat", "config", "every", "hello", "test/empty"}
 	if got := everything(t).Kinds(); !slices.Equal(got, want) {
 		t.Errorf("Kinds() = %q, want %q", got, want)
 	}

@@ -16,7 +16,7 @@ func FuzzDecode(f *testing.F) {
 	for _, m := range []algo.Message{
 		heartbeat{View: 1}, empty{}, every{}, smallest(), largestHello(),
 		every{Texts: []string{"a", ""}, Members: []member{{Name: "n"}}, Leaders: make([]algo.Leader, 2), Bytes: []byte{1}},
-		roster{Members: make([]member, 3)},
+		config{Members: make([]member, 3)},
 	} {
 		b, err := c.Append(nil, m)
 		if err != nil {
@@ -24,7 +24,7 @@ func FuzzDecode(f *testing.F) {
 		}
 		f.Add(b)
 	}
-	for _, b := range hostile(f) {
+	for _, b := range invalidInputs(f) {
 		if len(b) < 1<<10 {
 			f.Add(b)
 		}

@@ -180,8 +180,8 @@ func (p *plan) decode(c *coder, v reflect.Value) {
 	c.nameField(p.field)
 }
 
-// decodeFields decodes an array of n values whose head has been read. Values after the last field come from a newer
-// version and are skipped. Optional fields that an older version does not send stay zero.
+// decodeFields decodes an array of n values after its head. It skips values after the last field, which come from a
+// newer version. Optional fields that an older version does not send stay zero.
 func (p *plan) decodeFields(c *coder, v reflect.Value, n int) {
 	if n < p.required {
 		c.fail("is missing: " + strconv.Itoa(n) + " of " + strconv.Itoa(p.required) + " fields are there")

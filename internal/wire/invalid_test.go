@@ -13,8 +13,8 @@ import (
 	"github.com/elect-go/elect/internal/testkit"
 )
 
-// hostile is input that no codec must survive by luck.
-func hostile(t testing.TB) map[string][]byte {
+// invalidInputs returns inputs that a codec must reject without many allocations.
+func invalidInputs(t testing.TB) map[string][]byte {
 	const mega = 2 << 20
 	return map[string][]byte{
 		"nothing":                     {},
@@ -44,17 +44,17 @@ func hostile(t testing.TB) map[string][]byte {
 		"a long binary to skip":       append([]byte("\x93\xa4beat\x01"), unhex(t, "c6 ff ff ff ff")...),
 		"a long extension to skip":    append([]byte("\x93\xa4beat\x01"), unhex(t, "c9 ff ff ff ff 01")...),
 		"no msgpack to skip":          append([]byte("\x93\xa4beat\x01"), 0xc1),
-		"a long slice of structs":     append([]byte("\x93\xa6roster\x01"), unhex(t, "dd ff ff ff ff")...),
-		"a slice with nothing in it":  append([]byte("\x93\xa6roster\x01"), unhex(t, "dc 04 00")...),
-		"a slice of too few bytes":    append([]byte("\x93\xa6roster\x01\xdc\x04\x00"), make([]byte, 1024)...),
-		"a slice of nested arrays":    append([]byte("\x93\xa6roster\x01\x91"), bytes.Repeat([]byte{0x91}, mega)...),
+		"a long slice of structs":     append([]byte("\x93\xa6config\x01"), unhex(t, "dd ff ff ff ff")...),
+		"a slice with nothing in it":  append([]byte("\x93\xa6config\x01"), unhex(t, "dc 04 00")...),
+		"a slice of too few bytes":    append([]byte("\x93\xa6config\x01\xdc\x04\x00"), make([]byte, 1024)...),
+		"a slice of nested arrays":    append([]byte("\x93\xa6config\x01\x91"), bytes.Repeat([]byte{0x91}, mega)...),
 		"too many fields, all nil":    append([]byte("\xdd\x00\x00\xff\xff\xa4beat\x01"), bytes.Repeat([]byte{0xc0}, 1<<16)...),
 	}
 }
 
 func TestInvalidInputIsRejected(t *testing.T) {
 	c := everything(t)
-	for name, b := range hostile(t) {
+	for name, b := range invalidInputs(t) {
 		t.Run(name, func(t *testing.T) {
 			m, err := c.Decode(b)
 			if m != nil || err == nil || !strings.HasPrefix(err.Error(), "wire: cannot decode ") {
@@ -136,9 +136,9 @@ func TestWrongFieldsAreNamed(t *testing.T) {
 	check(newCodec(t, every{}), []test{
 		{"2^63 for an int", "dc001ba56576657279" + "c3cf8000000000000000" + strings.Repeat("c0", 30), "every.Int: is 9223372036854775808, which does not fit int"},
 	})
-	check(newCodec(t, roster{}), []test{
-		{"a struct with too few fields", "93a6726f73746572" + "01" + "91" + "93" + id + "a0a0c0c0", "roster.Members.Priority: is missing: 3 of 5 fields are there"},
-		{"a struct that is none", "93a6726f73746572" + "01" + "91" + id + "a0a0c0c000", "roster.Members: is binary data, want an array"},
+	check(newCodec(t, config{}), []test{
+		{"a struct with too few fields", "93a6636f6e666967" + "01" + "91" + "93" + id + "a0a0c0c0", "config.Members.Priority: is missing: 3 of 5 fields are there"},
+		{"a struct that is none", "93a6636f6e666967" + "01" + "91" + id + "a0a0c0c000", "config.Members: is binary data, want an array"},
 	})
 }
 
@@ -211,9 +211,9 @@ func TestFieldsOfNewerPeerAreSkipped(t *testing.T) {
 		}
 		id := "c410" + strings.Repeat("07", 16)
 		one := "97" + id + "a161a1620ac3" + extra + "01"
-		got, err = c.Decode(unhex(t, "93 a6726f73746572 05 92"+one+one))
+		got, err = c.Decode(unhex(t, "93 a6636f6e666967 05 92"+one+one))
 		m := member{ID: algo.NodeID(bytes.Repeat([]byte{7}, 16)), Name: "a", Addr: "b", Priority: 10, Eligible: true}
-		if want := (roster{Number: 5, Members: []member{m, m}}); err != nil || !reflect.DeepEqual(got, want) {
+		if want := (config{Version: 5, Members: []member{m, m}}); err != nil || !reflect.DeepEqual(got, want) {
 			t.Errorf("with %s in a struct: Decode = %+v, %v, want %+v", extra, got, err, want)
 		}
 	}
@@ -384,7 +384,7 @@ func dear(t testing.TB, c *Codec) map[string][]byte {
 	add("zeroes", every{Bools: make([]bool, 1024), Numbers: make([]uint64, 16), IDs: make([]algo.NodeID, 1024), Texts: make([]string, 3)})
 	for _, n := range []int{1, 2, 5, 33, 65, 300, 900, 1024} {
 		add(fmt.Sprintf("%d leaders", n), every{Leaders: make([]algo.Leader, n)})
-		add(fmt.Sprintf("%d members", n), roster{Members: make([]member, n)})
+		add(fmt.Sprintf("%d members", n), config{Members: make([]member, n)})
 		add(fmt.Sprintf("%d bytes", n), every{Bytes: make([]byte, n)})
 	}
 	add("a byte", every{Bytes: []byte{1}})
@@ -399,7 +399,7 @@ func mostFor(n int) uint64 { return uint64(32*n + 1024) }
 func TestDecodingAllocatesInProportionToInput(t *testing.T) {
 	c := everything(t)
 	corpus := dear(t, c)
-	for name, b := range hostile(t) {
+	for name, b := range invalidInputs(t) {
 		corpus[name] = b
 	}
 	for name, b := range corpus {
