@@ -39,7 +39,7 @@ func checkMetrics(t *testing.T, text string) {
 	}
 }
 
-func TestEachAlertHasARunbookAndACase(t *testing.T) {
+func TestAlertHasRunbookAndCase(t *testing.T) {
 	alerts, runbook, cases := read(t, "prometheus/alerts.yaml"), read(t, "prometheus/README.md"), read(t, "prometheus/alerts_test.yaml")
 	checkMetrics(t, alerts)
 	names := regexp.MustCompile(`- alert: (\w+)`).FindAllStringSubmatch(alerts, -1)

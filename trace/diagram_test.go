@@ -149,8 +149,8 @@ func TestDiagrams(t *testing.T) {
 	}
 }
 
-// TestADiagramFitsItsWidth uses chaos runs, which contain all kinds of events.
-func TestADiagramFitsItsWidth(t *testing.T) {
+// TestDiagramFitsItsWidth uses chaos runs, which contain all kinds of events.
+func TestDiagramFitsItsWidth(t *testing.T) {
 	spec := spec(t, "bully", nil)
 	for _, nodes := range []int{1, 2, 5, 7} {
 		var all []trace.Event

@@ -67,7 +67,7 @@ func (p *page) legend() {
 		mark    rune
 		meaning string
 	}{
-		{leadSign, "leads"}, {joinSign, "follows"}, {sendSign, "sends"}, {timerSign, "timer"}, {doubtSign, "suspects"}, {hopeSign, "trusts again"},
+		{leadSign, "leads"}, {joinSign, "follows"}, {sendSign, "sends"}, {timerSign, "timer"}, {suspectSign, "suspects"}, {trustSign, "trusts again"},
 		{startSign, "starts"}, {lostSign, "lost, or down"}, {dotSign, "not arrived"},
 	} {
 		if p.used[sign.mark] {

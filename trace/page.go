@@ -22,9 +22,9 @@ var (
 
 // The other signs.
 const (
-	shaftSign, dotSign, leftSign, rightSign             = '─', '┄', '◄', '►'
-	leadSign, joinSign, sendSign                        = '★', '☆', '●'
-	startSign, timerSign, doubtSign, hopeSign, lostSign = '○', '◷', '?', '!', '✕'
+	shaftSign, dotSign, leftSign, rightSign                = '─', '┄', '◄', '►'
+	leadSign, joinSign, sendSign                           = '★', '☆', '●'
+	startSign, timerSign, suspectSign, trustSign, lostSign = '○', '◷', '?', '!', '✕'
 )
 
 // ascii has another sign for each.

@@ -5,8 +5,8 @@ import (
 	"time"
 )
 
-// row is what is drawn beside each other: one arrow, or something of the same kind at some
-// nodes.
+// row contains the steps that are drawn next to each other: one arrow, or steps of the same kind
+// at some nodes.
 type row struct {
 	at    time.Duration
 	arrow arrow // empty for none
@@ -14,31 +14,31 @@ type row struct {
 	notes []note
 }
 
-// arrow is one message, or a broadcast: flights that are alike but for where they end.
+// arrow is one message, or a broadcast: flights that differ only in their ends.
 type arrow []*flight
 
-// of reports whether a flight may be one more of an arrow.
+// of reports whether a flight belongs to the arrow.
 func (a arrow) of(f *flight) bool {
 	first := a[0]
 	return first.from == f.from && first.label == f.label && first.sent == f.sent && first.known == f.known && first.ended == f.ended &&
 		!slices.ContainsFunc(a, func(other *flight) bool { return other.to == f.to })
 }
 
-// note is a text to stand beside, about some lanes.
+// note is a text next to the lanes, about some of them.
 type note struct {
 	lanes []int
 	text  string
 }
 
-// sheet is rows as they are laid out.
+// sheet contains the rows during the layout.
 type sheet struct {
 	rows  []*row
 	began int   // the first row of this moment
-	last  []int // row of each lane in which something happened
+	last  []int // last row with a step, for each lane
 }
 
-// layOut makes rows of steps. Within one moment a step may move up to an earlier row,
-// but not past another one of its lane.
+// layOut arranges steps in rows. Within one moment, a step may move up to an earlier row, but
+// not past another step of its lane.
 func layOut(steps []*step, lanes int) []*row {
 	s := &sheet{last: make([]int, lanes)}
 	for i := range s.last {
@@ -53,15 +53,15 @@ func layOut(steps []*step, lanes int) []*row {
 		r.note(step)
 		for _, f := range step.sent {
 			if !f.ended {
-				s.fly(f.sent, f.from, s.last[f.from], f) // beside the others of a broadcast
+				s.fly(f.sent, f.from, s.last[f.from], f) // next to the other flights of a broadcast
 			}
 		}
 	}
 	return s.rows
 }
 
-// find returns the first row of this moment that fits, from one on, or a new one. It is
-// then the last one of the lane.
+// find returns the first row of this moment that fits, from a given row on, or a new row. That
+// becomes the last row of the lane.
 func (s *sheet) find(at time.Duration, lane, from int, fits func(*row) bool) *row {
 	for i := max(s.began, from); i < len(s.rows); i++ {
 		if fits(s.rows[i]) {
@@ -74,7 +74,7 @@ func (s *sheet) find(at time.Duration, lane, from int, fits func(*row) bool) *ro
 	return s.rows[len(s.rows)-1]
 }
 
-// place finds the row of a step: that of its message, or of what is alike at other nodes.
+// place finds the row of a step: the row of its message, or of similar steps of other nodes.
 func (s *sheet) place(step *step) *row {
 	from := s.last[step.lane] + 1
 	if step.flight != nil {

@@ -7,31 +7,31 @@ import (
 	"github.com/elect-go/elect/algo"
 )
 
-// step is one thing that happened at one node, and what came of it.
+// step is an event of a node with its effects.
 type step struct {
 	at     time.Duration
 	lane   int
-	kind   Kind      // of the event that it began with
+	kind   Kind      // kind of the first event
 	flight *flight   // the message of a Deliver or Drop
-	sent   []*flight // repeats left out, unless all are wanted
-	texts  []string  // to stand beside
-	moved  bool      // something was said, or a leader announced, beyond how it began
-	began  rune      // the sign of how it began, or 0
+	sent   []*flight // without periodic messages, unless all are wanted
+	texts  []string  // notes next to the step
+	moved  bool      // it has a note or an announcement in addition to its first event
+	began  rune      // the sign of its first event, or 0
 	came   rune      // the sign of the leader that it announced last, or 0
-	state  state     // of the lane afterwards, as far as it changed
+	state  state     // of the lane after the step; same if unchanged
 }
 
-// state is what a lane looks like.
+// state is the look of a lane.
 type state uint8
 
 const (
-	same state = iota // as it was before
+	same state = iota // unchanged
 	up
 	leading
 	down
 )
 
-// after is the state that follows another.
+// after returns the state that follows another.
 func (s state) after(before state) state {
 	if s == same {
 		return before
@@ -39,17 +39,17 @@ func (s state) after(before state) state {
 	return s
 }
 
-// beginnings are the kinds of events that steps begin with, with their signs, and what the
-// lane looks like from then on.
+// beginnings are the kinds of the first events of steps, with their signs and the next state of
+// the lane.
 var beginnings = map[Kind]struct {
 	sign  rune
 	state state
 }{
 	Start: {startSign, up}, Restart: {startSign, up}, Crash: {lostSign, down}, Expire: {timerSign, same},
-	Suspect: {doubtSign, same}, Trust: {hopeSign, same}, Deliver: {}, Drop: {},
+	Suspect: {suspectSign, same}, Trust: {trustSign, same}, Deliver: {}, Drop: {},
 }
 
-// marks are how a step shows in its lane: how it began, and what came of it.
+// marks returns the signs of a step in its lane: of its first event and of its effect.
 func (s *step) marks() (marks []rune) {
 	came := s.came
 	if came == 0 && len(s.sent) > 0 {
@@ -75,15 +75,15 @@ func (s *step) worthIt() bool {
 	return len(s.texts) > 0 && s.kind != Expire
 }
 
-// reader makes steps of events.
+// reader converts events to steps.
 type reader struct {
 	*flights
 	lanes map[algo.NodeID]int
 	steps []*step
-	open  *step // the last one
+	open  *step // the last step
 }
 
-// read makes steps of all events, in their order.
+// read converts all events to steps, in their order.
 func (d *Diagram) read(lanes []algo.NodeID) *reader {
 	r := &reader{flights: d.newFlights(), lanes: make(map[algo.NodeID]int)}
 	for i, id := range lanes {
@@ -98,7 +98,7 @@ func (d *Diagram) read(lanes []algo.NodeID) *reader {
 	return r
 }
 
-// take takes one event of a lane: it begins a step, or is what comes of the last one.
+// take handles one event of a lane: it begins a step, or it is an effect of the last step.
 func (r *reader) take(e Event, lane int) {
 	goesOn := r.open != nil && r.open.lane == lane && r.open.at == e.At
 	_, begins := beginnings[e.Kind]
@@ -118,7 +118,7 @@ func (r *reader) take(e Event, lane int) {
 	r.proceed(e)
 }
 
-// refuses reports whether the message is dropped that was just delivered.
+// refuses reports whether the event drops the message that was just delivered.
 func (r *reader) refuses(e Event) bool {
 	if e.Kind != Drop || r.open.kind != Deliver {
 		return false
@@ -152,7 +152,7 @@ func (r *reader) begin(e Event, lane int) {
 	}
 }
 
-// proceed takes what comes of the open step.
+// proceed handles an effect of the open step.
 func (r *reader) proceed(e Event) {
 	s := r.open
 	switch e.Kind {
@@ -186,7 +186,7 @@ func (r *reader) sends(s *step, e Event) {
 	}
 }
 
-// add adds a text to stand beside.
+// add adds a note to the step.
 func (s *step) add(text string) {
 	if text != "" {
 		s.texts = append(s.texts, text)

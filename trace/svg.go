@@ -12,13 +12,13 @@ import (
 // The measures of a drawing, in pixels of a page of svgWidth.
 const (
 	svgWidth  = 800
-	svgLeft   = 64  // of the first lane
-	svgLanes  = 440 // from the first lane to the last, at most
-	svgPitch  = 130 // from one lane to the next, at most
-	svgTop    = 52  // of the first moment
-	svgLine   = 16  // of text
-	svgLetter = 6.9 // the width of a letter, on average
-	leastGap  = 34  // from one moment to the next
+	svgLeft   = 64  // x of the first lane
+	svgLanes  = 440 // maximum distance between the first and the last lane
+	svgPitch  = 130 // maximum distance between two lanes
+	svgTop    = 52  // y of the first moment
+	svgLine   = 16  // height of a line of text
+	svgLetter = 6.9 // average width of a letter
+	leastGap  = 34  // minimum distance between two moments
 	mostGap   = 78
 	unitGap   = 52 // of what the fastest message takes
 )
@@ -34,15 +34,15 @@ const svgStyle = `text{font:12px system-ui,"DejaVu Sans",sans-serif;fill:#1f2328
 .label{stroke:#0d1117}.mark{fill:#0d1117;stroke:#e6edf3}.dot{fill:#e6edf3}.lost{stroke:#ff7b72}
 .m0{stroke:#58a6ff;fill:#58a6ff}.m1{stroke:#d29922;fill:#d29922}.m2{stroke:#bc8cff;fill:#bc8cff}.m3{stroke:#ff80c8;fill:#ff80c8}.m4{stroke:#9198a1;fill:#9198a1}}`
 
-// colours is how many kinds of messages look different.
+// colours is the number of kinds of messages with a different look.
 const colours = 5
 
 var escape = strings.NewReplacer("&", "&amp;", "<", "&lt;", ">", "&gt;", `"`, "&quot;")
 
-// SVG draws the events so far as a space-time diagram: a lane for each node, time going down, and
-// a message as an arrow from when it was sent to when it arrived. What is lost ends in a cross.
-// A lane is thick while its node takes itself for the leader, and absent while it is down. Time is
-// to scale as far as there is room: a long wait is shortened, and marked so.
+// SVG draws the events so far as a space-time diagram. Each node has a lane, and time runs down. A
+// message is an arrow from its send to its arrival. A lost message ends in a cross. A lane is thick
+// while its node leads, and absent while the node is down. Time is to scale if there is room: a long
+// wait is shortened and marked.
 func (d *Diagram) SVG(title string) string {
 	p := &picture{d: d, scene: d.scene()}
 	p.layOut()
@@ -56,28 +56,28 @@ func (d *Diagram) SVG(title string) string {
 		svgWidth, p.height, escape.Replace(title), svgStyle, p.String())
 }
 
-// picture is an SVG in the making.
+// picture is an SVG under construction.
 type picture struct {
 	strings.Builder
 	scene
 	d       *Diagram
-	labels  strings.Builder // what stands before the arrows
-	front   strings.Builder // and before that
+	labels  strings.Builder // elements in front of the arrows
+	front   strings.Builder // elements in front of the labels
 	moments []time.Duration
 	y       map[time.Duration]float64
 	notes   map[time.Duration][]string
 	pitch   float64
 	height  int
 	used    map[rune]bool
-	ways    map[[4]float64]int // how many flights there are from one place to another
+	ways    map[[4]float64]int // number of flights from one place to another
 }
 
 func (p *picture) x(lane int) float64 { return svgLeft + float64(float64(lane)*p.pitch) }
 
-// beside is where the notes begin.
+// beside returns the x of the notes.
 func (p *picture) beside() float64 { return p.x(len(p.lanes)-1) + 26 }
 
-// layOut gives each moment its place: below the notes of the one before, and apart from it by the time between.
+// layOut places each moment below the notes of the previous one, at a distance that shows the time between them.
 func (p *picture) layOut() {
 	p.used, p.ways = make(map[rune]bool), make(map[[4]float64]int)
 	p.pitch = min(svgPitch, svgLanes/float64(max(1, len(p.lanes)-1)))
@@ -110,7 +110,7 @@ func (p *picture) layOut() {
 	p.height = int(y) + max(40, svgLine*last+24)
 }
 
-// byMoment are the steps of each moment, as the rows of a page have them.
+// byMoment returns the steps of each moment, in the order of the rows.
 func (p *picture) byMoment() map[time.Duration][]*row {
 	all := make(map[time.Duration][]*row)
 	for _, r := range layOut(p.steps, len(p.lanes)) {
@@ -123,11 +123,11 @@ func (p *picture) byMoment() map[time.Duration][]*row {
 	return all
 }
 
-// wrapNotes are what stands beside a moment, in lines that fit.
+// wrapNotes returns the notes of a moment in lines that fit.
 func (p *picture) wrapNotes(rows []*row) (lines []string) {
 	width := int((svgWidth - p.beside() - 6) / svgLetter)
 	var texts []string
-	said := make(map[string][]int) // the lanes, by what is said of them
+	said := make(map[string][]int) // lanes, by note
 	for _, r := range rows {
 		for _, step := range r.steps {
 			if step.kind == Drop {
@@ -151,7 +151,7 @@ func (p *picture) wrapNotes(rows []*row) (lines []string) {
 	return lines
 }
 
-// drawLanes draws the lanes, with the names above, and the times and notes beside.
+// drawLanes draws the lanes, with the names above, and the times and notes next to them.
 func (p *picture) drawLanes() {
 	for i, id := range p.lanes {
 		fmt.Fprintf(p, `<text class="name" x="%.0f" y="26" text-anchor="middle">%s</text>`+"\n", p.x(i), escape.Replace(p.d.name(id)))
@@ -183,7 +183,7 @@ func (p *picture) drawLanes() {
 	}
 }
 
-// shortened reports whether a wait takes less room than its time.
+// shortened reports whether a wait is drawn shorter than its time.
 func (p *picture) shortened(before, at time.Duration) bool {
 	for took := range p.took {
 		if took > 0 && unitGap*float64(at-before)/float64(took) < 3*mostGap {
@@ -200,7 +200,7 @@ func (p *picture) drawLane(lane int, s state, from, to float64) {
 	}
 }
 
-// drawStep draws the arrow of what arrives, those of what never does, and how the step shows in its lane.
+// drawStep draws the arrow of an arriving message, the arrows of lost messages, and the marks of the step in its lane.
 func (p *picture) drawStep(s *step) {
 	if f := s.flight; f != nil {
 		p.drawFlight(f, s.at)
@@ -218,7 +218,7 @@ func (p *picture) drawStep(s *step) {
 	p.drawMarks(s)
 }
 
-// place is where a flight begins and where it ends. What does not arrive ends on its way.
+// place returns the two ends of a flight. A message that does not arrive ends on its way.
 func (p *picture) place(f *flight, arrives time.Duration) (x1, y1, x2, y2 float64) {
 	x1, x2 = p.x(f.from), p.x(f.to)
 	y1, y2 = p.y[f.sent], p.y[arrives]
@@ -242,7 +242,7 @@ func (p *picture) drawFlight(f *flight, arrives time.Duration) {
 	dx, dy := x2-x1, y2-y1
 	length := max(1, root(float64(dx*dx)+float64(dy*dy)))
 	dx, dy = dx/length, dy/length
-	x2, y2 = x2-float64(5*dx), y2-float64(5*dy) // beside the line of the lane
+	x2, y2 = x2-float64(5*dx), y2-float64(5*dy) // next to the line of the lane
 	fmt.Fprintf(p, `<line class="m%d d%d" x1="%.1f" y1="%.1f" x2="%.1f" y2="%.1f"/>`+"\n", look, look, x1, y1, x2, y2)
 	switch {
 	case !f.ended:
@@ -278,7 +278,7 @@ func (p *picture) drawLabel(s *step, f *flight) {
 		side, anchor = -1, "end"
 	}
 	y := p.y[s.at] - 3
-	if s.flight != nil && (s.flight.from-s.lane)*side > 0 { // it would stand where that arrives
+	if s.flight != nil && (s.flight.from-s.lane)*side > 0 { // the label would cover the arriving message
 		if y -= 6; s.flight.from-s.lane == side {
 			y += 24
 		}
@@ -286,18 +286,18 @@ func (p *picture) drawLabel(s *step, f *flight) {
 	fmt.Fprintf(&p.labels, `<text class="label" x="%.1f" y="%.1f" text-anchor="%s">%s</text>`+"\n", p.x(f.from)+float64(side*9), y, anchor, escape.Replace(label))
 }
 
-// look is how a kind of message is drawn.
+// look returns the index of the style for a kind of message.
 func (p *picture) look(kind string) int {
 	return slices.IndexFunc(p.counts, func(c count) bool { return c.kind == kind }) % colours
 }
 
-// cross is where something ends.
+// cross draws a cross.
 func (p *picture) cross(x, y, r float64) {
 	p.used[lostSign] = true
 	fmt.Fprintf(&p.front, `<path class="lost" d="M%.1f %.1fL%.1f %.1fM%.1[1]f %.1[4]fL%.1[3]f %.1[2]f"/>`+"\n", x-r, y-r, x+r, y+r)
 }
 
-// drawMarks shows in the lane how a step began.
+// drawMarks draws the signs of a step in the lane.
 func (p *picture) drawMarks(s *step) {
 	x, y := p.x(s.lane), p.y[s.at]
 	p.used[s.began] = true
@@ -308,7 +308,7 @@ func (p *picture) drawMarks(s *step) {
 		fmt.Fprintf(&p.front, `<circle class="mark" cx="%.1f" cy="%.1f" r="4"/>`+"\n", x, y)
 	case timerSign:
 		fmt.Fprintf(&p.front, `<rect class="mark" x="%.1f" y="%.1f" width="8" height="8"/>`+"\n", x-4, y-4)
-	case doubtSign, hopeSign:
+	case suspectSign, trustSign:
 		fmt.Fprintf(&p.front, `<circle class="mark" cx="%.1f" cy="%.1f" r="7"/><text x="%.1[1]f" y="%.1[3]f" text-anchor="middle">%[4]c</text>`+"\n", x, y, y+4, s.began)
 	case 0:
 		if len(s.sent) > 0 {
@@ -338,8 +338,8 @@ func (p *picture) drawLegend() {
 		{lostSign, `<path class="lost" d="M8 -9L18 1M8 1L18 -9"/>`, "lost, or down"},
 		{startSign, `<circle class="mark" cx="13" cy="-4" r="4"/>`, "starts"},
 		{timerSign, `<rect class="mark" x="9" y="-8" width="8" height="8"/>`, "a timer ends"},
-		{doubtSign, `<circle class="mark" cx="13" cy="-4" r="7"/><text x="13" text-anchor="middle">?</text>`, "suspects"},
-		{hopeSign, `<circle class="mark" cx="13" cy="-4" r="7"/><text x="13" text-anchor="middle">!</text>`, "trusts again"},
+		{suspectSign, `<circle class="mark" cx="13" cy="-4" r="7"/><text x="13" text-anchor="middle">?</text>`, "suspects"},
+		{trustSign, `<circle class="mark" cx="13" cy="-4" r="7"/><text x="13" text-anchor="middle">!</text>`, "trusts again"},
 		{'⋮', `<text class="time" x="10">⋮</text>`, "time left out"},
 	} {
 		if p.used[sign.mark] {

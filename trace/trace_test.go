@@ -53,7 +53,7 @@ func TestTimesAreInUnits(t *testing.T) {
 }
 
 // What was sent before a drawing begins was sent at a time below zero.
-func TestAMessageOfBefore(t *testing.T) {
+func TestMessageSentBeforeDrawing(t *testing.T) {
 	d := trace.Diagram{Unit: 10, From: 100}
 	n1, n2 := algo.NodeID{15: 1}, algo.NodeID{15: 2}
 	for i, sent := range []time.Duration{75, 95} {

@@ -24,7 +24,7 @@ func TestMain(m *testing.M) {
 
 func sqliteFile(t *testing.T) string { return filepath.Join(t.TempDir(), "ledger.sqlite") }
 
-// databases are those that this machine has.
+// databases runs a test with each database of this machine.
 func databases(t *testing.T, test func(t *testing.T, db string)) {
 	t.Run("sqlite", func(t *testing.T) { test(t, sqliteFile(t)) })
 	t.Run("postgres", func(t *testing.T) { test(t, postgres(t)) })
@@ -38,18 +38,18 @@ func ledgerOf(t *testing.T, s settings, lasts time.Duration) findings {
 	return found
 }
 
-// Leaders are stopped between their look and their write, cut off, and killed. Nothing of an older
-// one stands behind anything of a newer.
+// Leaders are stopped between their check and their write, disconnected, and killed. No entry of an
+// older leader follows an entry of a newer one.
 func TestLedgerWithGate(t *testing.T) {
 	databases(t, func(t *testing.T, db string) {
 		found := ledgerOf(t, settings{db: db, gate: true, algorithm: "vote"}, *lasts/2)
 		require.Empty(t, found.late)
-		require.Empty(t, found.shared, "with vote a token is one leader's")
+		require.Empty(t, found.shared, "with vote, each token belongs to one leader")
 		require.GreaterOrEqual(t, found.leaders, 3)
 	})
 }
 
-// Without the gate the first that is stopped at the wrong time writes behind the next.
+// Without the gate, the first leader that is stopped before its write writes after its successor.
 func TestLedgerWithoutGate(t *testing.T) {
 	for _, algorithm := range []string{"vote", "bully"} {
 		t.Run(algorithm, func(t *testing.T) {
@@ -65,11 +65,11 @@ func TestCheckReportsLateAndSharedEntries(t *testing.T) {
 		leaders      int
 		late, shared []entry
 	}{
-		"nothing":                {nil, 0, nil, nil},
-		"one after another":      {[]entry{{1, 1, "a"}, {2, 1, "a"}, {3, 4, "b"}}, 2, nil, nil},
-		"an older one":           {[]entry{{1, 1, "a"}, {2, 4, "b"}, {3, 1, "a"}, {4, 4, "b"}}, 2, []entry{{3, 1, "a"}}, nil},
-		"two with a token":       {[]entry{{1, 1, "a"}, {2, 1, "b"}}, 1, nil, []entry{{2, 1, "b"}}},
-		"all of what came since": {[]entry{{1, 4, "b"}, {2, 1, "a"}, {3, 3, "c"}}, 3, []entry{{2, 1, "a"}, {3, 3, "c"}}, nil},
+		"nothing":               {nil, 0, nil, nil},
+		"one after another":     {[]entry{{1, 1, "a"}, {2, 1, "a"}, {3, 4, "b"}}, 2, nil, nil},
+		"an older leader":       {[]entry{{1, 1, "a"}, {2, 4, "b"}, {3, 1, "a"}, {4, 4, "b"}}, 2, []entry{{3, 1, "a"}}, nil},
+		"two with one token":    {[]entry{{1, 1, "a"}, {2, 1, "b"}}, 1, nil, []entry{{2, 1, "b"}}},
+		"all after a newer one": {[]entry{{1, 4, "b"}, {2, 1, "a"}, {3, 3, "c"}}, 3, []entry{{2, 1, "a"}, {3, 3, "c"}}, nil},
 	} {
 		found := check(test.entries)
 		require.Equal(t, findings{len(test.entries), test.leaders, test.late, test.shared}, found, name)

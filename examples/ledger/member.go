@@ -18,17 +18,17 @@ import (
 )
 
 const (
-	pace   = 10 * time.Millisecond // from entry to entry
-	onePut = 20 * time.Second      // the longest that a write may take
+	pace   = 10 * time.Millisecond // time between two entries
+	onePut = 20 * time.Second      // maximum time of a write
 )
 
-// writer is a member of the cluster, and its work. It does what it reads (cut, heal, hold, go),
-// and prints what it does, each line with its token.
+// writer is a member of the cluster with its Lead callback. It reads commands (cut, heal, hold,
+// go) and prints its actions, each with its token.
 type writer struct {
 	ledger  *ledger
 	network *network
 	mu      sync.Mutex
-	hold    chan struct{} // closed by go; nil: it does not hold
+	hold    chan struct{} // closed by go; nil: it writes
 }
 
 func member(args []string) error {
@@ -48,7 +48,7 @@ func member(args []string) error {
 	node, err := cluster.New(
 		cluster.Config{
 			Name: *name, Listen: *listen, Members: strings.Split(*members, ","), DataDir: *data, SecretFile: os.Getenv("ELECT_SECRET_FILE"),
-			Algorithm: builtin.Lookup(s.algorithm), Lease: lease.Off, // for the lesson: with a lease an older leader seldom writes
+			Algorithm: builtin.Lookup(s.algorithm), Lease: lease.Off, // with a lease, an older leader seldom writes
 			Network: cluster.Network{Listen: w.network.listen, Dial: w.network.dial},
 		})
 	if err != nil {
@@ -84,7 +84,7 @@ func (w *writer) obey() {
 	}
 }
 
-// set has it hold, or with nil go on.
+// set makes the writer wait until hold is closed, or continue if hold is nil.
 func (w *writer) set(hold chan struct{}) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -100,14 +100,14 @@ func (w *writer) holds() chan struct{} {
 	return w.hold
 }
 
-// work writes while this member leads, as far as it knows.
+// work writes entries while this member leads, as far as it knows.
 func (w *writer) work(ctx context.Context, l cluster.Leadership) error {
 	say := func(what string) { fmt.Println(what, l.Token) }
 	say("leads")
 	defer say("ended")
 	for ctx.Err() == nil {
-		// Here it has looked whether it leads, and is about to write. Whatever happens now it
-		// does not see: a call of the database may be on its way for long, the process be stopped.
+		// The member has checked that it leads, and is about to write. It does not notice a later
+		// change: a call of the database may take long, or the process may be stopped.
 		if hold := w.holds(); hold != nil {
 			say("holds")
 			<-hold

@@ -22,13 +22,13 @@ const (
 	Flag        = "flag"
 )
 
-// SourceOf is the source of a value, or "default".
+// SourceOf returns the source of a value, or "default".
 func SourceOf(o algo.Origin) string { return cmp.Or(o.Source, "default") }
 
-// maxShown is how much of a value is repeated, in bytes.
+// maxShown is the maximum length of a quoted value, in bytes.
 const maxShown = 80
 
-// Name is a name as it is shown: in quotes when it is not plain, and not too long.
+// Name returns a name for a message: in quotes if it is not plain, and shortened if it is too long.
 func Name(name string) string {
 	if len(name) <= maxShown && strings.Trim(strings.ToLower(name), "abcdefghijklmnopqrstuvwxyz0123456789-_.[]") == "" {
 		return name
@@ -36,7 +36,7 @@ func Name(name string) string {
 	return Quote(name)
 }
 
-// Quote is a value as it is shown: not too long, and of what a terminal does not obey.
+// Quote returns a value in quotes for a message: shortened if it is too long, and without control characters.
 func Quote(text string) string {
 	if len(text) > maxShown {
 		return strconv.QuoteToASCII(strings.ToValidUTF8(text[:maxShown], "")) + "…"
@@ -44,13 +44,13 @@ func Quote(text string) string {
 	return strconv.Quote(text)
 }
 
-// Most are said. A file that is something else altogether has as many as lines.
+// Most is the maximum number of reported mistakes. A file of another kind could have one in each line.
 const Most = 100
 
-// List is those found so far, each once, and no more than one that is not said.
+// List contains the mistakes found so far, each once, and at most Most+1 of them.
 type List []*algo.SettingError
 
-// Add adds one.
+// Add adds a mistake, unless the list is full or contains it.
 func (l *List) Add(e *algo.SettingError) {
 	isSame := func(other *algo.SettingError) bool { return other.Error() == e.Error() }
 	if !l.Full() && !slices.ContainsFunc(*l, isSame) {
@@ -58,12 +58,12 @@ func (l *List) Add(e *algo.SettingError) {
 	}
 }
 
-// Addf adds one of a command line, in words.
+// Addf adds a mistake of a command line.
 func (l *List) Addf(format string, args ...any) {
 	l.Add(&algo.SettingError{Got: fmt.Sprintf(format, args...)})
 }
 
-// AddError adds what another list has, or the text of an error; nothing if there is none.
+// AddError adds the mistakes of an [*Error], or the text of any other error.
 func (l *List) AddError(err error) {
 	if e, ok := errors.AsType[*Error](err); ok {
 		for _, m := range e.Mistakes {
@@ -74,7 +74,7 @@ func (l *List) AddError(err error) {
 	}
 }
 
-// MarshalJSON is for scripts: a list of objects, each with all of it for people as text.
+// MarshalJSON returns a list of objects for scripts. Field text of an object is the whole message.
 func (l List) MarshalJSON() ([]byte, error) {
 	type object struct {
 		Field  string `json:"field"`
@@ -93,11 +93,11 @@ func (l List) MarshalJSON() ([]byte, error) {
 	return json.Marshal(all)
 }
 
-// Full reports whether more are of no use.
+// Full reports whether the list ignores further mistakes.
 func (l *List) Full() bool { return len(*l) > Most }
 
-// Err is an [*Error] that says what stands in the file by its lines, then the environment
-// and the flags by their names; nil if there is none. about is in what they were made.
+// Err returns an [*Error], or nil if there is no mistake. The mistakes of the file come first, by
+// line, then those of the environment and the flags, by name. about is the subject of the error.
 func (l *List) Err(about string) error {
 	if len(*l) == 0 {
 		return nil
@@ -111,11 +111,11 @@ func (l *List) Err(about string) error {
 	return &Error{About: about, Mistakes: said, More: l.Full()}
 }
 
-// Error is all that is wrong.
+// Error contains all mistakes.
 type Error struct {
 	About    string // "configuration"
 	Mistakes List   // at least one
-	More     bool   // there are others
+	More     bool   // there are more
 }
 
 func (e *Error) Error() string {
@@ -132,8 +132,8 @@ func (e *Error) Error() string {
 	return e.Mistakes[0].Error()
 }
 
-// Leaves returns the errors that errors.Join has put together. One that wraps several
-// with words of its own stays whole.
+// Leaves returns the errors that errors.Join has joined. An error that adds text to several
+// errors is returned as a whole.
 func Leaves(err error) (all []error) {
 	joined, ok := err.(interface{ Unwrap() []error })
 	switch {

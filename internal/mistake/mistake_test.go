@@ -10,7 +10,7 @@ import (
 	"github.com/elect-go/elect/algo"
 )
 
-func TestAllIsSaidAtOnceAndOnce(t *testing.T) {
+func TestMistakesAreReportedTogetherAndOnce(t *testing.T) {
 	var l List
 	require.NoError(t, l.Err("letter"))
 	l.Addf("%d is %s", 2, "odd")

@@ -32,7 +32,7 @@ func three() int { return 3 }
 `
 )
 
-func TestADiffIsApplied(t *testing.T) {
+func TestDiffIsApplied(t *testing.T) {
 	d, err := parseDiff(change)
 	if err != nil {
 		t.Fatal(err)
@@ -51,7 +51,7 @@ func TestADiffIsApplied(t *testing.T) {
 	}
 }
 
-func TestADiffThatDoesNotFitSaysSo(t *testing.T) {
+func TestDiffThatDoesNotFitIsReported(t *testing.T) {
 	for _, test := range []struct{ name, source, want string }{
 		{"its lines are gone", strings.ReplaceAll(source, "end()", "halt()"), "stand 0 times, want once:\n\tbegin()\n\tend()"},
 		{"its lines stand twice", strings.ReplaceAll(source, "\tend()\n", "\tend()\n\tbegin()\n\tend()\n"), "stand 2 times"},
@@ -70,7 +70,7 @@ func TestADiffThatDoesNotFitSaysSo(t *testing.T) {
 	}
 }
 
-func TestWhatIsNoDiffIsRefused(t *testing.T) {
+func TestInvalidDiffIsRejected(t *testing.T) {
 	for name, text := range map[string]string{
 		"no diff":                 "What is wrong.\n",
 		"no place":                "--- x.go\n",

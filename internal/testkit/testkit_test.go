@@ -18,7 +18,7 @@ func (r *recorder) Helper()               {}
 func (r *recorder) Skipf(string, ...any)  { r.skipped = true }
 func (r *recorder) Fatalf(string, ...any) { r.failed = true }
 
-func TestWhatIsNotThereIsSkippedAtHomeAndFailsInCI(t *testing.T) {
+func TestMissingToolSkipsTestExceptInCI(t *testing.T) {
 	for _, test := range []struct {
 		ci              string
 		there           bool
@@ -37,7 +37,7 @@ func TestWhatIsNotThereIsSkippedAtHomeAndFailsInCI(t *testing.T) {
 	}
 }
 
-func TestRoundsFollowTheFlag(t *testing.T) {
+func TestRoundsFollowFlag(t *testing.T) {
 	want := 3
 	if testkit.Long() {
 		want = 100

@@ -16,7 +16,7 @@ func TestPassLetsVirtualTimePass(t *testing.T) {
 	})
 }
 
-func TestPassRefusesRealTime(t *testing.T) {
+func TestPassRejectsRealTime(t *testing.T) {
 	defer func() {
 		if recover() == nil {
 			t.Error("it waits for the real clock")
