@@ -20,9 +20,8 @@ import (
 	"github.com/elect-go/elect/trace"
 )
 
-// BenchmarkLoad counts the elections that nothing called for while threads of another
-// process, of the same priority, take all the processor that they can get. There must be
-// none. An iteration is a minute, or 5 s with -short.
+// BenchmarkLoad counts needless elections while threads of another process with the same priority use
+// all available processor time. There must be none. An iteration is a minute, or 5 s with -short.
 func BenchmarkLoad(b *testing.B) {
 	config := setting(b)
 	for _, threads := range []int{4, 16} {
@@ -36,11 +35,11 @@ func BenchmarkLoad(b *testing.B) {
 	}
 }
 
-// witness keeps what nodes report about leaders and suspicions.
+// witness records the events of nodes about leaders and suspicions.
 type witness struct {
 	mu     sync.Mutex
 	events []trace.Event
-	nodes  []string // who reported each
+	nodes  []string // node of each event
 }
 
 func (w *witness) see(node string, e trace.Event) {
@@ -52,8 +51,8 @@ func (w *witness) see(node string, e trace.Event) {
 	w.events, w.nodes = append(w.events, e), append(w.nodes, node)
 }
 
-// between returns how often a node changed its mind about the leader in that time, how
-// often it suspected somebody, and all of it as text.
+// between returns the number of leader changes and of suspicions in a period, and all its events as
+// text.
 func (w *witness) between(from, to int64) (changes, suspicions int, text string) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -72,13 +71,13 @@ func (w *witness) between(from, to int64) (changes, suspicions int, text string)
 	return changes, suspicions, text
 }
 
-// reportedEvent is an event and the node that reported it.
+// reportedEvent is an event with the node that reported it.
 type reportedEvent struct {
 	node string
 	trace.Event
 }
 
-// after says what happened how long after a time.
+// after formats the event with the time since from.
 func (e reportedEvent) after(from int64) string {
 	about := e.Peer
 	if e.Kind == trace.Announce {
@@ -87,7 +86,7 @@ func (e reportedEvent) after(from int64) string {
 	return fmt.Sprintf("%s after %v: %s of %s, epoch %d", e.node, e.At-time.Duration(from), e.Kind, about, e.Leader.Epoch)
 }
 
-// since returns the events from a time on.
+// since returns the events after a time.
 func (w *witness) since(from int64) (all []reportedEvent) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -128,8 +127,8 @@ func benchmarkLoad(b *testing.B, config fleet.Config, threads int, span time.Dur
 		b.Fatal(err)
 	}
 
-	// Now an election that something calls for. It shows that the nodes still watch, and
-	// brings all events of before along, which each node writes in their order.
+	// A necessary election shows that the nodes still monitor each other. Each node writes its events
+	// in order, so all earlier events have arrived, too.
 	if _, err := f.AwaitLeader(within(b, time.Minute)); err != nil {
 		b.Fatal(err)
 	}
@@ -148,10 +147,10 @@ func benchmarkLoad(b *testing.B, config fleet.Config, threads int, span time.Dur
 	b.ReportMetric(cores, "load-cores")
 	b.Logf("%d spinning threads used %.2f of %d cores for %v; load average now %s", threads, cores, runtime.NumCPU(), elapsed.Round(time.Second), machine.LoadAverage())
 	if cores < 0.5 {
-		b.Errorf("the load used %.2f cores, want at least half of one: this proves nothing", cores)
+		b.Errorf("the load used %.2f cores, want at least 0.5, so the result shows nothing", cores)
 	}
 	if changes > 0 || suspicions > 0 || after.OldLeader != before.Name || after.EpochBefore != before.Epoch {
-		b.Errorf("%d leader changes and %d suspicions though nobody failed; %s in epoch %d led before and %s in epoch %d after: %s",
+		b.Errorf("%d leader changes and %d suspicions although no node failed; %s in epoch %d led before and %s in epoch %d after: %s",
 			changes, suspicions, before.Name, before.Epoch, after.OldLeader, after.EpochBefore, text)
 	}
 	if after.EpochAfter <= after.EpochBefore || after.NewLeader != fleet.Name(config.Nodes-1) {
@@ -160,7 +159,7 @@ func benchmarkLoad(b *testing.B, config fleet.Config, threads int, span time.Dur
 	}
 }
 
-// spinEnv has this program spin instead of testing, with as many threads as it says.
+// spinEnv makes this program spin instead of testing. Its value is the number of threads.
 const spinEnv = "TEST_SPIN_OF_BENCH"
 
 type load struct {
@@ -168,14 +167,14 @@ type load struct {
 	stdin io.Closer
 }
 
-// startLoad returns when the threads spin.
+// startLoad starts the load and returns when its threads spin.
 func startLoad(threads int) (*load, error) {
 	self, err := os.Executable()
 	if err != nil {
 		return nil, err
 	}
 	cmd := exec.Command(self)
-	// One more, for the thread that waits for the end.
+	// One more for the thread that waits for the end.
 	cmd.Env = append(os.Environ(), spinEnv+"="+strconv.Itoa(threads), "GOMAXPROCS="+strconv.Itoa(threads+1))
 	stdin, err := cmd.StdinPipe()
 	if err != nil {
@@ -197,7 +196,7 @@ func startLoad(threads int) (*load, error) {
 
 func (l *load) stop() error { return errors.Join(l.stdin.Close(), l.cmd.Wait()) }
 
-// spin runs until standard input ends, which it does with the parent at the latest.
+// spin runs until standard input ends, at the latest with the parent.
 func spin(threads string) {
 	n, err := strconv.Atoi(threads)
 	if err != nil {
@@ -214,8 +213,8 @@ func spin(threads string) {
 	_, _ = io.Copy(io.Discard, os.Stdin)
 }
 
-// TestLoadSpinsUntilStopped: a load that does not load would prove nothing, and
-// one that stays would spoil what comes after.
+// TestLoadSpinsUntilStopped: without load the benchmark would show nothing, and a load that stays would
+// affect later benchmarks.
 func TestLoadSpinsUntilStopped(t *testing.T) {
 	if runtime.GOOS != "linux" {
 		t.Skip("the time that a process has used is known on linux only")
