@@ -116,8 +116,8 @@ func (m *machines) elect(args []string) {
 	require.Zero(m.t, status, "elect %v: %s", args, stderr)
 }
 
-// await asks until the answer is as "a leads a, b" says: who leads, or somebody or nobody, and who
-// is a member.
+// await asks until the answer is as "a leads a, b" says: the leader, or "a member" or "no member", and
+// the members.
 func (m *machines) await(args []string, then string) {
 	leads, members, ok := strings.Cut(then, " leads ")
 	require.True(m.t, ok, "elect %v: what is %q?", args, then)
@@ -136,7 +136,7 @@ func (m *machines) await(args []string, then string) {
 		if json.Unmarshal([]byte(stdout), &s) != nil {
 			return false
 		}
-		leader := "nobody"
+		leader := "no member"
 		var names []string
 		for _, one := range s.Members {
 			names = append(names, one.Name)
@@ -145,7 +145,7 @@ func (m *machines) await(args []string, then string) {
 			}
 		}
 		slices.Sort(names)
-		if leads == "somebody" && leader != "nobody" {
+		if leads == "a member" && leader != "no member" {
 			leader = leads
 		}
 		got = leader + " leads " + strings.Join(names, ", ")
@@ -197,17 +197,17 @@ func TestListIsChangedBySIGHUP(t *testing.T) {
 			require.NoError(t, m.running[name].Process.Signal(syscall.SIGHUP))
 		}
 	}
-	m.await([]string{"status", addrs[0]}, "somebody leads a, b")
+	m.await([]string{"status", addrs[0]}, "a member leads a, b")
 	start(2, addrs) // before, no process would listen at the other addresses, and it would lead alone
-	m.await([]string{"status", addrs[2]}, "nobody leads c")
+	m.await([]string{"status", addrs[2]}, "no member leads c")
 	change(addrs)
 	for _, addr := range addrs {
-		m.await([]string{"status", addr}, "somebody leads a, b, c")
+		m.await([]string{"status", addr}, "a member leads a, b, c")
 	}
 	change(addrs[:2])
 	require.Equal(t, statusFailed, m.running["c"].status(t))
 	require.Contains(t, m.running["c"].stderr.text(), "the lists of the other members do not name it")
-	m.await([]string{"status", addrs[1]}, "somebody leads a, b")
+	m.await([]string{"status", addrs[1]}, "a member leads a, b")
 }
 
 func TestALostMajorityAsTheRunbookSays(t *testing.T) {
@@ -220,8 +220,8 @@ func TestALostMajorityAsTheRunbookSays(t *testing.T) {
 		c$ elect node --name c --listen 10.0.0.3:7400 --data-dir /var/lib/elect --algorithm vote --join 10.0.0.1:7400
 		d$ elect node --name d --listen 10.0.0.4:7400 --data-dir /var/lib/elect --algorithm vote --join 10.0.0.1:7400
 		e$ elect node --name e --listen 10.0.0.5:7400 --data-dir /var/lib/elect --algorithm vote --join 10.0.0.1:7400
-		d$ elect status 10.0.0.4:7400        # somebody leads a, b, c, d, e
-		e$ elect status 10.0.0.5:7400        # somebody leads a, b, c, d, e
+		d$ elect status 10.0.0.4:7400        # a member leads a, b, c, d, e
+		e$ elect status 10.0.0.5:7400        # a member leads a, b, c, d, e
 		a$ kill -9 $(pidof elect)
 		b$ kill -9 $(pidof elect)
 		c$ kill -9 $(pidof elect)
@@ -239,8 +239,8 @@ func TestMembersThatWereNotRecoveredAreRemoved(t *testing.T) {
 		b$ elect node --name b --listen 10.0.0.2:7400 --data-dir /var/lib/elect --algorithm vote --join 10.0.0.1:7400
 		c$ elect node --name c --listen 10.0.0.3:7400 --data-dir /var/lib/elect --algorithm vote --join 10.0.0.1:7400
 		d$ elect node --name d --listen 10.0.0.4:7400 --data-dir /var/lib/elect --algorithm vote --join 10.0.0.1:7400
-		c$ elect status 10.0.0.3:7400        # somebody leads a, b, c, d
-		d$ elect status 10.0.0.4:7400        # somebody leads a, b, c, d
+		c$ elect status 10.0.0.3:7400        # a member leads a, b, c, d
+		d$ elect status 10.0.0.4:7400        # a member leads a, b, c, d
 		a$ kill -9 $(pidof elect)
 		b$ kill -9 $(pidof elect)
 		c$ kill $(pidof elect)
