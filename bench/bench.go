@@ -100,12 +100,12 @@ func Run(ctx context.Context, registry algo.Registry, o Options) (*Report, error
 		return nil, err
 	}
 	r := &Report{result.Run{
-		Began: time.Now().Round(time.Second), Command: o.Again, Seed: o.Seed, Machine: machine.This(), Clock: fleet.Clock,
+		Began: time.Now().Round(time.Second), Command: o.Again, Seed: o.Seed, Machine: machine.Describe(), Clock: fleet.Clock,
 		Skipped: []string{}, Trials: []result.Trial{},
 	}}
 	m := &measuring{Options: o, registry: registry, run: &r.run}
 	var err error
-	if m.nodes.Dir, err = machine.OnDisk(); err != nil {
+	if m.nodes.Dir, err = machine.DiskTempDir(); err != nil {
 		m.nodes.Dir = os.TempDir()
 		m.note("what a save costs: " + err.Error())
 	}

@@ -226,9 +226,9 @@ func detectPause(ctx context.Context, config fleet.Config, moment time.Duration)
 	}
 }
 
-// TestDetectorIsAsFastAsItsTimeout: where nothing goes wrong, a crash is found when the
+// TestDetectionTimeFollowsTimeout: where nothing goes wrong, a crash is found when the
 // timeout is over since the last heartbeat, which was sent up to a heartbeat before.
-func TestDetectorIsAsFastAsItsTimeout(t *testing.T) {
+func TestDetectionTimeFollowsTimeout(t *testing.T) {
 	t.Parallel()
 	heartbeat := algo.LAN().Heartbeat
 	for at, timeout := range detectorTimeouts() {
@@ -278,7 +278,7 @@ func TestDetectorTradesSpeedForMistakes(t *testing.T) {
 	}
 }
 
-func TestQualityIsThatOfChen(t *testing.T) {
+func TestQualityMetricsFollowChen(t *testing.T) {
 	q := quality{Watched: 30 * time.Minute, Mistakes: []time.Duration{time.Second, 2 * time.Second}}
 	q.add(quality{Watched: 30 * time.Minute, Detections: []time.Duration{time.Second}, Mistakes: []time.Duration{3 * time.Second}})
 	require.Equal(t, figures{

@@ -10,7 +10,7 @@ import (
 	"github.com/elect-go/elect/internal/fleet"
 )
 
-func TestCheckFindsWhatIsNotRight(t *testing.T) {
+func TestCheckReportsWrongFailover(t *testing.T) {
 	s := &failoverSeries{of: failoverCase{Nodes: 5, Dead: 1}, claims: algo.Claims{HighestLeads: true}}
 	right := func() failoverRound {
 		return failoverRound{
@@ -45,7 +45,7 @@ func TestCheckFindsWhatIsNotRight(t *testing.T) {
 }
 
 // Where anybody may be elected, who returns follows the one who was.
-func TestCheckWhereAnybodyMayLead(t *testing.T) {
+func TestCheckAcceptsAnyLeaderOfLeaderStaysAlgorithm(t *testing.T) {
 	s := &failoverSeries{of: failoverCase{Nodes: 5}}
 	right := failoverRound{
 		Failover: fleet.Failover{

@@ -92,7 +92,7 @@ func TestFitPower(t *testing.T) {
 	}
 }
 
-func TestWhatCannotBeFitted(t *testing.T) {
+func TestFitRejectsTooFewPoints(t *testing.T) {
 	for name, points := range map[string][2][]float64{
 		"two points":    {{1, 2}, {1, 2}},
 		"a point less":  {{1, 2, 3}, {1, 2}},

@@ -35,7 +35,7 @@ func told() map[string][]trace.Event {
 
 var ids = map[string]string{sim.ID(1).String(): "n1", sim.ID(2).String(): "n2", sim.ID(3).String(): "n3"}
 
-func TestTheTurnaroundIsFromTheFirstMessage(t *testing.T) {
+func TestTurnaroundBeginsAtFirstMessage(t *testing.T) {
 	require.Equal(t, 150*time.Microsecond, turnaround(told()))
 	quiet := told()
 	for node, events := range quiet {
@@ -45,7 +45,7 @@ func TestTheTurnaroundIsFromTheFirstMessage(t *testing.T) {
 	require.Zero(t, turnaround(nil))
 }
 
-func TestAMessageLeavesAfterTheSave(t *testing.T) {
+func TestMessageDelayBeginsAfterSave(t *testing.T) {
 	require.Equal(t, []time.Duration{40 * time.Microsecond}, flights(told(), ids, departure))
 	for name, c := range map[string]struct {
 		after []trace.Event // what n2 reports after it has sent at 100
@@ -65,9 +65,9 @@ func TestAMessageLeavesAfterTheSave(t *testing.T) {
 	}
 }
 
-// TestMessagesAreTakenInTheirOrder: the second of a kind that was sent is the second that
+// TestMessagesAreMatchedInOrder: the second of a kind that was sent is the second that
 // came.
-func TestMessagesAreTakenInTheirOrder(t *testing.T) {
+func TestMessagesAreMatchedInOrder(t *testing.T) {
 	notes := map[string][]trace.Event{
 		"n1": {
 			{At: 10, Kind: trace.Send, Message: trace.ReadMessage{Name: "election"}, Peer: sim.ID(2)},
@@ -86,13 +86,13 @@ func TestMessagesAreTakenInTheirOrder(t *testing.T) {
 	require.Equal(t, []time.Duration{5, 7, 9}, got)
 }
 
-func TestSavesAreThoseOfAllNodes(t *testing.T) {
+func TestSavesOfAllNodesAreCounted(t *testing.T) {
 	got := saves(told())
 	slices.Sort(got)
 	require.Equal(t, []time.Duration{30 * time.Microsecond, 50 * time.Microsecond}, got)
 }
 
-func TestAJournalIsTakenOnce(t *testing.T) {
+func TestMessageLogIsTakenOnce(t *testing.T) {
 	j := newJournal()
 	j.see("n1", trace.Event{Kind: trace.Send, At: 1})
 	j.see("n1", trace.Event{Kind: trace.Suspect, At: 2}) // not about messages

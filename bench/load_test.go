@@ -214,9 +214,9 @@ func spin(threads string) {
 	_, _ = io.Copy(io.Discard, os.Stdin)
 }
 
-// TestLoadSpinsUntilItIsStopped: a load that does not load would prove nothing, and
+// TestLoadSpinsUntilStopped: a load that does not load would prove nothing, and
 // one that stays would spoil what comes after.
-func TestLoadSpinsUntilItIsStopped(t *testing.T) {
+func TestLoadSpinsUntilStopped(t *testing.T) {
 	if runtime.GOOS != "linux" {
 		t.Skip("the time that a process has used is known on linux only")
 	}

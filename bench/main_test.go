@@ -104,7 +104,7 @@ var dataDir = sync.OnceValues(func() (string, error) {
 	if *dataFlag != "" {
 		return folders.make(*dataFlag)
 	}
-	dir, err := machine.OnDisk()
+	dir, err := machine.DiskTempDir()
 	if err != nil {
 		return "", fmt.Errorf("%w: name one with -data", err)
 	}
@@ -158,7 +158,7 @@ func settingLines(c fleet.Config) string {
 // configuration is what elect bench says of the machine too, where go test does not itself, and more of such
 // lines. The load is a comment: of two runs it is never the same, and benchstat would not compare them.
 func configuration(dir string, more ...string) string {
-	m := machine.This()
+	m := machine.Describe()
 	m.FileSystem = machine.FileSystem(dir)
 	lines := []string{"# load average " + m.Load}
 	if machine.InMemory(m.FileSystem) {
@@ -267,7 +267,7 @@ type reported map[string]float64
 
 func (r reported) ReportMetric(n float64, unit string) { r[unit] = n }
 
-func TestASummaryIsReportedInMilliseconds(t *testing.T) {
+func TestSummaryIsReportedInMilliseconds(t *testing.T) {
 	got := make(reported)
 	reportMS(got, sample.Summary{Trials: 3, Min: 1, Median: 2, P90: 3, Max: 4})
 	require.Equal(t, reported{"min-ms": 1, "p50-ms": 2, "p90-ms": 3, "max-ms": 4}, got)

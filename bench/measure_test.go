@@ -49,9 +49,9 @@ func TestTrialsFillTables(t *testing.T) {
 	require.Regexp(t, `bully +leader-crash +7 +N−2 = 7 +1 +T = 1`, text.String())
 }
 
-// TestAStrangerIsMeasuredBesideOurs: an algorithm of which the theory says nothing is counted
+// TestRegisteredAlgorithmIsMeasured: an algorithm of which the theory says nothing is counted
 // where it says nothing of ours either, and all else is done to it.
-func TestAStrangerIsMeasuredBesideOurs(t *testing.T) {
+func TestRegisteredAlgorithmIsMeasured(t *testing.T) {
 	testkit.OnlyLong(t)
 	t.Parallel()
 	registry := builtin.Registry()
@@ -108,15 +108,15 @@ func TestAStrangerIsMeasuredBesideOurs(t *testing.T) {
 	}
 }
 
-func TestOptionsThatAreWrong(t *testing.T) {
+func TestInvalidOptionsAreRejected(t *testing.T) {
 	_, err := Run(t.Context(), nil, Options{Groups: []string{"election", "speed"}, Rounds: -1})
 	for _, want := range []string{"the registry is empty", `there is no group "speed", want some of election, wire`, "rounds are -1"} {
 		require.ErrorContains(t, err, want)
 	}
 }
 
-// TestTheValuesOfLiveElections have a turnaround only where a node changed its mind.
-func TestTheValuesOfLiveElections(t *testing.T) {
+// TestLiveElectionReportsAllMetrics have a turnaround only where a node changed its mind.
+func TestLiveElectionReportsAllMetrics(t *testing.T) {
 	r := wireRound{
 		counted: counted{Sent: tally{"election": 4, "elected": 3}, Received: tally{"election": 4, "elected": 3}},
 		Flights: []time.Duration{time.Millisecond, 3 * time.Millisecond}, Turnaround: 12 * time.Millisecond,
@@ -136,9 +136,9 @@ func fake(part, name string, takes time.Duration, err error) step {
 	})}}}
 }
 
-// TestAStepThatGoesWrong: the others are still done, and what the machine does not permit
+// TestFailedStepIsReported: the others are still done, and what the machine does not permit
 // is no failure.
-func TestAStepThatGoesWrong(t *testing.T) {
+func TestFailedStepIsReported(t *testing.T) {
 	broken := errors.New("an epoch went back")
 	var said []Progress
 	m := &measuring{run: new(result.Run), Options: Options{Groups: Groups(), Progress: func(p Progress) { said = append(said, p) }}}
@@ -210,8 +210,8 @@ func TestSubjectRepeatsSpoiledRoundOnce(t *testing.T) {
 	}
 }
 
-// TestItIsInterruptedWhileProcessesRun: after the first round.
-func TestItIsInterruptedWhileProcessesRun(t *testing.T) {
+// TestRunIsInterruptedWhileProcessesRun: after the first round.
+func TestRunIsInterruptedWhileProcessesRun(t *testing.T) {
 	testkit.OnlyLong(t)
 	t.Parallel()
 	config := config(t)

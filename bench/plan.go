@@ -37,7 +37,7 @@ func (m *measuring) cases() (all []theory.Case) {
 	for _, algorithm := range m.known() {
 		told := slices.DeleteFunc(theory.Cases(), func(c theory.Case) bool { return c.Algorithm != algorithm })
 		if len(told) == 0 {
-			told = theory.Untold(algorithm)
+			told = theory.CasesWithoutTheory(algorithm)
 		}
 		all = append(all, told...)
 	}

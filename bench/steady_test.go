@@ -42,7 +42,7 @@ func BenchmarkSteady(b *testing.B) {
 	}
 }
 
-func TestSteadyMeasuresAClusterAtRest(t *testing.T) {
+func TestSteadyMeasuresIdleCluster(t *testing.T) {
 	testkit.OnlyLong(t)
 	if runtime.GOOS != "linux" {
 		t.Skip("the time that a process has used is known on linux only")

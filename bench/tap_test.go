@@ -139,9 +139,9 @@ func (c *tapped) Read(b []byte) (int, error) {
 	return n, err
 }
 
-// TestATapSeesEveryFrame, however the stream is cut: those of the algorithm, without
+// TestTapSeesEveryFrame, however the stream is cut: those of the algorithm, without
 // repeats, heartbeats and what is not for it.
-func TestATapSeesEveryFrame(t *testing.T) {
+func TestTapSeesEveryFrame(t *testing.T) {
 	spec, err := election.Spec(builtin.Registry(), "bully", algo.Timing{RoundTrip: 2, Heartbeat: 1}, nil)
 	require.NoError(t, err)
 	codec, err := election.Frames(spec)

@@ -37,7 +37,7 @@ func TestResidentOf(t *testing.T) {
 	}
 }
 
-func TestReadUsageCountsWhatIsUsed(t *testing.T) {
+func TestReadUsageCountsUsedResources(t *testing.T) {
 	if runtime.GOOS != "linux" {
 		_, err := readUsage(os.Getpid())
 		require.Error(t, err)
@@ -57,7 +57,7 @@ func TestReadUsageCountsWhatIsUsed(t *testing.T) {
 	runtime.KeepAlive(touched)
 }
 
-func TestReadUsageOfNobody(t *testing.T) {
+func TestReadUsageRejectsMissingProcess(t *testing.T) {
 	_, err := readUsage(1<<22 + 1) // above what Linux gives out
 	require.ErrorContains(t, err, "process 4194305")
 }

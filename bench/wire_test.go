@@ -168,8 +168,8 @@ func TestWire(t *testing.T) {
 	}
 }
 
-// TestACountWaitsForWhatIsUnderWay has each connection be slow: what arrives late is counted.
-func TestACountWaitsForWhatIsUnderWay(t *testing.T) {
+// TestCountWaitsForMessagesInTransit has each connection be slow: what arrives late is counted.
+func TestCountWaitsForMessagesInTransit(t *testing.T) {
 	testkit.OnlyLong(t)
 	slow := func(_ *local, _ string, socket net.Listener, c *cluster.Config) {
 		c.Network.Listen = func(string) (net.Listener, error) { return slowListener{socket}, nil }

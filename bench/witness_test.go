@@ -9,7 +9,7 @@ import (
 	"github.com/elect-go/elect/trace"
 )
 
-func TestWitnessCountsWhatFallsIntoTheTime(t *testing.T) {
+func TestWitnessCountsEventsInPeriod(t *testing.T) {
 	var w witness
 	for at, kind := range []trace.Kind{trace.Announce, trace.Suspect, trace.Announce, trace.Save, trace.Trust, trace.Suspect, trace.Announce} {
 		w.see("n1", trace.Event{At: time.Duration(at), Kind: kind})

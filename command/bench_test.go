@@ -79,7 +79,7 @@ func TestBenchWritesAFile(t *testing.T) {
 	require.Equal(t, "elect bench --short --groups election,wire --seed 7", read.Notes[0])
 	require.Len(t, read.Notes, 2, "nothing was skipped")
 	require.Equal(t, "7", read.Results[0].GetConfig("seed"))
-	require.Equal(t, strconv.Itoa(machine.This().Cores), read.Results[0].GetConfig("cores"))
+	require.Equal(t, strconv.Itoa(machine.Describe().Cores), read.Results[0].GetConfig("cores"))
 	counted, _ := report.Rows(read.Results, ".name:Election", "/algorithm,/case")
 	require.Len(t, counted, len(theory.Cases()))
 	wired, _ := report.Rows(read.Results, ".name:Wire", "/algorithm,/case")

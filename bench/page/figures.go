@@ -63,7 +63,7 @@ func sectionsOf(results []*benchfmt.Result) (all []section, err error) {
 			[]chart{elections.of(result.MetricSent, "messages sent")}},
 		{"Turnaround", "From the start of the election until the last process knows the leader, in T, the time that one message takes; to find the crash takes none. Points, bars and lines as above.",
 			[]chart{elections.of(result.MetricTurnaround, "T")}},
-		{"Failover", "Real processes on one machine. Each point is a trial: from right before the fault until the last survivor knows the new leader, by the survivors' own stamps. A box reaches from the first quartile to the third; the line in it is the median. Where the trials lie far apart the axis is logarithmic.",
+		{"Failover", "Real processes on one machine. Each point is a trial: from right before the fault until the last survivor knows the new leader, by the survivors' own timestamps. A box reaches from the first quartile to the third; the line in it is the median. Where the trials lie far apart the axis is logarithmic.",
 			[]chart{failovers}},
 		{"What a fault costs an application", "In the simulator. Each point is a trial, from the fault until all agree again. A node has a leader within reach when it leads, or exchanges packets with one that leads in the same epoch.",
 			[]chart{costs.of(result.MetricUnled, "ms without a leader within reach"), costs.of(result.MetricTwo, "ms with two leaders")}},
@@ -155,7 +155,7 @@ func byX(a, b point) int { return cmp.Compare(a.x, b.x) }
 
 // inWords are values of fields for people.
 var inWords = map[string]string{
-	"leader-crash": "The leader has crashed, and all who watch it start", "best": "The best case", "worst": "The worst case",
+	"leader-crash": "The leader has crashed, and all nodes that monitor it start", "best": "The best case", "worst": "The worst case",
 	"all-start": "All start", "all-start-worst": "All start, in the worst order", "random": "A random one starts",
 	"kill": "After a kill", "stop": "After a pause", "term": "After a polite stop", "drop": "After a partition", "pause": "A pause",
 	"partition": "A partition", "one-way": "All that the leader sends is lost", "flap": "A link flaps", "rolling": "A rolling restart",

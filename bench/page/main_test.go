@@ -16,13 +16,13 @@ import (
 	"github.com/elect-go/elect/internal/bench/result"
 )
 
-// hostile is text that must not become part of the page's markup.
-const hostile = `<script>alert('1')&"</script>`
+// markup is text that the page must escape.
+const markup = `<script>alert('1')&"</script>`
 
 // file is one with a little of everything.
 func file() string {
 	var text strings.Builder
-	fmt.Fprintf(&text, "# elect bench\n# not measured: %s\ncpu: %s\nseed: 1\n\n", hostile, hostile)
+	fmt.Fprintf(&text, "# elect bench\n# not measured: %s\ncpu: %s\nseed: 1\n\n", markup, markup)
 	trial := func(name string, values ...any) {
 		fmt.Fprintf(&text, "Benchmark%s 1 %s", name, fmt.Sprintln(values...))
 	}
@@ -35,7 +35,7 @@ func file() string {
 	}
 	for _, ms := range []float64{2, 2.5, 3, 300} {
 		trial("Failover/algorithm=bully/signal=kill/n=5", ms, result.MetricFailover)
-		trial("Failover/algorithm="+strings.ReplaceAll(hostile, "/", "")+"/signal=kill/n=5", 2*ms, result.MetricFailover)
+		trial("Failover/algorithm="+strings.ReplaceAll(markup, "/", "")+"/signal=kill/n=5", 2*ms, result.MetricFailover)
 	}
 	trial("Failover/algorithm=bully/signal=<b>/n=3", 0, result.MetricFailover)
 	trial("Failover/algorithm=bully/signal=term/n=3", 7, result.MetricFailover)
@@ -59,9 +59,9 @@ func pageOf(t *testing.T, text string) string {
 	return page.String()
 }
 
-// TestThePageIsWhole walks through its elements, and looks for what would need a network, or is not of
+// TestPageContainsAllSections walks through its elements, and looks for what would need a network, or is not of
 // this program.
-func TestThePageIsWhole(t *testing.T) {
+func TestPageContainsAllSections(t *testing.T) {
 	page := pageOf(t, file())
 	d := xml.NewDecoder(strings.NewReader(page))
 	d.Strict, d.AutoClose, d.Entity = false, xml.HTMLAutoClose, xml.HTMLEntity
@@ -95,13 +95,13 @@ func TestThePageIsWhole(t *testing.T) {
 	}, captions, "a mere zero is not drawn")
 	require.Equal(t, len(captions), elements["svg"])
 	require.Equal(t, 5, elements["table"])
-	require.NotContains(t, page, hostile)
+	require.NotContains(t, page, markup)
 	require.NotContains(t, page, "url(")
 	require.NotContains(t, page, "@import")
 	require.Less(t, strings.Index(page, "<svg"), strings.Index(page, "<table"), "plots come first")
 }
 
-func TestAFileThatIsNotInTheFormat(t *testing.T) {
+func TestFileInOtherFormatIsRejected(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "x")
 	require.NoError(t, os.WriteFile(path, []byte("no results"), 0o600))
 	require.ErrorIs(t, write(io.Discard, path), result.ErrFormat)

@@ -13,8 +13,8 @@ type group struct {
 	leads bool
 }
 
-// settle waits until all agree: on a leader, or that all are alive.
-func (g group) settle(ctx context.Context) error {
+// waitAgreed waits until all nodes agree on a leader, or suspect no member if they have no leader.
+func (g group) waitAgreed(ctx context.Context) error {
 	if g.leads {
 		_, err := g.Settle(ctx)
 		return err
@@ -24,26 +24,27 @@ func (g group) settle(ctx context.Context) error {
 	})
 }
 
-// strike sends the signal to the leader, or to the highest where there is none, and
-// waits until the survivors agree again. end is when the last followed the new leader.
-func (g group) strike(ctx context.Context, signal fleet.Signal) (struck fleet.State, at, end int64, err error) {
+// failLeader sends the signal to the leader, or to the highest node of a system without leaders,
+// and waits until the survivors agree again. end is the time at which the last survivor followed
+// the new leader.
+func (g group) failLeader(ctx context.Context, signal fleet.Signal) (failed fleet.State, at, end int64, err error) {
 	if g.leads {
-		strike, err := g.Strike(signal)
+		failure, err := g.Strike(signal)
 		if err != nil {
-			return struck, 0, 0, err
+			return failed, 0, 0, err
 		}
-		result, err := strike.Settle(ctx)
-		return strike.Leader, strike.At, strike.At + int64(result.Failover), err
+		result, err := failure.Settle(ctx)
+		return failure.Leader, failure.At, failure.At + int64(result.Failover), err
 	}
 	states := g.States()
-	struck = states[len(states)-1]
+	failed = states[len(states)-1]
 	if at, err = g.Signal(fleet.Name(len(states)), signal); err != nil {
-		return struck, 0, 0, err
+		return failed, 0, 0, err
 	}
 	err = g.Await(ctx, func(states []fleet.State) bool {
 		return !slices.ContainsFunc(states, func(n fleet.State) bool {
-			return n.Life == fleet.Up && !slices.Contains(n.Suspects, struck.ID)
+			return n.Life == fleet.Up && !slices.Contains(n.Suspects, failed.ID)
 		})
 	})
-	return struck, at, 0, err
+	return failed, at, 0, err
 }

@@ -21,8 +21,8 @@ import (
 	"github.com/elect-go/elect/internal/netlab"
 )
 
-// TestMain lets the test program be one of the processes that are measured, as the
-// command is.
+// TestMain makes the test program a measured process if it has the arguments of one, as the
+// command does.
 func TestMain(m *testing.M) {
 	if len(os.Args) > 1 && os.Args[1] == memberCommand {
 		runMember()
@@ -34,7 +34,7 @@ func TestMain(m *testing.M) {
 	os.Exit(status)
 }
 
-// built is the elect command, and where it is.
+// built contains the paths of the built elect command.
 var built struct {
 	once       sync.Once
 	dir, elect string
@@ -59,10 +59,10 @@ func testRunner(t *testing.T) *runner {
 
 var quick = timing(40, 200)
 
-// TestRound runs a round of each system: that each elects, is struck, and goes on, and
-// that nothing is left.
+// TestRound runs a round of each system: the cluster elects a leader, loses it, and elects another.
+// No process or folder is left.
 func TestRound(t *testing.T) {
-	paused := []string{ours, "hashicorp-raft", "memberlist"} // all would only take longer
+	paused := []string{ours, "hashicorp-raft", "memberlist"} // one of each kind
 	for _, name := range systemNames() {
 		for _, signal := range []fleet.Signal{fleet.Kill, fleet.Stop} {
 			if signal == fleet.Stop && !slices.Contains(paused, name) {
@@ -79,7 +79,7 @@ func TestRound(t *testing.T) {
 				require.GreaterOrEqual(t, trial.Values[givenUp], trial.Values[firstUp])
 				s, _ := lookupSystem(name)
 				if s.leads() {
-					require.GreaterOrEqual(t, trial.Values[followed], trial.Values[givenUp], "who follows another has given the old leader up")
+					require.GreaterOrEqual(t, trial.Values[followed], trial.Values[givenUp], "a node that follows another leader has given the old one up")
 				} else {
 					require.NotContains(t, trial.Values, followed)
 				}
@@ -89,7 +89,7 @@ func TestRound(t *testing.T) {
 	}
 }
 
-// TestRoundOfStability: what takes a network of its own, and ends soonest.
+// TestRoundOfStability runs the shortest fault, which needs network namespaces.
 func TestRoundOfStability(t *testing.T) {
 	r := testRunner(t)
 	trial, err := r.round(t.Context(), Case{System: "etcd-raft-prevote", Setting: equal, Timing: quick, Signal: "first-start", Nodes: stabilityNodes}, 1)
@@ -108,7 +108,7 @@ func TestRoundOfStability(t *testing.T) {
 	require.Contains(t, out.String(), "first-start: first start of all at once\n\n| nodes | system            | rounds | ms/agreement | ms/agreement-up |\n")
 }
 
-func TestSteadyRound(t *testing.T) {
+func TestSteadyRoundSendsNoSignal(t *testing.T) {
 	r := testRunner(t)
 	r.rest = 100 * time.Millisecond
 	trial, err := r.round(t.Context(), Case{System: "etcd-raft", Timing: quick, Signal: steady, Nodes: 3}, 1)
@@ -119,8 +119,8 @@ func TestSteadyRound(t *testing.T) {
 	requireNothingLeft(t, r)
 }
 
-// TestARoundThatFailsSaysWhy: a member that cannot start.
-func TestARoundThatFailsSaysWhy(t *testing.T) {
+// TestFailedRoundReportsCause: a member cannot start.
+func TestFailedRoundReportsCause(t *testing.T) {
 	r := testRunner(t)
 	r.self = filepath.Join(r.dir, "nothing")
 	trial, err := r.round(t.Context(), Case{System: "memberlist", Timing: quick, Signal: fleet.Kill, Nodes: 3}, 1)
@@ -129,7 +129,7 @@ func TestARoundThatFailsSaysWhy(t *testing.T) {
 	requireNothingLeft(t, r)
 }
 
-// requireNothingLeft: neither a folder, nor a process that this one has started.
+// requireNothingLeft fails if a folder or a child process of this process is left.
 func requireNothingLeft(t *testing.T, r *runner) {
 	t.Helper()
 	left, err := os.ReadDir(r.dir)
@@ -145,26 +145,26 @@ func requireNothingLeft(t *testing.T, r *runner) {
 	}
 }
 
-// TestAKilledMemberComesBack: what a library has saved is what it starts from.
-func TestAKilledMemberComesBack(t *testing.T) {
+// TestKilledMemberRejoins: a library starts from its saved state.
+func TestKilledMemberRejoins(t *testing.T) {
 	for _, l := range member.Libraries() {
 		t.Run(l.Name, func(t *testing.T) {
 			r := testRunner(t)
 			s, _ := lookupSystem(l.Name)
 			config, err := s.fleet(quick, 3, r.elect, r.self, r.dir)
 			require.NoError(t, err)
-			ctx, cancel := context.WithTimeout(t.Context(), tooLong)
+			ctx, cancel := context.WithTimeout(t.Context(), roundTimeout)
 			defer cancel()
 			f, err := fleet.New(ctx, config)
 			require.NoError(t, err)
 			defer f.Close()
 			g := group{Fleet: f, leads: s.leads()}
-			require.NoError(t, g.settle(ctx))
-			before := epochs(f)
-			struck, _, _, err := g.strike(ctx, fleet.Kill)
+			require.NoError(t, g.waitAgreed(ctx))
+			before := highestEpoch(f)
+			failed, _, _, err := g.failLeader(ctx, fleet.Kill)
 			require.NoError(t, err)
-			require.NoError(t, f.Restart(ctx, struck.Name))
-			require.NoError(t, g.settle(ctx))
+			require.NoError(t, f.Restart(ctx, failed.Name))
+			require.NoError(t, g.waitAgreed(ctx))
 			for _, n := range f.States() {
 				require.Equal(t, fleet.Up, n.Life)
 				if s.leads() {
@@ -175,8 +175,8 @@ func TestAKilledMemberComesBack(t *testing.T) {
 	}
 }
 
-// epochs is the highest of a fleet.
-func epochs(f *fleet.Fleet) uint64 {
+// highestEpoch returns the highest epoch of a fleet.
+func highestEpoch(f *fleet.Fleet) uint64 {
 	var highest uint64
 	for _, n := range f.States() {
 		highest = max(highest, n.Epoch)
@@ -184,8 +184,8 @@ func epochs(f *fleet.Fleet) uint64 {
 	return highest
 }
 
-// TestInterrupted: what was measured until then is printed, and the status says so.
-func TestInterrupted(t *testing.T) {
+// TestInterruptedRunPrintsMeasuredRounds also checks the exit status.
+func TestInterruptedRunPrintsMeasuredRounds(t *testing.T) {
 	testRunner(t)
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
@@ -202,7 +202,7 @@ func TestInterrupted(t *testing.T) {
 	require.Len(t, f.Results, 2)
 }
 
-// cancelAfter ends a run after so many lines of progress.
+// cancelAfter ends a run after a number of progress lines.
 type cancelAfter struct {
 	lines  int
 	cancel func()
@@ -215,11 +215,11 @@ func (c cancelAfter) Write(b []byte) (int, error) {
 	return io.Discard.Write(b)
 }
 
-// TestWhereNothingCanBeSaved: it is said before anything is measured.
-func TestWhereNothingCanBeSaved(t *testing.T) {
-	var out, said bytes.Buffer
-	status := run(t.Context(), []string{"-out", filepath.Join(t.TempDir(), "no", "out.txt")}, &out, &said)
+// TestUnwritableOutputIsReportedFirst: the error comes before the first measurement.
+func TestUnwritableOutputIsReportedFirst(t *testing.T) {
+	var out, stderr bytes.Buffer
+	status := run(t.Context(), []string{"-out", filepath.Join(t.TempDir(), "no", "out.txt")}, &out, &stderr)
 	require.Equal(t, statusUsage, status)
-	require.Contains(t, said.String(), "-out: open ")
+	require.Contains(t, stderr.String(), "-out: open ")
 	require.Empty(t, out.String())
 }

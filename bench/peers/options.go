@@ -16,7 +16,7 @@ import (
 	"github.com/elect-go/elect/internal/fleet"
 )
 
-// options are the flags.
+// options contains the flags.
 type options struct {
 	args     []string
 	rounds   int
@@ -41,20 +41,20 @@ func parseOptions(args []string, stderr io.Writer) (*options, error) {
 	flags.IntVar(&o.rounds, "rounds", 20, "rounds of each case")
 	flags.Func("nodes", "numbers of processes, with commas (default 3,5)", listOf(&o.nodes, parseNodes))
 	flags.Func("peers", "`systems` beside elect, with commas (default all: "+strings.Join(systemNames()[1:], ",")+")", listOf(&o.systems, parseSystem))
-	flags.Func("signal", "what the leader gets, with commas: kill, stop (default both)", listOf(&o.signals, parseSignal))
+	flags.Func("signal", "signals to the leader, with commas: kill, stop (default both)", listOf(&o.signals, parseSignal))
 	flags.Func("settings", "with commas: defaults, equal, aggressive, or HEARTBEAT/TIMEOUT as 50ms/150ms (default the first three)", listOf(&o.settings, parseSetting))
-	flags.DurationVar(&o.steady, "steady", 0, "instead of signals: how often a cluster is unsettled in that `time` of rest")
+	flags.DurationVar(&o.steady, "steady", 0, "instead of signals: number of suspicions and leader changes of an idle cluster in that `time`")
 	flags.Func("stability", "instead of signals: faults of stable leadership that happen to 5 processes in network namespaces, with commas, or all of "+strings.Join(faultNames(), ","), func(s string) error {
 		if s == "all" {
 			s = strings.Join(faultNames(), ",")
 		}
 		return listOf(&o.faults, parseFault)(s)
 	})
-	flags.Uint64Var(&o.seed, "seed", 1, "of the random moments at which signals come")
+	flags.Uint64Var(&o.seed, "seed", 1, "seed of the random times of the signals")
 	flags.StringVar(&o.data, "data", "", "`folder` on a disk for the data folders (default the first of TMPDIR, the user's cache folder and this one that is not in memory)")
 	flags.StringVar(&o.elect, "elect", "", "the elect `command` (default: built from this checkout)")
 	flags.StringVar(&o.out, "out", "", "`file` for every round's figures, in Go's benchmark format")
-	flags.BoolVar(&o.show, "show", false, "measure nothing; print what the files named behind the flags hold together")
+	flags.BoolVar(&o.show, "show", false, "measure nothing; print the results of the files named after the flags")
 	if err := flags.Parse(args); err != nil {
 		if errors.Is(err, flag.ErrHelp) {
 			usage(flags, stderr)
@@ -67,7 +67,7 @@ func parseOptions(args []string, stderr io.Writer) (*options, error) {
 
 func usage(flags *flag.FlagSet, w io.Writer) {
 	fmt.Fprint(w, `Measures failovers of other projects beside ours. Each system is a cluster of processes
-on this machine; the leader gets a signal, and each process stamps what it learns.
+on this machine; the leader gets a signal, and each process reports its events with timestamps.
 
   go run . -rounds 20
   go run . -rounds 5 -nodes 5 -peers hashicorp-raft,etcd-raft -settings defaults -signal kill
@@ -84,9 +84,9 @@ Flags:
 func (o *options) check() error {
 	switch {
 	case o.show && len(o.files) == 0:
-		return errors.New("-show wants files behind the flags")
+		return errors.New("-show wants files after the flags")
 	case !o.show && len(o.files) > 0:
-		return fmt.Errorf("%q stands behind the flags; only -show has arguments", o.files)
+		return fmt.Errorf("%q stands after the flags; only -show has arguments", o.files)
 	case o.rounds < 1:
 		return fmt.Errorf("-rounds is %d, want at least 1", o.rounds)
 	case o.steady < 0:
@@ -94,7 +94,7 @@ func (o *options) check() error {
 	case o.steady > 0 && len(o.faults) > 0:
 		return errors.New("-steady and -stability are both set, want one")
 	}
-	// Ours is what the others are compared with, and comes first.
+	// The reference system comes first.
 	o.systems = append([]string{ours}, slices.DeleteFunc(o.systems, func(s string) bool { return s == ours })...)
 	switch {
 	case o.steady > 0:
@@ -109,7 +109,7 @@ func (o *options) check() error {
 	return nil
 }
 
-// listOf is a flag whose value is a list with commas.
+// listOf parses the value of a flag as a list with commas.
 func listOf[T comparable](to *[]T, parse func(string) (T, error)) func(string) error {
 	return func(s string) error {
 		var all []T
@@ -160,7 +160,7 @@ func parseSetting(s string) (string, error) {
 	return s, nil
 }
 
-// writable says early if what is measured for hours could not be saved.
+// writable checks before hours of measurement that the output can be saved.
 func (o *options) writable() error {
 	if o.out == "" {
 		return nil

@@ -45,7 +45,7 @@ func TestOptions(t *testing.T) {
 	require.Len(t, o.signals, len(fault.Stability()))
 }
 
-func TestMistakesInOptions(t *testing.T) {
+func TestInvalidOptionsAreRejected(t *testing.T) {
 	for want, args := range map[string][]string{
 		"-rounds is 0":                  {"-rounds", "0"},
 		"want a number from 3 to 15":    {"-nodes", "3,2"},

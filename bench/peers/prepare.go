@@ -53,7 +53,7 @@ func goCommand(ctx context.Context, dir string, args ...string) (string, error) 
 func dataDir(wanted string) (string, error) {
 	if wanted == "" {
 		var err error
-		if wanted, err = machine.OnDisk(); err != nil {
+		if wanted, err = machine.DiskTempDir(); err != nil {
 			return "", fmt.Errorf("%w: name one with -data", err)
 		}
 	}

@@ -121,7 +121,7 @@ func TestSteadyReport(t *testing.T) {
 	require.Contains(t, written(r), "| 3     | elect  | 2      | 30000   | 1       |")
 }
 
-func TestResultsAreShownAsTheyAreSaved(t *testing.T) {
+func TestShownResultsEqualSavedResults(t *testing.T) {
 	save := func(r result.Run) string {
 		path := filepath.Join(t.TempDir(), "file")
 		require.NoError(t, (&options{out: path}).save(r))

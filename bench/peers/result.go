@@ -16,7 +16,7 @@ import (
 // begin is a run in which nothing was measured yet.
 func (o *options) begin(dir, own string, settings []Settings) result.Run {
 	run := result.Run{
-		Began: time.Now(), Command: "go run . " + strings.Join(o.args, " "), Seed: o.seed, Machine: machine.This(), Clock: fleet.Clock,
+		Began: time.Now(), Command: "go run . " + strings.Join(o.args, " "), Seed: o.seed, Machine: machine.Describe(), Clock: fleet.Clock,
 		Versions: versionsOf(o.systems, own),
 	}
 	run.Machine.FileSystem = machine.FileSystem(dir)
@@ -26,7 +26,7 @@ func (o *options) begin(dir, own string, settings []Settings) result.Run {
 	return run
 }
 
-// Settings are what a system was told.
+// Settings describes the settings of a system.
 type Settings struct {
 	System, Setting string
 	Timing          member.Timing

@@ -15,16 +15,16 @@ import (
 	"github.com/elect-go/elect/internal/sample"
 )
 
-// Case is what is done to whom.
+// Case is a measured situation: a system, its timing and the fault of its leader.
 type Case struct {
 	System  string
 	Setting string
-	Timing  member.Timing // what the setting means for the system
-	Signal  fleet.Signal  // or the name of a fault of stable leadership; "steady": none
+	Timing  member.Timing // timing of the system under the setting
+	Signal  fleet.Signal  // or the name of a fault of stability, or "steady" for none
 	Nodes   int
 }
 
-// steady is a case in which nothing is done.
+// steady is a case without a fault.
 const steady fleet.Signal = "steady"
 
 // Trial is one round.
@@ -32,44 +32,44 @@ type Trial struct {
 	Case
 	Round  int                // from 1
 	Values map[string]float64 // by metric
-	Error  string             // then there are no values
+	Error  string             // set if the round failed and has no values
 }
 
-// The metrics of a round, beside those of stable leadership. Times are from right before the signal.
+// The metrics of a round, apart from those of stability. Times begin right before the signal.
 const (
-	followed   = "ms/followed"      // when the last survivor followed the new leader; none without leaders
-	givenUp    = "ms/given-up"      // when the last survivor gave the struck one up
-	firstUp    = "ms/first-gave-up" // when the first one did
-	restBefore = "ms/rest"          // before the signal
-	unasked    = "unasked"          // suspicions and changes of leader during it
+	followed   = "ms/followed"      // until the last survivor followed the new leader; missing without leaders
+	givenUp    = "ms/given-up"      // until the last survivor gave the failed leader up
+	firstUp    = "ms/first-gave-up" // until the first survivor did
+	restBefore = "ms/rest"          // idle time before the signal
+	unasked    = "unasked"          // suspicions and leader changes in the idle time
 )
 
-// name is that of the benchmark.
+// name returns the name of the benchmark.
 func (c Case) name() string {
 	return result.Name("Peers", "setting", c.Setting, "signal", c.Signal, "system", c.System, "n", c.Nodes)
 }
 
 // runner runs rounds.
 type runner struct {
-	elect, self string // the programs
+	elect, self string // paths of the programs
 	dir         string // on a disk
 	random      *rand.Rand
-	rest        time.Duration // of a steady cluster
+	rest        time.Duration // observation time of a steady cluster
 }
 
 const (
-	// warmUp is for what a cluster does after its first election and before it is as it
-	// will stay: connections that are made late, say.
+	// warmUp is the time after the first election in which a cluster becomes idle: late
+	// connections, for example.
 	warmUp = 250 * time.Millisecond
-	// tooLong is more than any system takes for a start or a failover.
-	tooLong = time.Minute
+	// roundTimeout is more than any system needs for a start or a failover.
+	roundTimeout = time.Minute
 )
 
-// round runs a round of c. Its error is that of ctx; what fails is in the Trial.
+// round runs a round of c. It returns the error of ctx only; other failures are in the Trial.
 func (r *runner) round(ctx context.Context, c Case, number int) (Trial, error) {
 	t := Trial{Case: c, Round: number}
 	f, _ := lookupFault(c.Signal)
-	bounded, cancel := context.WithTimeoutCause(ctx, r.rest+2*tooLong+2*f.Takes, errors.New("it took too long"))
+	bounded, cancel := context.WithTimeoutCause(ctx, r.rest+2*roundTimeout+2*f.Takes, errors.New("it took too long"))
 	defer cancel()
 	if err := r.measure(bounded, &t); err != nil {
 		if ctx.Err() != nil {
@@ -95,17 +95,17 @@ func (r *runner) measure(ctx context.Context, t *Trial) (err error) {
 		return err
 	}
 	if f, found := lookupFault(t.Signal); found {
-		return t.endure(ctx, f, config)
+		return t.measureFault(ctx, f, config)
 	}
-	w := new(watch)
-	config.OnEvent = w.see
+	events := new(eventRecorder)
+	config.OnEvent = events.record
 	f, err := fleet.New(ctx, config)
 	if err != nil {
 		return err
 	}
 	defer func() { err = errors.Join(err, f.Close()) }()
 	g := group{Fleet: f, leads: s.leads()}
-	if err := g.settle(ctx); err != nil {
+	if err := g.waitAgreed(ctx); err != nil {
 		return err
 	}
 	pause := warmUp + time.Duration(r.random.Int64N(int64(s.beat(t.Timing))))
@@ -116,16 +116,16 @@ func (r *runner) measure(ctx context.Context, t *Trial) (err error) {
 	if err := fleet.Sleep(ctx, pause); err != nil {
 		return err
 	}
-	t.Values = map[string]float64{restBefore: sample.MS(pause), unasked: float64(w.restless(from))}
+	t.Values = map[string]float64{restBefore: sample.MS(pause), unasked: float64(events.countDisturbances(from))}
 	if t.Signal == steady {
 		return nil
 	}
-	return t.strike(ctx, g, w)
+	return t.failLeader(ctx, g, events)
 }
 
-// strike takes the leader away and waits for what follows.
-func (t *Trial) strike(ctx context.Context, g group, w *watch) error {
-	struck, at, end, err := g.strike(ctx, t.Signal)
+// failLeader sends the signal to the leader and measures the failover.
+func (t *Trial) failLeader(ctx context.Context, g group, events *eventRecorder) error {
+	failed, at, end, err := g.failLeader(ctx, t.Signal)
 	if err != nil {
 		return err
 	}
@@ -136,7 +136,7 @@ func (t *Trial) strike(ctx context.Context, g group, w *watch) error {
 	if len(survivors) != t.Nodes-1 {
 		return fmt.Errorf("%d of %d survive", len(survivors), t.Nodes)
 	}
-	first, last, err := w.gaveUp(survivors, struck, at)
+	first, last, err := events.suspectedAt(survivors, failed, at)
 	t.Values[firstUp], t.Values[givenUp] = sinceMS(at, first), sinceMS(at, last)
 	return err
 }

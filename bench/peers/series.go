@@ -9,7 +9,7 @@ import (
 	"github.com/elect-go/elect/internal/bench/result"
 )
 
-// measure measures. What was measured before an error counts.
+// measure runs all cases. If it fails, it returns the trials before the error.
 func (o *options) measure(ctx context.Context, stderr io.Writer) (run result.Run, err error) {
 	r, root, err := o.prepare(ctx)
 	if err != nil {
@@ -22,13 +22,13 @@ func (o *options) measure(ctx context.Context, stderr io.Writer) (run result.Run
 	}
 	own := commit(root)
 	if o.elect != "" {
-		own = "whatever is in " + o.elect
+		own = "unknown, of " + o.elect
 	}
 	run = o.begin(r.dir, own, settings)
 	return run, r.all(ctx, &run, cases, o.rounds, stderr)
 }
 
-// read puts files together.
+// read reads files and joins them.
 func read(paths []string) (all result.File, err error) {
 	for _, path := range paths {
 		f, err := result.ReadFile(path)
@@ -40,7 +40,7 @@ func read(paths []string) (all result.File, err error) {
 	return all, nil
 }
 
-// plan is what is measured: groups of cases that take turns.
+// plan returns the groups of cases that take turns.
 func (o *options) plan() ([][]Case, []Settings, error) {
 	var groups [][]Case
 	var settings []Settings
@@ -66,7 +66,7 @@ func (o *options) plan() ([][]Case, []Settings, error) {
 	return groups, settings, nil
 }
 
-// all runs the rounds of each group in turn, and says what comes out as it goes on.
+// all runs the rounds of each group in turn and prints each outcome as progress.
 func (r *runner) all(ctx context.Context, run *result.Run, groups [][]Case, rounds int, stderr io.Writer) error {
 	done, total := 0, 0
 	for _, group := range groups {
@@ -92,7 +92,7 @@ func (r *runner) all(ctx context.Context, run *result.Run, groups [][]Case, roun
 	return nil
 }
 
-// String is a line of the progress.
+// String returns a progress line.
 func (t Trial) String() string {
 	text := fmt.Sprintf("%s round %d: ", t.name(), t.Round)
 	if t.Error != "" {

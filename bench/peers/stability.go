@@ -13,10 +13,10 @@ import (
 	"github.com/elect-go/elect/internal/fleet"
 )
 
-// stabilityNodes is how many nodes the faults of stable leadership happen to.
+// stabilityNodes is the number of nodes in the faults of stability.
 const stabilityNodes = 5
 
-// lookupFault finds one of them by the name that stands where others have a signal.
+// lookupFault finds a fault of stability by its name, which takes the place of a signal.
 func lookupFault(name fleet.Signal) (fault.Fault, bool) {
 	all := fault.Stability()
 	i := slices.IndexFunc(all, func(f fault.Fault) bool { return f.Name == string(name) })
@@ -40,9 +40,9 @@ func parseFault(s string) (fleet.Signal, error) {
 	return fleet.Signal(s), nil
 }
 
-// endure has the fault happen to processes in network namespaces, by the very script and ledger
-// that our own algorithms have it by. Rounds of one number meet the same nodes.
-func (t *Trial) endure(ctx context.Context, f fault.Fault, config fleet.Config) error {
+// measureFault injects the fault into processes in network namespaces, with the script and the event
+// log that elect's algorithms are measured with. Rounds of one number affect the same nodes.
+func (t *Trial) measureFault(ctx context.Context, f fault.Fault, config fleet.Config) error {
 	cost, err := fault.Case{Fault: f, Nodes: t.Nodes}.Measure(ctx, config, uint64(t.Round))
 	if err == nil {
 		t.Values = cost.Values(f.Metrics)
@@ -50,7 +50,7 @@ func (t *Trial) endure(ctx context.Context, f fault.Fault, config fleet.Config) 
 	return err
 }
 
-// described is the values of a trial in words.
+// described formats the values of a trial.
 func described(values map[string]float64) string {
 	var all []string
 	for _, metric := range slices.SortedFunc(maps.Keys(values), result.InOrder) {

@@ -15,25 +15,25 @@ import (
 	"github.com/elect-go/elect/internal/fleet"
 )
 
-// system is what is measured: a library, or the elect command with some flags.
+// system is a measured system: a library, or the elect command with flags.
 type system struct {
 	name       string
-	library    member.Library // none: the elect command
+	library    member.Library // empty for the elect command
 	flags      []string       // of the elect command
 	about      string
 	aggressive member.Timing // see shortest
 }
 
-// firstPort is that of n1 of a library. The address is the fleet's own.
+// firstPort is the port of n1 of a library. The fleet chooses the IP address.
 const firstPort = 7001
 
-const ours = "elect" // the system against which the others are held
+const ours = "elect" // reference system
 
 func systems() []system {
 	all := []system{
 		{name: ours, about: "bully without a lease", flags: []string{"--lease=off"}},
 		{name: "elect-silence", about: "bully without a lease, without evidence: only silence counts", flags: []string{"--lease=off", "--timeout-only"}},
-		{name: "elect-vote", about: "vote without a lease, by a majority whose votes are saved", flags: []string{"--lease=off", "--algorithm", "vote"}},
+		{name: "elect-vote", about: "vote without a lease, by a majority of saved votes", flags: []string{"--lease=off", "--algorithm", "vote"}},
 	}
 	for _, l := range member.Libraries() {
 		all = append(all, system{name: l.Name, library: l})
@@ -44,10 +44,9 @@ func systems() []system {
 	return all
 }
 
-// shortest is what aggressive means for each system: the shortest of the timeouts 100, 75,
-// 50, 25 and 10 ms, with a fifth of it between heartbeats, with which five processes on
-// two cores with nothing else to do rested for 30 s without a suspicion. Beside other
-// load some need 200 ms. -steady tries it.
+// shortest is the setting aggressive of each system: the shortest of the timeouts 100, 75, 50, 25
+// and 10 ms, with a heartbeat interval of a fifth, that caused no suspicion in 30 s. It was measured
+// with five processes on two idle cores. Under other load some systems need 200 ms; -steady checks it.
 var shortest = map[string]member.Timing{
 	ours: timing(2, 10), "elect-silence": timing(2, 10), "elect-vote": timing(20, 100),
 	"hashicorp-raft": timing(15, 75), "etcd-raft": timing(2, 10), "etcd-raft-prevote": timing(2, 10), "memberlist": timing(20, 100),
@@ -77,7 +76,7 @@ func lookupSystem(name string) (system, bool) {
 
 func (s system) isOurs() bool { return s.library.Name == "" }
 
-// leads reports whether it has leaders at all.
+// leads reports whether the system has leaders.
 func (s system) leads() bool { return s.isOurs() || s.library.Leads }
 
 // The settings that have a name.
@@ -87,7 +86,7 @@ const (
 	aggressive = "aggressive"
 )
 
-// timing is what a setting means for this system.
+// timing returns the timing of this system under a setting.
 func (s system) timing(setting string) (member.Timing, error) {
 	var t member.Timing
 	switch setting {
@@ -111,7 +110,7 @@ func timingOf(t member.Timing) algo.Timing {
 	return c
 }
 
-// beat is the time between two signs of life.
+// beat returns the heartbeat interval.
 func (s system) beat(t member.Timing) time.Duration {
 	if s.isOurs() {
 		return timingOf(t).Heartbeat
@@ -119,7 +118,7 @@ func (s system) beat(t member.Timing) time.Duration {
 	return s.library.Beat(t)
 }
 
-// settings are what it is told, in words.
+// settings describes the settings of the system for t.
 func (s system) settings(t member.Timing) []string {
 	if !s.isOurs() {
 		return s.library.Settings(t)
@@ -139,14 +138,14 @@ func (s system) settings(t member.Timing) []string {
 	return lines
 }
 
-// fleet is how a cluster of this system is made. electPath and selfPath are the
-// programs; in dir a configuration file may be left.
+// fleet returns the fleet of a cluster of this system. electPath and selfPath are the programs;
+// fleet may write a configuration file into dir.
 func (s system) fleet(t member.Timing, nodes int, electPath, selfPath, dir string) (fleet.Config, error) {
 	config := fleet.Config{Nodes: nodes, Hosts: fleet.Loopback(nodes), Dir: dir}
 	if !s.isOurs() {
 		config.Command = []string{selfPath, memberCommand}
 		config.Args = []string{"--library", s.library.Name, "--timing", t.String()}
-		for i := range config.Hosts { // all must know all before one listens
+		for i := range config.Hosts { // every member needs all addresses at its start
 			host, _, _ := net.SplitHostPort(config.Hosts[i].Addr)
 			config.Hosts[i].Addr = net.JoinHostPort(host, strconv.Itoa(firstPort+i))
 		}

@@ -12,8 +12,8 @@ import (
 	"github.com/elect-go/elect/cluster"
 )
 
-// TestEqualIsOurDefault: the setting equal must not tell ours anything.
-func TestEqualIsOurDefault(t *testing.T) {
+// TestEqualSettingIsElectDefault: the setting equal must not tell ours anything.
+func TestEqualSettingIsElectDefault(t *testing.T) {
 	s, ok := lookupSystem(ours)
 	require.True(t, ok)
 	equally, err := s.timing(equal)
@@ -27,15 +27,15 @@ func TestEqualIsOurDefault(t *testing.T) {
 	}
 }
 
-// TestOwnTimingIsWhatTheCommandAccepts: the same rules check it.
-func TestOwnTimingIsWhatTheCommandAccepts(t *testing.T) {
+// TestCommandAcceptsOwnTiming: the same rules check it.
+func TestCommandAcceptsOwnTiming(t *testing.T) {
 	for _, given := range []member.Timing{{}, timing(120, 380), quick, shortest[ours], shortest["elect-vote"]} {
 		_, err := cluster.New(cluster.Config{Name: "a", Listen: "127.0.0.1:1", Timing: timingOf(given), Lease: lease.Off})
 		require.NoError(t, err, "%v", given)
 	}
 }
 
-func TestOwnTimingIsInAFile(t *testing.T) {
+func TestOwnTimingIsWrittenToFile(t *testing.T) {
 	dir := t.TempDir()
 	s, _ := lookupSystem("elect-silence")
 	config, err := s.fleet(quick, 3, "elect", "self", dir)
@@ -47,7 +47,7 @@ func TestOwnTimingIsInAFile(t *testing.T) {
 	require.Equal(t, "timing: {heartbeat: 40ms, timeout: 200ms, round_trip: 100ms}\n", string(text))
 }
 
-func TestEverySystemHasItsShortestTiming(t *testing.T) {
+func TestEverySystemHasShortestTiming(t *testing.T) {
 	require.Len(t, shortest, len(systems()))
 	for _, s := range systems() {
 		require.NotZero(t, s.aggressive, s.name)
@@ -58,8 +58,8 @@ func TestEverySystemHasItsShortestTiming(t *testing.T) {
 	require.False(t, ok)
 }
 
-// TestLibrariesKnowAllAddresses: each of its own, and before any of them listens.
-func TestLibrariesKnowAllAddresses(t *testing.T) {
+// TestLibrariesGetAllAddresses: each of its own, and before any of them listens.
+func TestLibrariesGetAllAddresses(t *testing.T) {
 	s, _ := lookupSystem("memberlist")
 	config, err := s.fleet(quick, 3, "elect", "self", "nowhere")
 	require.NoError(t, err)

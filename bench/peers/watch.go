@@ -8,31 +8,31 @@ import (
 	"github.com/elect-go/elect/trace"
 )
 
-// watch keeps what the nodes of a fleet write.
-type watch struct {
+// eventRecorder records the events of the nodes of a fleet.
+type eventRecorder struct {
 	mu  sync.Mutex
-	all []seen
+	all []nodeEvent
 }
 
-type seen struct {
+type nodeEvent struct {
 	node string
 	trace.Event
 }
 
-// see is the OnEvent of a fleet.
-func (w *watch) see(node string, e trace.Event) {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	w.all = append(w.all, seen{node, e})
+// record is the OnEvent of a fleet.
+func (r *eventRecorder) record(node string, e trace.Event) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.all = append(r.all, nodeEvent{node, e})
 }
 
-// restless counts the suspicions and changes of leader since a time: in a healthy
-// cluster that nobody touches there is none.
-func (w *watch) restless(from int64) int {
-	w.mu.Lock()
-	defer w.mu.Unlock()
+// countDisturbances counts the suspicions and leader changes after from. A healthy cluster without
+// faults has none.
+func (r *eventRecorder) countDisturbances(from int64) int {
+	r.mu.Lock()
+	defer r.mu.Unlock()
 	n := 0
-	for _, e := range w.all {
+	for _, e := range r.all {
 		if int64(e.At) > from && (e.Kind == trace.Announce || e.Kind == trace.Suspect) {
 			n++
 		}
@@ -40,31 +40,32 @@ func (w *watch) restless(from int64) int {
 	return n
 }
 
-// gaveUp says when the first and the last survivor gave up who was struck at a time: it
-// suspected it, or followed another.
-func (w *watch) gaveUp(survivors []fleet.State, struck fleet.State, at int64) (first, last int64, err error) {
-	w.mu.Lock()
-	defer w.mu.Unlock()
+// suspectedAt returns the times at which the first and the last survivor gave up a node that failed
+// at at: the survivor suspected it, or followed another leader.
+func (r *eventRecorder) suspectedAt(survivors []fleet.State, failed fleet.State, at int64) (first, last int64, err error) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
 	for _, n := range survivors {
-		when := w.gaveUpAt(n.Name, struck.ID, at)
-		if when == 0 {
-			return 0, 0, fmt.Errorf("%s has not given %s up", n.Name, struck.Name)
+		suspected := r.firstSuspicion(n.Name, failed.ID, at)
+		if suspected == 0 {
+			return 0, 0, fmt.Errorf("%s has not given %s up", n.Name, failed.Name)
 		}
-		if first == 0 || when < first {
-			first = when
+		if first == 0 || suspected < first {
+			first = suspected
 		}
-		last = max(last, when)
+		last = max(last, suspected)
 	}
 	return first, last, nil
 }
 
-// gaveUpAt runs under mu.
-func (w *watch) gaveUpAt(node, struck string, at int64) int64 {
-	for _, e := range w.all {
-		if e.node != node || int64(e.At) < at {
+// firstSuspicion returns the time at which node gave up the failed node; 0 if it did not. The caller
+// holds r.mu.
+func (r *eventRecorder) firstSuspicion(node, failed string, from int64) int64 {
+	for _, e := range r.all {
+		if e.node != node || int64(e.At) < from {
 			continue
 		}
-		if e.Kind == trace.Suspect && e.Peer.String() == struck || e.Kind == trace.Announce && !e.Leader.IsVacant() && e.Leader.ID.String() != struck {
+		if e.Kind == trace.Suspect && e.Peer.String() == failed || e.Kind == trace.Announce && !e.Leader.IsVacant() && e.Leader.ID.String() != failed {
 			return int64(e.At)
 		}
 	}

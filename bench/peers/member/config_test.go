@@ -12,7 +12,7 @@ import (
 
 var lan = Timing{Heartbeat: 120 * ms, Timeout: 380 * ms}
 
-func TestHashicorpWaitsAtLeastTheTimeout(t *testing.T) {
+func TestHashicorpWaitsAtLeastTimeout(t *testing.T) {
 	for _, test := range []struct {
 		timing         Timing
 		timeout, lease time.Duration
@@ -51,7 +51,7 @@ func TestEtcdCountsBothTimesInTicks(t *testing.T) {
 	require.True(t, c.PreVote && c.CheckQuorum)
 }
 
-func TestMemberlistGivesUpAboutAtTheTimeout(t *testing.T) {
+func TestMemberlistSuspectsNearTimeout(t *testing.T) {
 	require.Equal(t, memberlist.DefaultLocalConfig(), memberlistConfig(Timing{}))
 	for _, test := range []struct {
 		timing Timing
@@ -69,8 +69,8 @@ func TestMemberlistGivesUpAboutAtTheTimeout(t *testing.T) {
 	}
 }
 
-// TestSettingsSayWhatIsSet: the text is made of the configuration that runs.
-func TestSettingsSayWhatIsSet(t *testing.T) {
+// TestSettingsDescribeConfiguration: the text is made of the configuration that runs.
+func TestSettingsDescribeConfiguration(t *testing.T) {
 	for name, want := range map[string][]string{
 		"hashicorp-raft":    {"HeartbeatTimeout 380ms", "LeaderLeaseTimeout 190ms", "every 38ms to 76ms", "pre-vote on"},
 		"etcd-raft":         {"tick 20ms, HeartbeatTick 6, ElectionTick 19", "waits 380ms to 740ms", "PreVote off, CheckQuorum off"},
@@ -86,7 +86,7 @@ func TestSettingsSayWhatIsSet(t *testing.T) {
 	}
 }
 
-func TestBeat(t *testing.T) {
+func TestBeatIsHeartbeatInterval(t *testing.T) {
 	for _, l := range Libraries() {
 		require.Positive(t, l.Beat(Timing{}), l.Name)
 		require.LessOrEqual(t, l.Beat(lan), lan.Heartbeat, l.Name)

@@ -28,15 +28,14 @@ func etcdLibrary(name string, asEtcd bool) Library {
 	}
 }
 
-// etcdConfig is what a host decides.
+// etcdConfig contains the settings that the caller of the library chooses.
 type etcdConfig struct {
 	raft.Config
 	tick time.Duration
 }
 
-// newEtcdConfig has a follower wait at least t.Timeout: the library draws each wait anew
-// from ElectionTick to nearly twice that. With asEtcd it checks what etcd's server has it
-// check.
+// newEtcdConfig makes a follower wait at least t.Timeout: the library draws each wait between
+// ElectionTick and nearly twice that. With asEtcd it sets the checks of etcd's server.
 func newEtcdConfig(t Timing, asEtcd bool) etcdConfig {
 	c := etcdConfig{
 		Config: raft.Config{

@@ -158,8 +158,8 @@ func (e *etcdMember) handle(ready raft.Ready) error {
 	return nil
 }
 
-// observe says whom this member follows, before it saves: the library calls what it has
-// learned volatile, and etcd's server acts on it as early.
+// observe reports the leader of this member before the save: the library calls the leader
+// volatile, and etcd's server uses it before the save, too.
 func (e *etcdMember) observe(ready raft.Ready) {
 	if ready.HardState != nil {
 		e.term = ready.HardState.GetTerm()

@@ -19,8 +19,8 @@ var hashicorpRaft = Library{
 	start:    startHashicorp,
 }
 
-// hashicorpConfig has followers wait at least t.Timeout: the library draws each wait
-// anew from there to twice that. How often a leader sends cannot be set.
+// hashicorpConfig makes followers wait at least t.Timeout: the library draws each wait between
+// t.Timeout and twice that. The heartbeat interval of a leader cannot be set.
 func hashicorpConfig(t Timing) *raft.Config {
 	c := raft.DefaultConfig()
 	c.LogLevel = "OFF"
@@ -96,11 +96,11 @@ func startHashicorp(m *member, t Timing) error {
 		}
 		return false
 	}))
-	follow() // whom it has found before it was observed
+	follow() // a leader elected before the observer was registered
 	return nil
 }
 
-// emptyMachine is the application's state machine of somebody who wants a leader only.
+// emptyMachine is the state machine of an application that needs only a leader.
 type emptyMachine struct{}
 
 func (emptyMachine) Apply(*raft.Log) any                  { return nil }

@@ -18,16 +18,16 @@ import (
 	"github.com/elect-go/elect/trace"
 )
 
-// A Library is one that is measured beside ours.
+// A Library is a measured library.
 type Library struct {
 	Name string
-	// Leads says that it has leaders. Others only say who is dead.
+	// Leads is set if the library elects leaders. A library without leaders only reports failed members.
 	Leads bool
-	// Modules are the paths of those whose versions say what was measured.
+	// Modules are the paths of the modules whose versions are reported.
 	Modules []string
-	// Settings are what it was told, and what of its defaults decides how fast it is.
+	// Settings describes the settings and the defaults on which the speed depends.
 	Settings func(Timing) []string
-	// Beat is the time between two signs of life.
+	// Beat returns the heartbeat interval.
 	Beat func(Timing) time.Duration
 
 	start func(*member, Timing) error
@@ -57,9 +57,9 @@ type member struct {
 	events  events
 }
 
-// Run is the whole process: args are the flags of elect node as far as a fleet sets them,
-// and those that select the library. It returns when in ends, for then the parent is
-// gone, when ctx ends, or when the member fails.
+// Run runs a member as a process. args are the flags of elect node that a fleet sets, and the flags
+// that select the library. Run returns when in ends, because then the parent is gone. It also
+// returns when ctx ends or the member fails.
 func Run(ctx context.Context, args []string, in io.Reader, out io.Writer) error {
 	m, library, timing, err := parse(args)
 	if err != nil {
@@ -106,7 +106,7 @@ func parse(args []string) (*member, Library, Timing, error) {
 		return err
 	})
 	flags.Var(&timing, "timing", "")
-	flags.String("trace", "", "") // these are of elect node, and without a meaning here
+	flags.String("trace", "", "") // flags of elect node without a meaning here
 	flags.Bool("stdin", false, "")
 	flags.String("priority", "", "")
 	flags.String("log-level", "", "")
@@ -139,7 +139,7 @@ func (m *member) others(visit func(number int, addr string)) {
 	}
 }
 
-// events says what happens to a member. Its methods may be called from any goroutine.
+// events reports the events of a member. Its methods may be called from any goroutine.
 type events struct {
 	emit func(trace.Event)
 
@@ -148,9 +148,9 @@ type events struct {
 	term   uint64
 }
 
-// follow says whom the member takes for the leader; "" is nobody. What it has said before it
-// does not say again. Giving a leader up for nobody is what our detector calls a
-// suspicion. Of two calls at once the one that reads later also says later.
+// follow reports the leader of the member, or "" for none, unless it has already reported it.
+// If a leader is lost without a new one, follow reports a suspicion, too. Concurrent calls report
+// in the order in which they read.
 func (e *events) follow(read func() (leader string, term uint64)) {
 	at := time.Duration(fleet.Now())
 	e.mu.Lock()
@@ -170,7 +170,7 @@ func (e *events) follow(read func() (leader string, term uint64)) {
 	e.emit(trace.Event{At: at, Kind: trace.Announce, Leader: led})
 }
 
-// dead says that a peer is taken for dead, or no longer.
+// dead reports that a peer is considered dead, or alive again.
 func (e *events) dead(peer string, dead bool) {
 	kind := trace.Trust
 	if dead {

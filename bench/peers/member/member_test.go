@@ -11,7 +11,7 @@ import (
 	"github.com/elect-go/elect/trace"
 )
 
-func TestFollowSaysEachThingOnce(t *testing.T) {
+func TestFollowReportsEachLeaderOnce(t *testing.T) {
 	type step struct {
 		leader string
 		term   uint64
@@ -21,32 +21,32 @@ func TestFollowSaysEachThingOnce(t *testing.T) {
 		steps []step
 		want  string
 	}{
-		{"nobody, at first", []step{{"", 0}, {"", 1}}, ""},
-		{"another", []step{{"n2", 1}}, "follows n2 in epoch 1"},
+		{"no leader at first", []step{{"", 0}, {"", 1}}, ""},
+		{"another member", []step{{"n2", 1}}, "follows n2 in epoch 1"},
 		{"itself", []step{{"n1", 1}}, "leads in epoch 1"},
-		{"the same again", []step{{"n2", 1}, {"n2", 1}}, "follows n2 in epoch 1"},
-		{"the same, elected again", []step{{"n2", 1}, {"n2", 3}}, "follows n2 in epoch 1, follows n2 in epoch 3"},
-		{"given up for nobody", []step{{"n2", 1}, {"", 2}, {"", 3}}, "follows n2 in epoch 1, suspects n2, follows no leader"},
-		{"given up for another", []step{{"n2", 1}, {"n3", 2}}, "follows n2 in epoch 1, follows n3 in epoch 2"},
+		{"the same leader again", []step{{"n2", 1}, {"n2", 1}}, "follows n2 in epoch 1"},
+		{"the same leader in a new term", []step{{"n2", 1}, {"n2", 3}}, "follows n2 in epoch 1, follows n2 in epoch 3"},
+		{"leader lost", []step{{"n2", 1}, {"", 2}, {"", 3}}, "follows n2 in epoch 1, suspects n2, follows no leader"},
+		{"leader replaced", []step{{"n2", 1}, {"n3", 2}}, "follows n2 in epoch 1, follows n3 in epoch 2"},
 	} {
 		t.Run(test.name, func(t *testing.T) {
-			var said []string
+			var reported []string
 			var last time.Duration
 			e := events{emit: func(e trace.Event) {
 				require.GreaterOrEqual(t, e.At, last)
 				last = e.At
 				e.Node = idOf("n1")
-				said = append(said, e.Describe(algosim.Name))
+				reported = append(reported, e.Describe(algosim.Name))
 			}}
 			for _, s := range test.steps {
 				e.follow(func() (string, uint64) { return s.leader, s.term })
 			}
-			require.Equal(t, test.want, strings.Join(said, ", "))
+			require.Equal(t, test.want, strings.Join(reported, ", "))
 		})
 	}
 }
 
-func TestParse(t *testing.T) {
+func TestParseRejectsIncompleteFlags(t *testing.T) {
 	good := "node --trace - --stdin --name n2 --priority 2 --listen h:2 --data-dir d --log-level error --members h:1 --members h:2 --library etcd-raft --timing 20ms/100ms"
 	m, l, timing, err := parse(strings.Fields(good))
 	require.NoError(t, err)

@@ -19,9 +19,9 @@ var memberlistLibrary = Library{
 }
 
 // memberlistConfig starts from the configuration that the README shows and that is made
-// for a loopback. With t a member probes each t.Heartbeat, and gives a silent one up after
-// t.Timeout: a probe, and then as many of its intervals as come nearest to the rest, which
-// may be less. What else depends on the network keeps its proportion to the interval.
+// for a loopback. With t a member probes each t.Heartbeat and gives a silent member up after about
+// t.Timeout: one probe and the nearest number of intervals, which may be less. Other settings
+// that depend on the network keep their proportion to the interval.
 func memberlistConfig(t Timing) *memberlist.Config {
 	c := memberlist.DefaultLocalConfig()
 	if t != (Timing{}) {
@@ -58,7 +58,7 @@ func startMemberlist(m *member, t Timing) error {
 	}
 	c.AdvertiseAddr, c.AdvertisePort = c.BindAddr, c.BindPort
 	c.Events = marks{m}
-	// Whom it has not met yet counts as dead, so that a reader knows when all have met.
+	// An undiscovered member counts as dead, so a reader sees when all members are connected.
 	var others []string
 	m.others(func(number int, addr string) {
 		others = append(others, addr)

@@ -9,10 +9,10 @@ import (
 	"time"
 )
 
-// Timing is what a detector is asked for. Zero is what the library does by itself.
+// Timing is the requested timing of a detector. Zero selects the defaults of the library.
 type Timing struct {
-	Heartbeat time.Duration // between two signs of life
-	Timeout   time.Duration // nobody is given up after a silence shorter than this
+	Heartbeat time.Duration // interval between two heartbeats
+	Timeout   time.Duration // shortest silence after which a member is given up
 }
 
 var (
@@ -52,7 +52,7 @@ func (t *Timing) Set(s string) error {
 	return nil
 }
 
-// MarshalText and UnmarshalText have a Timing in JSON as String has it.
+// MarshalText returns t as String formats it.
 func (t Timing) MarshalText() ([]byte, error) { return []byte(t.String()), nil }
 
 // UnmarshalText reads what MarshalText writes.

@@ -10,7 +10,7 @@ import (
 
 const ms = time.Millisecond
 
-func TestTimingIsReadAsItIsWritten(t *testing.T) {
+func TestTimingRoundTripsAsText(t *testing.T) {
 	for text, want := range map[string]Timing{
 		"defaults":    {},
 		"120ms/380ms": {Heartbeat: 120 * ms, Timeout: 380 * ms},
@@ -30,7 +30,7 @@ func TestTimingIsReadAsItIsWritten(t *testing.T) {
 	}
 }
 
-func TestTimingThatIsNone(t *testing.T) {
+func TestInvalidTimingIsRejected(t *testing.T) {
 	for text, want := range map[string]string{
 		"":            "want defaults or HEARTBEAT/TIMEOUT",
 		"equal":       "want defaults or HEARTBEAT/TIMEOUT",

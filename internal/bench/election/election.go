@@ -1,4 +1,4 @@
-// Package election counts elections in the simulator, and compares them with the theory.
+// Package election counts the messages and time of elections in the simulator, and compares them with the theory.
 package election
 
 import (
@@ -24,7 +24,7 @@ import (
 // OneWay is the T of simulations, in virtual time.
 const OneWay = 10 * time.Millisecond
 
-// Count is what an election cost.
+// Count is the counted cost of an election.
 type Count struct {
 	Election        theory.Election
 	Sent, Delivered int
@@ -32,15 +32,15 @@ type Count struct {
 	Turnaround      float64 // in T
 }
 
-// ErrTheory says that what was counted is not what the theory says.
+// ErrTheory reports that a count differs from the theory.
 var ErrTheory = errors.New("bench: the count is not that of the theory")
 
-// Run has the simulator run one election of a case and counts it. Its error is ErrTheory where
-// the numbers are not exactly those of the theory, if it has any.
+// Run runs one election of a case in the simulator and counts it. Its error is ErrTheory if the
+// theory has a row for the election and its numbers differ.
 func Run(ctx context.Context, registry algo.Registry, c theory.Case, n int, seed uint64) (Count, error) {
 	e := c.Draw(n, rand.New(rand.NewPCG(seed, 0)))
 	row, known := theory.For(c.Algorithm, c.Convention, theory.Single, e)
-	if !known && !c.Untold {
+	if !known && !c.WithoutTheory {
 		return Count{}, fmt.Errorf("%w: it says nothing of %s, %s, N=%d", ErrTheory, c.Algorithm, c.Name, n)
 	}
 	row.Algorithm = c.Algorithm
@@ -48,23 +48,23 @@ func Run(ctx context.Context, registry algo.Registry, c theory.Case, n int, seed
 	if err != nil {
 		return Count{}, err
 	}
-	s := scale{kinds: Kinds(o.Spec), bytes: make(map[time.Duration]int)}
+	s := frameSizes{kinds: Kinds(o.Spec), bytes: make(map[time.Duration]int)}
 	if s.codec, err = Frames(o.Spec); err != nil {
 		return Count{}, err
 	}
-	o.Seed, o.Trace = seed, s.weigh
+	o.Seed, o.Trace = seed, s.add
 	r, err := Simulate(ctx, o)
 	if err != nil {
 		return Count{}, err
 	}
 	got := Count{Election: e, Sent: int(r.Sent), Delivered: int(r.Delivered), Turnaround: r.Turnaround}
-	if got.Bytes, err = s.since(r.Began); err != nil || c.Untold {
+	if got.Bytes, err = s.since(r.Began); err != nil || c.WithoutTheory {
 		return got, err
 	}
 	return got, got.check(row)
 }
 
-// check compares what was counted with a row of the theory.
+// check compares the count with a row of the theory.
 func (c Count) check(row theory.Row) error {
 	sent, delivered, turnaround := row.Sent.At(c.Election), row.Delivered.At(c.Election), row.Turnaround.At(c.Election)
 	if float64(c.Sent) == sent && float64(c.Delivered) == delivered && c.Turnaround == turnaround {
@@ -74,16 +74,16 @@ func (c Count) check(row theory.Row) error {
 		ErrTheory, row.Name(), c.Election.N, c.Sent, c.Delivered, c.Turnaround, sent, delivered, turnaround)
 }
 
-// Simulation returns what sim.Run needs for an election that a row of the theory is
-// about, under the convention of that row. Its error is a mistake in the row.
+// Simulation returns the options of sim.Run for an election for which a row of the theory holds,
+// under the convention of that row. It returns an error if the row is wrong.
 func Simulation(registry algo.Registry, r theory.Row, e theory.Election) (sim.Options, error) {
 	timing := algo.LAN()
 	timing.RoundTrip = time.Duration(e.Wait() * float64(OneWay))
 	options := slices.Clone(r.Convention.Options)
 	var limit time.Duration
 	if name := map[string]string{"vote": "heartbeat_interval", "textbook-vote": "hbt"}[r.Algorithm]; name != "" {
-		// No heartbeat of the old leader may be under way when the election begins: who had
-		// heard it would have the better claim. So the next one is due when all is over.
+		// No heartbeat of the old leader may be in transit when the election begins: a server that
+		// received it would have the better claim. So the next heartbeat is due after the election.
 		const heartbeat = 1000 * OneWay
 		options = append(options, [2]string{name, heartbeat.String()})
 		limit = 5*heartbeat + heartbeat/2 // the first start of the textbook waits for five
@@ -96,12 +96,12 @@ func Simulation(registry algo.Registry, r theory.Row, e theory.Election) (sim.Op
 		e.Order = theory.Descending(e.N) // the smallest ID goes first
 	}
 	return sim.Options{
-		Spec: spec, Timing: timing, Nodes: e.N, Crashed: e.Crashed, Initiators: places(e), Priorities: e.Order,
+		Spec: spec, Timing: timing, Nodes: e.N, Crashed: e.Crashed, Initiators: initiatorNodes(e), Priorities: e.Order,
 		Delay: sim.Fixed(OneWay), Limit: limit,
 	}, nil
 }
 
-// Simulate runs an election. A promise of the algorithm that it breaks is an error.
+// Simulate runs an election. A violation of a property of the algorithm is an error.
 func Simulate(ctx context.Context, o sim.Options) (sim.Result, error) {
 	r, err := sim.Run(ctx, o)
 	if err == nil && len(r.Violations) > 0 {
@@ -110,9 +110,9 @@ func Simulate(ctx context.Context, o sim.Options) (sim.Result, error) {
 	return r, err
 }
 
-// places are the numbers of those who start, in the order of their ranks, which the
-// election has: nodes are numbered in the order of the ring.
-func places(e theory.Election) []int {
+// initiatorNodes returns the node numbers of the initiators, in the order of their ranks. Nodes are
+// numbered in the order of the ring.
+func initiatorNodes(e theory.Election) []int {
 	numbers := slices.Sorted(slices.Values(e.Initiators))
 	if e.Order != nil {
 		for at, rank := range numbers {
@@ -146,8 +146,8 @@ func Flags(variant string) []string {
 	return []string{"--algorithm", algorithm, "--lease=off"}
 }
 
-// Options returns what sets those options, given as name and value, in the struct of an
-// algorithm's package.
+// Options returns a decoder that sets the options, given as name and value, in the options struct
+// of an algorithm.
 func Options(options [][2]string) func(into any) error {
 	return func(into any) error {
 		if len(options) == 0 {
@@ -163,7 +163,7 @@ func Options(options [][2]string) func(into any) error {
 	}
 }
 
-// Kinds are those of the messages of an algorithm.
+// Kinds returns the kinds of the messages of an algorithm.
 func Kinds(spec algo.Spec) map[string]bool {
 	kinds := make(map[string]bool)
 	for _, m := range spec.Messages {
@@ -172,32 +172,32 @@ func Kinds(spec algo.Spec) map[string]bool {
 	return kinds
 }
 
-// Counts reports whether a message is of one of the kinds and says something new: whether
-// it counts as one of an election.
+// Counts reports whether m counts as a message of an election: it is of one of the kinds and is not
+// a repeat.
 func Counts(m algo.Message, kinds map[string]bool) bool {
 	_, repeat := algo.Unwrap(m)
 	return kinds[m.Kind()] && !repeat
 }
 
-// Frames is the codec that nodes with that algorithm use.
+// Frames returns the codec of nodes that run the algorithm.
 func Frames(spec algo.Spec) (*wire.Codec, error) {
 	return wire.NewCodec(slices.Concat(engine.Messages(), spec.Messages)...)
 }
 
-// FrameHead is the length before each frame, in bytes.
+// FrameHead is the size of the length before each frame, in bytes.
 const FrameHead = 4
 
-// scale weighs the messages of an algorithm: what each takes on the wire.
-type scale struct {
+// frameSizes sums up the sizes of the messages of an algorithm on the wire.
+type frameSizes struct {
 	codec *wire.Codec
 	kinds map[string]bool
 	frame []byte
-	bytes map[time.Duration]int // of all that were sent at that time
+	bytes map[time.Duration]int // sum of the sizes by the time of sending
 	err   error
 }
 
-// weigh is for the trace of a simulation.
-func (s *scale) weigh(e trace.Event) {
+// add receives the trace of a simulation.
+func (s *frameSizes) add(e trace.Event) {
 	if e.Kind != trace.Send || s.err != nil || !Counts(e.Message, s.kinds) {
 		return
 	}
@@ -205,8 +205,8 @@ func (s *scale) weigh(e trace.Event) {
 	s.bytes[e.At] += FrameHead + len(s.frame)
 }
 
-// since is what all weigh that were sent from then on.
-func (s *scale) since(began time.Duration) (sum int, err error) {
+// since returns the sum of the sizes of all messages that were sent since began.
+func (s *frameSizes) since(began time.Duration) (sum int, err error) {
 	for at, bytes := range s.bytes {
 		if at >= began {
 			sum += bytes

@@ -26,7 +26,7 @@ func TestCases(t *testing.T) {
 	}
 }
 
-func TestACountThatIsNotThatOfTheTheory(t *testing.T) {
+func TestCountThatDiffersFromTheoryIsRejected(t *testing.T) {
 	c := theory.Cases()[2]
 	require.Equal(t, "worst", c.Name)
 	right, err := Run(t.Context(), builtin.Registry(), c, 5, 1)
@@ -48,23 +48,23 @@ func TestACountThatIsNotThatOfTheTheory(t *testing.T) {
 	require.ErrorIs(t, err, ErrTheory)
 }
 
-func TestASimulationEndsWithItsContext(t *testing.T) {
+func TestSimulationEndsWithContext(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
 	_, err := Run(ctx, builtin.Registry(), theory.Cases()[1], 256, 1)
 	require.ErrorIs(t, err, context.Canceled)
 }
 
-// TestBytesAreThoseOfTheFrames: the best case of bully sends N−2 Coordinators, each of 4
+// TestBytesAreSumOfFrameSizes: the best case of bully sends N−2 Coordinators, each of 4
 // bytes of length, an array of 4, "coordinator", an epoch below 128 and an id.
-func TestBytesAreThoseOfTheFrames(t *testing.T) {
+func TestBytesAreSumOfFrameSizes(t *testing.T) {
 	s, err := Run(t.Context(), builtin.Registry(), theory.Cases()[0], 5, 1)
 	require.NoError(t, err)
 	require.Equal(t, 3, s.Sent)
 	require.Equal(t, 3*(4+1+(1+11)+1+(2+16)), s.Bytes)
 }
 
-func TestSpecRefusesWhatIsNoOption(t *testing.T) {
+func TestSpecRejectsUnknownOption(t *testing.T) {
 	row := theory.Rows()[0]
 	o, err := Simulation(builtin.Registry(), row, theory.Election{N: 3, Crashed: 1, Initiators: []int{2}})
 	require.NoError(t, err)

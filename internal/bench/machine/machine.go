@@ -1,4 +1,4 @@
-// Package machine says where a measurement is made, and on what kind of disk.
+// Package machine describes the machine and the disk on which a measurement is made.
 package machine
 
 import (
@@ -14,15 +14,15 @@ import (
 	"github.com/elect-go/elect/internal/untrusted"
 )
 
-// Machine is where a measurement was made.
+// Machine describes the machine on which a measurement was made.
 type Machine struct {
 	System string `json:"system"` // as linux/amd64
 	Cores  int    `json:"cores"`
 	Model  string `json:"model"` // of the processor
 	Kernel string `json:"kernel"`
 	Go     string `json:"go"`
-	Load   string `json:"load"` // the load averages of 1, 5 and 15 minutes before it: what else was going on
-	// FileSystem is the type of that on which nodes keep what they save; empty if none did.
+	Load   string `json:"load"` // load averages of 1, 5 and 15 minutes before the measurement
+	// FileSystem is the type of the file system on which nodes save; empty if no node saved.
 	FileSystem string `json:"file_system,omitempty"`
 }
 
@@ -34,8 +34,8 @@ func (m Machine) String() string {
 	return untrusted.Printable(text)
 }
 
-// This describes the machine now. What cannot be found out is "unknown".
-func This() Machine {
+// Describe describes this machine now. A property that it cannot determine is "unknown".
+func Describe() Machine {
 	m := Machine{System: runtime.GOOS + "/" + runtime.GOARCH, Cores: runtime.NumCPU(), Go: runtime.Version(),
 		Model: "unknown", Kernel: "unknown", Load: "unknown"}
 	if f, err := os.Open("/proc/cpuinfo"); err == nil {
@@ -111,9 +111,9 @@ func fileSystem(mounts io.Reader, path string) string {
 	return kind
 }
 
-// OnDisk is the folder in which to make folders for data: the first of TMPDIR, the user's cache
-// folder and the current one that is not in memory, where a synced save would cost nothing.
-func OnDisk() (dir string, err error) {
+// DiskTempDir returns a parent folder for data: the first of TMPDIR, the user's cache folder and
+// the current folder that is not in memory. In memory a synced save would cost nothing.
+func DiskTempDir() (dir string, err error) {
 	candidates := []string{os.TempDir()}
 	if cache, err := os.UserCacheDir(); err == nil && os.MkdirAll(cache, 0o700) == nil {
 		candidates = append(candidates, cache)
@@ -126,9 +126,9 @@ func OnDisk() (dir string, err error) {
 	return "", ErrInMemory
 }
 
-// ErrInMemory says that there is no folder on a disk.
+// ErrInMemory reports that no folder is on a disk.
 var ErrInMemory = errors.New("machine: no folder on a disk")
 
-// InMemory reports whether a file system of that type forgets when the power goes, so
-// that a synced save costs nothing there.
+// InMemory reports whether a file system of that type loses its data on a power failure, so that
+// a synced save costs nothing.
 func InMemory(fileSystem string) bool { return fileSystem == "tmpfs" || fileSystem == "ramfs" }

@@ -7,7 +7,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-func TestFileSystemIsThatOfTheLongestMount(t *testing.T) {
+func TestFileSystemComesFromLongestMount(t *testing.T) {
 	const mounts = `24 27 0:6 / /dev rw,relatime - devtmpfs devtmpfs rw,size=12334492k
 27 1 254:0 / / rw,relatime - ext4 /dev/vda rw,discard
 31 27 0:27 / /tmp rw,relatime shared:7 master:2 - tmpfs tmpfs rw
@@ -23,7 +23,7 @@ not a mount
 		"/tmp/a/b":         "tmpfs",
 		"/tmpfiles":        "ext4",
 		"/with space/data": "xfs",
-		"/home/somebody":   "zfs", // mounted over the other
+		"/home/user":       "zfs", // mounted over the other
 		"/dev/null":        "devtmpfs",
 	} {
 		require.Equal(t, want, fileSystem(strings.NewReader(mounts), path), path)
@@ -46,7 +46,7 @@ func TestField(t *testing.T) {
 	require.False(t, ok)
 }
 
-func TestAMachineIsPrintable(t *testing.T) {
+func TestMachineDescriptionIsPrintable(t *testing.T) {
 	m := Machine{System: "linux/amd64", Cores: 2, Model: "x\x1b[2J", Kernel: "6", Go: "go1.26", Load: "1 1 1"}
 	require.Equal(t, "linux/amd64, 2 cores (x\uFFFD[2J), kernel 6, go1.26, load average 1 1 1", m.String())
 }

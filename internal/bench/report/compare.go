@@ -55,7 +55,7 @@ type Estimate struct {
 func Compare(before, after []*benchfmt.Result) Comparison {
 	c := Comparison{Differs: Differs(slices.Concat(before, after)), Changes: []Change{}}
 	everything, _ := benchproc.NewFilter("*")
-	series, unit, _ := new(benchproc.ProjectionParser).ParseWithUnit(".fullname", everything) // no mistake is in these
+	series, unit, _ := new(benchproc.ProjectionParser).ParseWithUnit(".fullname", everything) // the projection is valid
 	values := make(map[benchproc.Key]*[2][]float64)
 	var keys []benchproc.Key
 	for at, run := range [][]*benchfmt.Result{before, after} {
@@ -80,7 +80,7 @@ func Compare(before, after []*benchfmt.Result) Comparison {
 // Differs says in what the configuration of results differs: one that says nothing may be the same.
 func Differs(results []*benchfmt.Result) []string {
 	everything, _ := benchproc.NewFilter("*")
-	config, _ := new(benchproc.ProjectionParser).Parse(".config", everything) // no mistake is in it
+	config, _ := new(benchproc.ProjectionParser).Parse(".config", everything) // the projection is valid
 	var machines []benchproc.Key
 	for _, r := range results {
 		if machine := config.Project(r); !slices.Contains(machines, machine) {

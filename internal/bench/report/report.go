@@ -1,8 +1,8 @@
-// Package report tells people what benchmarks have found: tables, and what changed from one run to
-// another. It works on results in Go's benchmark format, of elect bench or of go test.
+// Package report prints the results of benchmarks as tables, and compares two runs. It reads
+// results in Go's benchmark format, of elect bench or of go test.
 //
-// A number stands for the median of its trials. Behind it is the confidence interval of 95 %, as far
-// as the trials are enough for one (six): ±9% says that neither end is further away.
+// A number is the median of its trials. With six trials or more its confidence interval of 95 %
+// follows: ±9% means that both ends lie within 9 % of the median.
 package report
 
 import (
@@ -38,7 +38,7 @@ func (r Row) Trials() (most int) {
 func Rows(results []*benchfmt.Result, filter, fields string) (rows []Row, metrics []string) {
 	kept, err := benchproc.NewFilter(filter)
 	if err != nil {
-		panic(err) // a mistake of the caller
+		panic(err) // a bug of the caller
 	}
 	by, err := new(benchproc.ProjectionParser).Parse(fields, kept)
 	if err != nil {

@@ -19,7 +19,7 @@ import (
 	"github.com/elect-go/elect/internal/sample"
 )
 
-var update = flag.Bool("update", false, "write the golden file anew")
+var update = flag.Bool("update", false, "rewrite the golden file")
 
 // results reads lines in Go's benchmark format.
 func results(t *testing.T, lines ...string) (all []*benchfmt.Result) {
@@ -69,7 +69,7 @@ func TestTables(t *testing.T) {
 	}
 	want, err := os.ReadFile(path)
 	require.NoError(t, err)
-	require.Equal(t, string(want), text.String(), "with -update it is written anew")
+	require.Equal(t, string(want), text.String(), "rewrite it with -update")
 	require.Empty(t, Tables(nil))
 	require.ErrorIs(t, Write(full{}, nil), errFull)
 }
@@ -112,8 +112,8 @@ func TestCompare(t *testing.T) {
 	}
 	require.Equal(t, map[string]Verdict{
 		"Failover/n=3": Less, "Failover/n=5": More, "Failover/n=7": Same, "Failover/n=9": More, "Failover/n=11": Removed, "Failover/n=13": Added,
-		"Failover/n=15": Same, // one trial tells nothing
-		"Election/n=3":  More, // but of a count
+		"Failover/n=15": Same, // one trial shows nothing
+		"Election/n=3":  More, // a count is exact
 		"Election/n=5":  Same, "Election/n=7": Same,
 	}, got)
 	require.Equal(t, Estimate{7, 11, []float64{10, 12}}, c.Changes[0].Old)
@@ -136,10 +136,10 @@ func TestCompare(t *testing.T) {
 	require.Contains(t, text.String(), "Failover/n=15  ms      1    2     ~         1.000  1 and 1\n")
 }
 
-// TestTheLinesAreThoseOfTheTheory counts elections: where they are all the same, the formula must
-// give the count exactly; where they are drawn, the mean of all lies between the least and the most of
-// many, and not far from their mean.
-func TestTheLinesAreThoseOfTheTheory(t *testing.T) {
+// TestExpectedEqualsCountedElections counts elections. If all elections of a case are the same, the
+// formula must give the count exactly. If they are drawn, the formula must lie between the least and
+// the largest count, and near their mean.
+func TestExpectedEqualsCountedElections(t *testing.T) {
 	const n, draws = 9, 60
 	for _, c := range theory.Cases() {
 		rounds := 1
@@ -167,12 +167,12 @@ func TestTheLinesAreThoseOfTheTheory(t *testing.T) {
 	}
 }
 
-func TestWhatTheTheoryDoesNotSay(t *testing.T) {
+func TestExpectedIsUnknownWithoutRow(t *testing.T) {
 	for _, key := range [][]string{{"textbook-bully", "sideways"}, {"paxos", "worst"}, {"", ""}} {
 		require.Equal(t, "-", expected(key, Formulas[result.MetricSent]))
 	}
-	c, told := theory.CaseOf("bully", "leader-crash")
-	require.True(t, told)
+	c, found := theory.CaseOf("bully", "leader-crash")
+	require.True(t, found)
 	_, known := c.Row(1)
 	require.False(t, known)
 	_, known = c.Expected(1, Formulas[result.MetricSent])

@@ -50,8 +50,8 @@ there is the mean of the formula over all nodes.`
 	failoverNote = `From right before the fault until the last survivor knows the new leader.`
 	costNote     = `no-leader: no node that runs leads. two-leaders: two that run lead, each in its own eyes. unled-node: a node has no
 leader within reach, the mean of all nodes. leader-changes: how often a node begins to lead.`
-	stabilityNote = `The worst of the trials. leaderships-ended: one whose node ran and had a majority all the while. last/first-detection:
-of 40 pauses, whose two-leaders is the 95th of 100. agreement: from the start until all agree for good; agreement-up: from when the last was up.`
+	stabilityNote = `The worst of the trials. leaderships-ended: of a leader that ran and reached a majority all the time. last/first-detection:
+of 40 pauses, for which two-leaders is the 95th percentile. agreement: from the start until all agree for good; agreement-up: after the last node is up.`
 	detectorNote = `Silence alone tells: a machine dies, and no connection is closed. adapts: the timeout grows after a mistake, as it does by
 default. Beside evidence, which finds a killed process at once, this is what is left.`
 	steadyNote = `All nodes are in one process, which the measurement is a part of.`
@@ -121,10 +121,10 @@ var Formulas = map[string]func(theory.Row) theory.Formula{
 // expected is what the theory says of an algorithm and a case with 9 nodes.
 func expected(key []string, formula func(theory.Row) theory.Formula) string {
 	const n = 9
-	c, told := theory.CaseOf(key[0], key[1])
+	c, found := theory.CaseOf(key[0], key[1])
 	row, known := c.Row(n)
 	mean, _ := c.Expected(n, formula)
-	if !told || !known {
+	if !found || !known {
 		return "-"
 	}
 	if c.Drawn() && c.Mean == theory.Single { // each election that may be drawn has a number of its own

@@ -27,7 +27,7 @@ func written() *Run {
 	}
 }
 
-func TestARunIsInGoBenchmarkFormat(t *testing.T) {
+func TestRunIsWrittenInGoBenchmarkFormat(t *testing.T) {
 	var text bytes.Buffer
 	require.NoError(t, written().Write(&text))
 	require.Equal(t, `# elect bench --seed 7
@@ -55,7 +55,7 @@ func fileOf(t *testing.T, text string) string {
 	return path
 }
 
-func TestWhatIsWrittenIsRead(t *testing.T) {
+func TestWrittenRunIsReadBack(t *testing.T) {
 	var text, again bytes.Buffer
 	require.NoError(t, written().Write(&text))
 	f, err := ReadFile(fileOf(t, text.String()))
@@ -75,7 +75,7 @@ func TestWhatIsWrittenIsRead(t *testing.T) {
 	require.NoError(t, r.Write(&again))
 }
 
-func TestANameHasNoSpaceAndNoFurtherKey(t *testing.T) {
+func TestNameContainsNoSpaceOrExtraKey(t *testing.T) {
 	require.Equal(t, "Cost/algorithm=a_b=c_d/n=5", Name(Cost, "algorithm", "a/b=c d", "n", 5))
 }
 
@@ -87,7 +87,7 @@ func TestMetricsAreListedOnce(t *testing.T) {
 	}
 }
 
-func TestAFileThatIsNotInTheFormat(t *testing.T) {
+func TestFileInOtherFormatIsRejected(t *testing.T) {
 	for name, c := range map[string]struct{ text, want string }{
 		"empty":           {"", "there is none"},
 		"text":            {"no results\n", "there is none"},
@@ -113,4 +113,4 @@ type full struct{}
 
 func (full) Write([]byte) (int, error) { return 0, errFull }
 
-func TestAFullDisk(t *testing.T) { require.ErrorIs(t, written().Write(full{}), errFull) }
+func TestFullDiskIsReported(t *testing.T) { require.ErrorIs(t, written().Write(full{}), errFull) }

@@ -46,8 +46,8 @@ func flag(of func(Election) bool) func(Election) float64 {
 	return func(e Election) float64 { return 1 - unless(of(e)) }
 }
 
-// At is the number for an election. It panics where the text is no formula, which is a mistake
-// in a row.
+// At is the number for an election. It panics where the text is no formula, which is a fault
+// of a row.
 func (f Formula) At(e Election) float64 {
 	p := parser{text: strings.ReplaceAll(string(f), " ", ""), e: e}
 	value := p.sum()

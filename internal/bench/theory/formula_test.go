@@ -19,8 +19,8 @@ func TestFormulas(t *testing.T) {
 	}
 }
 
-// TestAPageThatIsNotUnderstood: what no test would see is said when the program starts.
-func TestAPageThatIsNotUnderstood(t *testing.T) {
+// TestMalformedPagePanics: what no test would see is said when the program starts.
+func TestMalformedPagePanics(t *testing.T) {
 	const conventions = "\n## Conventions\n| algorithms | convention |\n| x | detector | words | | each message | | |\n"
 	row := func(cells string) string {
 		return conventions + "\n## x\n| head |\n|---|\n| case | " + cells + " | a 1 | 1 | 1 | 0 | T | N | | me |\n"

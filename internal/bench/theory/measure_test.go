@@ -64,8 +64,8 @@ func (o outcome) under(c theory.Convention, n int) counted {
 	case broadcast:
 		m.delivered = m.sent // the medium loses nothing
 	case onlyElection:
-		// Of the other kinds none goes to a crashed process: an Answer goes to who asked,
-		// Coordinator and Elected to those who live.
+		// No other kind is sent to a crashed process: an Answer goes to the sender of an Election,
+		// Coordinator and Elected go to live processes.
 		m.delivered -= o.Sent - m.sent
 	}
 	if c.Quiet {
@@ -78,8 +78,8 @@ func (o outcome) under(c theory.Convention, n int) counted {
 const (
 	// onlyElection leaves out how the winner becomes known, and answers.
 	onlyElection = "election messages only"
-	// broadcast takes what goes to everybody for one message, as on a medium that all
-	// share, and counts the vote of a server for itself.
+	// broadcast counts a message to all as one, as on a shared medium, and counts the vote of a
+	// server for itself.
 	broadcast = "a broadcast is one message"
 )
 

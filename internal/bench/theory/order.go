@@ -2,7 +2,7 @@ package theory
 
 import "slices"
 
-// lost is l.
+// lost is l of theory.md.
 func (e Election) lost() int {
 	if e.Crashed == 1 && e.highestStarts() {
 		return 0
@@ -10,7 +10,7 @@ func (e Election) lost() int {
 	return e.Crashed
 }
 
-// Descending is the order of the ring that costs most when all start.
+// Descending returns the order of the ring with the highest cost when all start.
 func Descending(n int) []int {
 	order := make([]int, n)
 	for at := range order {
@@ -19,7 +19,7 @@ func Descending(n int) []int {
 	return order
 }
 
-// living is the ranks of those that live, in the order of the ring.
+// living returns the ranks of the live processes, in the order of the ring.
 func (e Election) living() []int {
 	var ring []int
 	for at := range e.N {
@@ -37,7 +37,7 @@ func (e Election) living() []int {
 // ascending reports whether the ring is in the order of ranks, wherever it begins.
 func (e Election) ascending() bool { return e.goes(+1) }
 
-// descending reports whether it is against that order.
+// descending reports whether the ring is against the order of ranks.
 func (e Election) descending() bool { return e.goes(-1) }
 
 func (e Election) goes(by int) bool {
@@ -52,7 +52,7 @@ func (e Election) goes(by int) bool {
 	return true
 }
 
-// Before is the rank of who stands before a rank in the ring, dead or alive.
+// Before returns the rank of the process before rank in the ring, crashed or alive.
 func (e Election) Before(rank int) int {
 	at := rank - 1
 	if e.Order != nil {
@@ -64,8 +64,8 @@ func (e Election) Before(rank int) int {
 	return at + 1
 }
 
-// Hops is d: how far it is clockwise, over those that live, from who starts to the
-// highest that lives; from the nearest where several start.
+// Hops is d: the number of hops clockwise over the live processes from the initiator to the
+// highest live process. If several start, it counts from the nearest.
 func (e Election) Hops() int {
 	ring := e.living()
 	at := slices.Index(ring, e.Live())
@@ -74,14 +74,14 @@ func (e Election) Hops() int {
 			return hops
 		}
 	}
-	return 0 // nobody starts; sound has seen to it
+	return 0 // unreachable: isPossible rejects an election that no process starts
 }
 
-// ways is how many Election messages there are in a ring that nobody is missing from.
+// ways returns the number of Election messages in a ring without crashed processes.
 //
-// A process that starts sends a token. Another wakes up when the first token comes, which
-// began at the nearest behind it that starts; then it sends its own if it is above all
-// from there on, and if not it passes on, and swallows later what is below it.
+// An initiator sends a token. Any other process joins when the first token arrives, from the
+// nearest initiator behind it. If its rank is above all ranks since that initiator, it sends its own
+// token. Otherwise it forwards the token, and later swallows tokens of lower rank.
 func (e Election) ways() int {
 	ring := e.living()
 	size := len(ring)
@@ -99,8 +99,8 @@ func (e Election) ways() int {
 	return sum
 }
 
-// below reports whether a higher one stands between that place and the nearest before
-// it that starts, which is among them.
+// below reports whether a higher process stands between the place at and the nearest initiator
+// before it, the initiator included.
 func (e Election) below(ring []int, at int) bool {
 	for back := 1; ; back++ {
 		before := ring[(at-back+len(ring))%len(ring)]

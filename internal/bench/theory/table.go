@@ -15,7 +15,7 @@ var page string
 var table = read(page)
 
 // read takes the tables out of the page: the conventions, and under the heading of an algorithm,
-// or of several, its rows. It panics where the page is not understood, which is a mistake in it.
+// or of several, its rows. It panics where the page is malformed.
 func read(page string) (rows []Row) {
 	conventions := make(map[[2]string]Convention) // by algorithm and name
 	for section := range strings.SplitSeq(page, "\n## ") {
@@ -77,7 +77,7 @@ func rowOf(algorithm string, cells []string, conventions map[[2]string]Conventio
 	r := Row{
 		Algorithm: algorithm, Case: cells[0], Convention: c, Sent: Formula(cells[5]), Delivered: Formula(cells[6]), Decided: Formula(cells[7]),
 		Turnaround: Formula(cells[8]), Growth: cells[9], Mean: Mean(cells[10]), Source: cells[11],
-		Holds: func(e Election) bool { return sound(e) && met(holds, e) }, typical: conditionsOf(cells[3]),
+		Holds: func(e Election) bool { return isPossible(e) && met(holds, e) }, typical: conditionsOf(cells[3]),
 	}
 	for kind := range strings.SplitSeq(cells[4], ", ") {
 		name, sent, _ := strings.Cut(kind, " ")

@@ -133,7 +133,7 @@ func kinds(n int, rows []theory.Row) []theory.Election {
 	return append(all, various...)
 }
 
-// starting returns sets of who may start, of m that live.
+// starting returns sets of initiators among m live processes.
 func starting(m int, random *rand.Rand) [][]int {
 	switch {
 	case m < 1:
@@ -378,14 +378,14 @@ func TestTable(t *testing.T) {
 	}
 }
 
-// TestNoRow: of what cannot be, or is not known, the table says nothing.
-func TestNoRow(t *testing.T) {
+// TestImpossibleElectionHasNoRow: of what cannot be, or is not known, the table says nothing.
+func TestImpossibleElectionHasNoRow(t *testing.T) {
 	for name, e := range map[string]theory.Election{
-		"nobody":               {},
+		"no member":            {},
 		"all crashed":          {N: 3, Crashed: 3},
 		"an initiator crashed": {N: 3, Crashed: 1, Initiators: []int{3}},
 		"an initiator twice":   {N: 3, Initiators: []int{1, 1}},
-		"nobody starts":        {N: 3, Initiators: []int{}},
+		"no initiator":         {N: 3, Initiators: []int{}},
 		"a rank twice":         {N: 3, Order: []int{1, 1, 3}},
 		"a rank too few":       {N: 3, Order: []int{1, 2}},
 		"an RTT below 2T":      {N: 3, RoundTrip: 1},

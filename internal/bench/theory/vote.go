@@ -4,17 +4,17 @@ import "slices"
 
 func quorum(e Election) int { return e.N/2 + 1 }
 
-// decidedAt is when the winner has a majority. Who starts claims at 0, the others claim
-// when they hear of it, at T. All vote for the highest that lives; its own vote is there
-// at once, the others after T. A server votes at the end of its window, or as soon as all have
-// claimed that live.
+// decidedAt returns the time at which the winner has a majority. Initiators claim at 0; the others
+// claim when they receive a claim, at T. All vote for the highest live server. Its own vote arrives
+// at once, the other votes after T. A server votes at the end of its window, or as soon as all live
+// servers have claimed.
 func decidedAt(e Election, window bool) float64 {
 	claims := func(rank int) float64 { return unless(e.Starts(rank)) }
 	votes := func(rank int) float64 {
 		if window {
 			return claims(rank) + e.Wait()
 		}
-		heard := 0.0 // the last claim
+		heard := 0.0 // time of the last claim
 		for other := 1; other <= e.Live(); other++ {
 			if other != rank {
 				heard = max(heard, claims(other)+1)
@@ -30,9 +30,9 @@ func decidedAt(e Election, window bool) float64 {
 	return there[quorum(e)-1]
 }
 
-// unless is one, unless that is so.
-func unless(so bool) float64 {
-	if so {
+// unless returns 0 if the condition holds, and 1 otherwise.
+func unless(condition bool) float64 {
+	if condition {
 		return 0
 	}
 	return 1
