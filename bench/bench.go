@@ -22,52 +22,52 @@ import (
 	"github.com/elect-go/elect/internal/fleet"
 )
 
-// Groups are what can be measured, in the order of a report. Each is a benchmark of this package, its
-// name in lower case: elections in the simulator and on the wire, failover, what faults cost an
-// application, whether a leader that works is left to work ("stability"), the detector, and the cost
-// at rest ("steady").
+// Groups returns the groups of measurements, in the order of a report. Each is a benchmark of this
+// package, in lower case: elections in the simulator and on the wire, failover, the cost of faults to
+// an application, whether a working leader keeps its leadership ("stability"), the failure detector,
+// and the cost of an idle cluster ("steady").
 func Groups() []string {
 	return []string{"election", "wire", "failover", "cost", "stability", "detector", "steady"}
 }
 
-// Options say what is measured, and how often.
+// Options select what is measured, and how often.
 type Options struct {
 	// Groups are some of those that [Groups] returns; nil is all.
 	Groups []string
-	// Rounds are those of each fault; half as many of a pause and of a partition, and 4 times as
-	// many of the simulated cost of faults. Zero is 6, as many as a confidence interval of 95 % takes,
-	// and 1 with Short.
+	// Rounds is the number of rounds of each fault. A pause and a partition have half of it, and the
+	// simulated cost of faults four times. Zero is 6, the minimum for a confidence interval of 95 %,
+	// or 1 with Short.
 	Rounds int
-	// Short is as little as possible of each group, in seconds: whether it works.
+	// Short measures as little as possible of each group, within seconds, to check that it works.
 	Short bool
-	// Seed is from which the seeds of the trials follow.
+	// Seed determines the seeds of the trials.
 	Seed uint64
-	// Node is the command that runs a node, of the same registry: the words to which "node" and
-	// its flags are added, as "elect". What takes processes is skipped if it is nil.
+	// Node is the command that runs a node of the same registry, such as "elect"; "node" and flags
+	// are appended. If it is nil, measurements of processes are skipped.
 	Node []string
-	// Again is the command that measures it again, for the report.
+	// Again is the command that repeats the measurement, for the report.
 	Again string
-	// Progress, if set, is told how far it is.
+	// Progress, if set, receives the progress of the measurement.
 	Progress func(Progress)
 }
 
-// Progress is how far a measurement is.
+// Progress reports how far a measurement is.
 type Progress struct {
-	Part string  // of the measurement
-	Step string  // of that part
+	Part string  // part of the measurement
+	Step string  // step of Part
 	Done float64 // from 0 to 1
-	// Skipped says what could not be measured, and why; empty if nothing is said of that.
+	// Skipped names a measurement that was skipped, and the reason; otherwise empty.
 	Skipped string
 }
 
-// Report is what was measured: every trial, and the machine.
+// Report contains the results: every trial, and the machine.
 type Report struct{ run result.Run }
 
-// Write writes all of it in Go's benchmark format, a line for each trial, which elect bench compare
-// and benchstat read. What was not measured, and why, stands in comments.
+// Write writes the report in Go's benchmark format, a line for each trial, which elect bench compare
+// and benchstat read. Comments list the skipped measurements and the reasons.
 func (r *Report) Write(out io.Writer) error { return r.run.Write(out) }
 
-// WriteJSON writes the same as one object.
+// WriteJSON writes the report as one JSON object.
 func (r *Report) WriteJSON(out io.Writer) error {
 	e := json.NewEncoder(out)
 	e.SetEscapeHTML(false)
@@ -90,11 +90,10 @@ func (r *Report) WriteText(out io.Writer) error {
 	return err
 }
 
-// Run measures the algorithms of a registry on this machine, side by side. What this machine
-// does not permit is skipped, and said in the report. When something that was measured was not
-// right, as a count that is not that of the theory, or a cluster that did not do what it should,
-// the rest is measured still: then there are a report and an error. When ctx ends there is no
-// report.
+// Run measures the algorithms of a registry on this machine. It skips what the machine does not
+// permit and lists it in the report. If a result is wrong, Run continues and returns a report and an
+// error. Wrong are, for example, a count that differs from the theory and an unexpected leader.
+// When ctx ends, Run returns no report.
 func Run(ctx context.Context, registry algo.Registry, o Options) (*Report, error) {
 	if err := o.check(registry); err != nil {
 		return nil, err
@@ -118,19 +117,19 @@ func Run(ctx context.Context, registry algo.Registry, o Options) (*Report, error
 	return r, wrong
 }
 
-// check says all that is wrong with the options, and sets what is left to it.
+// check returns all errors of the options, and sets the defaults.
 func (o *Options) check(registry algo.Registry) error {
-	var mistakes []error
+	var problems []error
 	if len(registry) == 0 {
-		mistakes = append(mistakes, errors.New("bench: the registry is empty, want an algorithm"))
+		problems = append(problems, errors.New("bench: the registry is empty, want an algorithm"))
 	}
 	for _, g := range o.Groups {
 		if !slices.Contains(Groups(), g) {
-			mistakes = append(mistakes, fmt.Errorf("bench: there is no group %q, want some of %s", g, strings.Join(Groups(), ", ")))
+			problems = append(problems, fmt.Errorf("bench: there is no group %q, want some of %s", g, strings.Join(Groups(), ", ")))
 		}
 	}
 	if o.Rounds < 0 {
-		mistakes = append(mistakes, fmt.Errorf("bench: rounds are %d, want at least 1", o.Rounds))
+		problems = append(problems, fmt.Errorf("bench: rounds are %d, want at least 1", o.Rounds))
 	}
 	if o.Groups == nil {
 		o.Groups = Groups()
@@ -143,10 +142,10 @@ func (o *Options) check(registry algo.Registry) error {
 	if o.Progress == nil {
 		o.Progress = func(Progress) {}
 	}
-	return errors.Join(mistakes...)
+	return errors.Join(problems...)
 }
 
-// known are those of the registry: the default one first, and then by name.
+// known returns the algorithms of the registry: the default first, the others by name.
 func (m *measuring) known() []string {
 	const usual = "bully"
 	all := slices.Sorted(maps.Keys(m.registry))
@@ -156,8 +155,8 @@ func (m *measuring) known() []string {
 	return all
 }
 
-// variants are those that are compared: the default, which has a lease, then each algorithm without one. What a
-// textbook costs is counted beside the theory; how it bears faults says nothing, unless there is nothing else.
+// variants returns the compared variants: the default with a lease, then each algorithm without one.
+// Textbook algorithms are left out if there are others: they are only counted and compared with the theory.
 func (m *measuring) variants() []string {
 	all := m.known()
 	forUse := slices.DeleteFunc(slices.Clone(all), func(name string) bool {

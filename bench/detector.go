@@ -15,21 +15,21 @@ import (
 	"github.com/elect-go/elect/trace"
 )
 
-// quality is how good a failure detector is at watching one process, in the terms of Chen,
-// Toueg and Aguilera, "On the Quality of Service of Failure Detectors" (2002): how fast it
-// is, and how seldom, and for how long, it is wrong.
+// quality is the quality of a failure detector that monitors one process, in the terms of Chen,
+// Toueg and Aguilera, "On the Quality of Service of Failure Detectors" (2002): its speed, and the
+// number and duration of its mistakes.
 type quality struct {
-	// Detections are the detection times: from each crash until the process is suspected for
-	// good. One that was suspected when it crashed counts as found at once.
+	// Detections are the detection times: from each crash until the process is permanently
+	// suspected. The time is zero if it was suspected when it crashed.
 	Detections []time.Duration
-	// Mistakes are how long each suspicion of a process that lived lasted: until it was taken
-	// back, or the process did crash.
+	// Mistakes are the durations of the suspicions of the live process: until the detector trusted it
+	// again, or it crashed.
 	Mistakes []time.Duration
-	// Watched is for how long a process was watched that lived.
+	// Watched is the time for which the live process was monitored.
 	Watched time.Duration
 }
 
-// rate is the mean number of mistakes in an hour. Its inverse is their mean recurrence time.
+// rate returns the mean number of mistakes in an hour, the inverse of the mistake recurrence time.
 func (q quality) rate() float64 {
 	if q.Watched == 0 {
 		return 0
@@ -37,8 +37,8 @@ func (q quality) rate() float64 {
 	return float64(len(q.Mistakes)) / q.Watched.Hours()
 }
 
-// accuracy is the query accuracy probability: how probable it is that a process which lives
-// is trusted, at any moment.
+// accuracy returns the query accuracy probability: the probability that the live process is trusted
+// at a random time.
 func (q quality) accuracy() float64 {
 	if q.Watched == 0 {
 		return 1
@@ -46,7 +46,7 @@ func (q quality) accuracy() float64 {
 	return 1 - q.wrong().Seconds()/q.Watched.Seconds()
 }
 
-// wrong is how long all mistakes lasted together.
+// wrong returns the total duration of the mistakes.
 func (q quality) wrong() (sum time.Duration) {
 	for _, m := range q.Mistakes {
 		sum += m
@@ -54,7 +54,7 @@ func (q quality) wrong() (sum time.Duration) {
 	return sum
 }
 
-// values is q by metric. A metric of which there is no observation is left out.
+// values returns q by metric, without metrics that have no observation.
 func (q quality) values() figures {
 	values := figures{result.MetricMistakes: q.rate(), result.MetricAccuracy: q.accuracy()}
 	if len(q.Mistakes) > 0 {
@@ -67,20 +67,18 @@ func (q quality) values() figures {
 	return values
 }
 
-// condition is what makes a detector wrong: the network, and processes that do not get to
-// run.
+// condition is the cause of mistakes: the network, and stalls of the processes.
 type condition struct {
 	name, about string
 
 	delay sim.Delay
 	loss  float64
-	// stalls is the mean time between two stalls, 0 for never: then one of the two processes,
-	// the watcher or the watched, does not get to run, for stall in the mean. Both times are
-	// distributed exponentially.
+	// stalls is the mean time between two stalls, 0 for never. In a stall one of the two processes
+	// does not run, for stall on average. Both times are distributed exponentially.
 	stalls, stall time.Duration
 }
 
-// conditions returns all of them.
+// conditions returns all conditions.
 func conditions() []condition {
 	return []condition{
 		{name: "calm", about: "messages take 0.05 to 0.2 ms", delay: fault.Delay},
@@ -93,35 +91,35 @@ func conditions() []condition {
 	}
 }
 
-// detectorCase is a detector that watches one process in the simulator.
+// detectorCase is a detector that monitors one process in the simulator.
 type detectorCase struct {
 	condition condition
 	Timeout   time.Duration
 	// Fixed: the timeout does not grow after a mistake.
 	Fixed bool
-	// Span is how long it is watched, in virtual time.
+	// Span is the virtual time of the measurement.
 	Span time.Duration
 }
 
-// name is that of its benchmark.
+// name returns the name of the benchmark.
 func (c detectorCase) name() string {
 	return result.Name(result.Detector, "condition", c.condition.name, "adapts", !c.Fixed, "timeout", c.Timeout, "host", simulator)
 }
 
-// detectorTimeouts are those that are compared. The heartbeat is that of the preset lan,
-// 120 ms, and so is the third timeout.
+// detectorTimeouts returns the compared timeouts. The heartbeat interval of 120 ms and the third
+// timeout are those of the preset lan.
 func detectorTimeouts() []time.Duration {
 	return []time.Duration{
 		250 * time.Millisecond, 310 * time.Millisecond, 380 * time.Millisecond, 620 * time.Millisecond, 1100 * time.Millisecond, 2100 * time.Millisecond,
 	}
 }
 
-// betweenCrashes is the mean time between two crashes of the process that is watched. A crash
-// is that of a machine: nobody is told, and only silence is left.
+// betweenCrashes is the mean time between two crashes of the monitored process. Its machine crashes
+// too, so silence is the only sign of the crash.
 const betweenCrashes = time.Minute
 
-// measure has the detector watch for Span. The error is that of ctx, or says that something
-// was not as it should be.
+// measure runs the detector for Span. It returns the error of ctx, or an error if the outcome is
+// wrong.
 func (c detectorCase) measure(ctx context.Context, seed uint64) (quality, error) {
 	timing := algo.LAN()
 	timing.Timeout = c.Timeout
@@ -134,7 +132,7 @@ func (c detectorCase) measure(ctx context.Context, seed uint64) (quality, error)
 		Spec: watching, Timing: timing, Delay: c.condition.delay, Seed: seed, Trace: w.see,
 	})
 	w.do("cluster 2")
-	w.world.Run(10 * time.Second) // they meet, as over TCP, which loses nothing
+	w.world.Run(10 * time.Second) // the nodes connect without losses, as over TCP
 	w.do("loss %v", c.condition.loss)
 	w.quality, w.since = quality{}, w.world.Now()
 	for end := w.since + c.Span; w.world.Now() < end && ctx.Err() == nil; {
@@ -146,19 +144,19 @@ func (c detectorCase) measure(ctx context.Context, seed uint64) (quality, error)
 	return w.quality, context.Cause(ctx)
 }
 
-// watched is a process and who watches it.
+// watched is a simulation of a process and of the watcher that monitors it.
 type watched struct {
 	world   *sim.World
 	random  *rand.Rand
 	quality quality
 
 	dead      bool
-	since     time.Duration // when it began to live, as far as that is counted
+	since     time.Duration // start of the current live period, as far as it is counted
 	suspected bool
-	from      time.Duration // when it was suspected
+	from      time.Duration // time of the suspicion
 }
 
-// The numbers of the two.
+// The node numbers of the two processes.
 const watcher, target = 1, 2
 
 func (w *watched) see(e trace.Event) {
@@ -180,7 +178,7 @@ func (w *watched) exponential(mean time.Duration) time.Duration {
 	return time.Duration(w.random.ExpFloat64() * float64(mean))
 }
 
-// live passes time, in which processes stall.
+// live runs the simulation for a period, with stalls.
 func (w *watched) live(period time.Duration, c condition) {
 	if c.stalls == 0 {
 		w.world.Run(period)
@@ -188,14 +186,14 @@ func (w *watched) live(period time.Duration, c condition) {
 	}
 	for end := w.world.Now() + period; w.world.Now() < end; {
 		w.world.Run(w.exponential(c.stalls))
-		who := watcher + w.random.IntN(2)
-		w.do("pause n%d", who)
+		stalled := watcher + w.random.IntN(2)
+		w.do("pause n%d", stalled)
 		w.world.Run(w.exponential(c.stall))
-		w.do("resume n%d", who)
+		w.do("resume n%d", stalled)
 	}
 }
 
-// crash takes the process and its machine away until that is found, and brings it back.
+// crash crashes the process and its machine until the watcher detects it, and restarts it.
 func (w *watched) crash(c condition) error {
 	at := w.world.Now()
 	w.quality.Watched += at - w.since
@@ -205,24 +203,24 @@ func (w *watched) crash(c condition) error {
 	w.dead = true
 	w.do("partition n%d n%d", watcher, target)
 	w.do("crash n%d", target)
-	// What is under way may still be trusted for a while, so it is suspected for good only
-	// when that has come in.
+	// Heartbeats in transit can still end a suspicion, so it is permanent only after they have
+	// arrived.
 	w.world.Run(4 * time.Second)
 	if !w.until(true) {
 		return errors.New("a crash is not found within a minute")
 	}
 	w.quality.Detections = append(w.quality.Detections, max(at, w.from)-at)
-	w.do("heal") // of losses too, until they have met again
+	w.do("heal") // ends losses too, until the nodes are connected again
 	w.do("restart n%d", target)
 	if !w.until(false) {
-		return errors.New("who came back is suspected for a minute")
+		return errors.New("the restarted process is suspected for a minute")
 	}
 	w.do("loss %v", c.loss)
 	w.dead, w.since = false, w.world.Now()
 	return nil
 }
 
-// until passes time until the process is suspected, or is not, and reports whether that came.
+// until runs the simulation until the process is suspected, or trusted, and reports whether it became so.
 func (w *watched) until(suspected bool) bool {
 	for end := w.world.Now() + time.Minute; w.suspected != suspected && w.world.Now() <= end; {
 		w.world.Run(10 * time.Millisecond)
@@ -230,15 +228,15 @@ func (w *watched) until(suspected bool) bool {
 	return w.suspected == suspected
 }
 
-// do is for what a world cannot refuse.
+// do performs a step that the world accepts, or panics.
 func (w *watched) do(format string, args ...any) {
 	if err := w.world.Do(format, args...); err != nil {
 		panic(err)
 	}
 }
 
-// watching is no election: the first node watches the second, and nothing else happens. So
-// only heartbeats pass.
+// watching is an algorithm without elections: the first node monitors the second. So heartbeats are
+// the only messages.
 var watching = algo.Spec{Name: "watching", New: func(self algo.NodeID) algo.Algorithm { return &watch{self: self} }}
 
 type watch struct {

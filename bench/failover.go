@@ -18,23 +18,23 @@ import (
 	"github.com/elect-go/elect/internal/sample"
 )
 
-// failoverCase is one way in which a cluster loses its leader.
+// failoverCase is one kind of failure of a leader.
 type failoverCase struct {
 	Algorithm string
 	Signal    fleet.Signal // or one of drop, dropOut and dropIn
 	Nodes     int
-	Dead      int // of those, besides the leader: the highest, who may be next in line
+	Dead      int // members that are down besides the leader: the highest, one of which would lead next
 }
 
-// Beside signals, what the network can do: the leader's packets are lost, both ways, or
-// those that it sends, or those that it is sent. Nobody is told.
+// The failures of the network: the leader's packets are dropped in both directions, or only those
+// from the leader, or only those to the leader. No node gets an error.
 const (
 	drop    fleet.Signal = "drop"
 	dropOut fleet.Signal = "drop-out"
 	dropIn  fleet.Signal = "drop-in"
 )
 
-// network reports whether it is the network that takes the leader away.
+// network reports whether c is a failure of the network.
 func (c failoverCase) network() bool {
 	return c.Signal == drop || c.Signal == dropOut || c.Signal == dropIn
 }
@@ -45,15 +45,15 @@ type failoverRound struct {
 	recovery fleet.Recovery
 }
 
-// failoverSeries is a cluster that loses its leader again and again.
+// failoverSeries is a cluster whose leader fails in each round.
 type failoverSeries struct {
 	fault.Processes
 	of     failoverCase
 	claims algo.Claims
-	leased bool // the highest leads later, when all have agreed on another before
+	leased bool // the highest leads only after another leader, if that one was elected before
 }
 
-// start starts a cluster for c, out of config. When it returns all agree on a leader. Nobody is dead.
+// start starts a cluster for c as config says. When it returns, all nodes run and agree on a leader.
 func (c failoverCase) start(ctx context.Context, registry algo.Registry, config fleet.Config) (*failoverSeries, error) {
 	spec, err := election.Spec(registry, c.Algorithm, algo.LAN(), nil)
 	if err != nil {
@@ -74,7 +74,7 @@ func (c failoverCase) start(ctx context.Context, registry algo.Registry, config 
 	return s, nil
 }
 
-// expect waits until it is quiet, and says if another leads than should.
+// expect waits until the cluster is idle and returns an error if an unexpected node leads.
 func (s *failoverSeries) expect(ctx context.Context) error {
 	leader, err := s.Settle(ctx)
 	if err == nil && s.claims.HighestLeads && !s.leased && leader.Name != fleet.Name(s.of.Nodes) {
@@ -83,28 +83,28 @@ func (s *failoverSeries) expect(ctx context.Context) error {
 	return err
 }
 
-// round takes the leader away after a pause, and has it come back. Its error may be
-// that what happened was not right.
+// round lets the leader fail after a pause, measures the failover, and brings the old leader back. It
+// returns an error if the outcome is wrong.
 func (s *failoverSeries) round(ctx context.Context, pause time.Duration) (failoverRound, error) {
 	if err := fleet.Sleep(ctx, pause); err != nil {
 		return failoverRound{}, err
 	}
-	strike, err := s.strike()
+	failure, err := s.failLeader()
 	if err != nil {
 		return failoverRound{}, err
 	}
-	return s.after(ctx, strike)
+	return s.after(ctx, failure)
 }
 
-// after measures what follows a strike, and has the old leader come back.
-func (s *failoverSeries) after(ctx context.Context, strike *fleet.Strike) (r failoverRound, err error) {
-	if r.Failover, err = strike.Settle(ctx); err != nil {
+// after measures the failover after a failure and brings the old leader back.
+func (s *failoverSeries) after(ctx context.Context, failure *fleet.Strike) (r failoverRound, err error) {
+	if r.Failover, err = failure.Settle(ctx); err != nil {
 		return r, err
 	}
 	if s.of.network() {
-		r.recovery, err = s.Rejoin(ctx, strike.Leader.Name, s.Lab.Heal)
+		r.recovery, err = s.Rejoin(ctx, failure.Leader.Name, s.Lab.Heal)
 	} else {
-		r.recovery, err = s.Recover(ctx, strike.Leader.Name, false)
+		r.recovery, err = s.Recover(ctx, failure.Leader.Name, false)
 	}
 	if err != nil {
 		return r, err
@@ -112,20 +112,20 @@ func (s *failoverSeries) after(ctx context.Context, strike *fleet.Strike) (r fai
 	return r, s.check(r)
 }
 
-// strike takes the leader away.
-func (s *failoverSeries) strike() (*fleet.Strike, error) {
+// failLeader lets the leader fail.
+func (s *failoverSeries) failLeader() (*fleet.Strike, error) {
 	if !s.of.network() {
 		return s.Strike(s.of.Signal)
 	}
 	return s.Isolate(s.of.Signal, func(leader fleet.State) (err error) {
-		struck := fleet.Number(leader.Name)
-		rest := fault.Others(s.of.Nodes, struck)
+		failed := fleet.Number(leader.Name)
+		rest := fault.Others(s.of.Nodes, failed)
 		if s.of.Signal != dropIn {
-			err = s.Cut(struck, rest...)
+			err = s.Cut(failed, rest...)
 		}
 		for _, other := range rest {
 			if err == nil && s.of.Signal != dropOut {
-				err = s.Cut(other, struck)
+				err = s.Cut(other, failed)
 			}
 		}
 		return err
@@ -134,13 +134,13 @@ func (s *failoverSeries) strike() (*fleet.Strike, error) {
 
 func (s *failoverSeries) close() error { return s.Close() }
 
-// check says what was not right in a round. The fleet has seen to it that all who are
-// up named one leader in one epoch.
+// check returns an error if the outcome of a round is wrong. The fleet has already checked that all
+// running nodes follow one leader in one epoch.
 func (s *failoverSeries) check(r failoverRound) error {
 	c := s.of
 	survivors := c.Nodes - 1 - c.Dead
 	old, next := r.OldLeader, r.NewLeader
-	back := next // who leads once the old leader is back: it follows
+	back := next // leader after the return of the old leader, which follows
 	if s.claims.HighestLeads && !s.leased {
 		old, next = fleet.Name(c.Nodes), fleet.Name(survivors)
 		back = old
@@ -151,12 +151,12 @@ func (s *failoverSeries) check(r failoverRound) error {
 			r.NewLeader, r.OldLeader, r.Survivors, next, old, survivors)
 	case r.EpochAfter <= r.EpochBefore:
 		return fmt.Errorf("bench: epoch %d follows epoch %d", r.EpochAfter, r.EpochBefore)
-	// Not in every algorithm has an epoch one leader only: who returns may take for
-	// itself the epoch that follows the last it knew.
+	// In some algorithms an epoch can have two leaders: a returning node may take the epoch after the
+	// last that it knew.
 	case r.recovery.Leader != back && !s.leased || r.recovery.EpochAfter < r.EpochAfter:
 		return fmt.Errorf("bench: after the return of %s, %s leads in epoch %d; want %s, not in an epoch below %d",
 			r.OldLeader, r.recovery.Leader, r.recovery.EpochAfter, back, r.EpochAfter)
-	case algosim.Total(r.Messages) < survivors-1: // a new leader has to tell each of the others
+	case algosim.Total(r.Messages) < survivors-1: // a new leader must announce itself to each other survivor
 		return fmt.Errorf("bench: %d messages were counted for %d survivors", algosim.Total(r.Messages), survivors)
 	case r.Failover.Failover <= 0:
 		return fmt.Errorf("bench: the failover took %v", r.Failover.Failover)
@@ -164,7 +164,7 @@ func (s *failoverSeries) check(r failoverRound) error {
 	return nil
 }
 
-// values is r by metric.
+// values returns r by metric.
 func (r failoverRound) values() figures {
 	return figures{
 		result.MetricFailover: sample.MS(r.Failover.Failover), result.MetricDetect: sample.MS(r.Detect),

@@ -8,8 +8,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// allowFiles says if this process may not open so many files. Go has raised the limit as far as
-// that goes without rights.
+// allowFiles returns an error if this process may not open count files. Go has already raised the
+// limit as far as possible without privileges.
 func allowFiles(count uint64) error {
 	var limit unix.Rlimit
 	if err := unix.Getrlimit(unix.RLIMIT_NOFILE, &limit); err != nil {

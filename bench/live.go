@@ -16,8 +16,8 @@ import (
 	"github.com/elect-go/elect/trace"
 )
 
-// local is a cluster of live nodes in this process, n1 to nN, on sockets of the loopback, which
-// keep what they save in memory. Of an algorithm that heeds priorities the last is the highest.
+// local is a cluster of live nodes in this process, n1 to nN, on loopback sockets. The nodes save
+// in memory. If the algorithm uses priorities, the last node has the highest.
 type local struct {
 	nodes   []*cluster.Node // n1 first
 	see     func(node string, e trace.Event)
@@ -25,16 +25,16 @@ type local struct {
 	running sync.WaitGroup
 
 	mu     sync.Mutex
-	last   time.Time // when something happened
-	flying int       // messages that were sent and not delivered
-	failed error     // a node ended of its own accord
+	last   time.Time // time of the last event
+	flying int       // messages in transit
+	failed error     // set if a node failed
 }
 
-// nodeOption is an option of each node, on its socket.
+// nodeOption changes the configuration of a node on its socket.
 type nodeOption func(l *local, node string, socket net.Listener, c *cluster.Config)
 
-// startLocal starts n nodes with one list of members. What they say of leaders
-// goes to see, if that is set.
+// startLocal starts n nodes with static members. If see is set, it receives their announcements of
+// leaders.
 func startLocal(ctx context.Context, registry algo.Registry, config cluster.Config, n int,
 	see func(node string, e trace.Event), with ...nodeOption,
 ) (_ *local, err error) {
@@ -73,7 +73,7 @@ func startLocal(ctx context.Context, registry algo.Registry, config cluster.Conf
 	return l, nil
 }
 
-// run runs a node and hears what it says of leaders.
+// run runs a node and handles its announcements of leaders.
 func (l *local) run(ctx context.Context, node *cluster.Node) {
 	l.nodes = append(l.nodes, node)
 	name, clock := node.Config().Name, fleet.NewStamper()
@@ -86,14 +86,14 @@ func (l *local) run(ctx context.Context, node *cluster.Node) {
 	})
 	l.running.Go(func() {
 		for s := range node.Watch(ctx) {
-			if !s.At.IsZero() { // else it is before the first election
+			if !s.At.IsZero() { // zero before the first election
 				l.hear(name, trace.Event{At: time.Duration(clock.Stamp(s.At)), Kind: trace.Announce, Leader: algo.Leader{Epoch: s.Leader.Epoch, ID: s.Leader.ID}})
 			}
 		}
 	})
 }
 
-// hear takes what a node did or said.
+// hear handles an event of a node.
 func (l *local) hear(name string, e trace.Event) {
 	if l.see != nil {
 		l.see(name, e)
@@ -107,7 +107,7 @@ func (l *local) hear(name string, e trace.Event) {
 	l.last, l.flying = now, l.flying+map[trace.Kind]int{trace.Send: 1, trace.Deliver: -1}[e.Kind]
 }
 
-// statuses returns those of all nodes, by name.
+// statuses returns the statuses of all nodes, by name.
 func (l *local) statuses(ctx context.Context) (map[string]cluster.Status, error) {
 	all := make(map[string]cluster.Status)
 	for _, node := range l.nodes {
@@ -120,26 +120,26 @@ func (l *local) statuses(ctx context.Context) (map[string]cluster.Status, error)
 	return all, nil
 }
 
-// prepare does nothing: in memory a save takes no time.
+// prepare does nothing: a save in memory takes no time.
 func (l *local) prepare(context.Context) error { return nil }
 
 func (l *local) begin(ctx context.Context, e theory.Election) error {
 	return l.nodes[e.Initiators[0]-1].Campaign(ctx)
 }
 
-// rest is for how long nothing must happen until an election counts as over; a message that
-// has not arrived for as long as lost does not arrive any more.
+// rest is the time without events after which an election counts as ended. A message that does not
+// arrive within lost counts as lost.
 const (
 	rest = 100 * time.Millisecond
 	lost = 20 * rest
 )
 
-func (l *local) settle(ctx context.Context, above uint64) (uint64, error) {
+func (l *local) waitAgreed(ctx context.Context, above uint64) (uint64, error) {
 	return l.quiet(ctx, above, rest)
 }
 
-// quiet returns when all nodes agree on a leadership of an epoch above that one, and nothing
-// has happened for a while: its epoch.
+// quiet waits until all nodes agree on a leader in an epoch above the given one, and no event has
+// occurred for at least least. It returns that epoch.
 func (l *local) quiet(ctx context.Context, above uint64, least time.Duration) (uint64, error) {
 	for {
 		l.mu.Lock()
@@ -160,7 +160,7 @@ func (l *local) quiet(ctx context.Context, above uint64, least time.Duration) (u
 	}
 }
 
-// agreement is the leadership that all nodes follow, if it is one.
+// agreement returns the leadership that all nodes follow, if they agree.
 func (l *local) agreement() (one cluster.Leadership, agreed bool) {
 	for i, node := range l.nodes {
 		leader, known := node.Leader()

@@ -48,7 +48,7 @@ func (c wireCase) startProcesses(ctx context.Context, config fleet.Config, n int
 	if err != nil {
 		return nil, err
 	}
-	config.Nodes, config.Hosts, config.OnEvent = n, fleet.Loopback(n), w.journal.see
+	config.Nodes, config.Hosts, config.OnEvent = n, fleet.Loopback(n), w.log.see
 	config.Args = slices.Concat(election.Flags(c.Algorithm), []string{"--preset", c.Preset}, config.Args)
 	for _, o := range c.Options {
 		config.Args = append(config.Args, "--option", o[0]+"="+o[1])
@@ -62,14 +62,14 @@ func (c wireCase) startProcesses(ctx context.Context, config fleet.Config, n int
 		nodes.pause = 1050 * time.Millisecond // twice the T of ring, and some more
 	}
 	w.live, w.left = nodes, departure
-	return w, w.acquainted(ctx)
+	return w, w.waitConnected(ctx)
 }
 
 // statuses asks each node that runs.
 func (p *fleetNodes) statuses(ctx context.Context) (map[string]cluster.Status, error) {
 	var mu sync.Mutex
 	var asking sync.WaitGroup
-	var mistakes []error
+	var problems []error
 	all := make(map[string]cluster.Status)
 	for _, s := range p.fleet.States() {
 		if s.Life != fleet.Up {
@@ -80,13 +80,13 @@ func (p *fleetNodes) statuses(ctx context.Context) (map[string]cluster.Status, e
 			mu.Lock()
 			defer mu.Unlock()
 			if err != nil {
-				mistakes = append(mistakes, fmt.Errorf("bench: ask %s: %w", s.Name, err))
+				problems = append(problems, fmt.Errorf("bench: ask %s: %w", s.Name, err))
 			}
 			all[s.Name] = status
 		})
 	}
 	asking.Wait()
-	return all, errors.Join(mistakes...)
+	return all, errors.Join(problems...)
 }
 
 // prepare has who crashed come back.
@@ -120,7 +120,7 @@ func (p *fleetNodes) begin(ctx context.Context, e theory.Election) error {
 	return p.fleet.Await(ctx, func(states []fleet.State) bool { return states[i].Total() > before })
 }
 
-func (p *fleetNodes) settle(ctx context.Context, above uint64) (uint64, error) {
+func (p *fleetNodes) waitAgreed(ctx context.Context, above uint64) (uint64, error) {
 	for {
 		leader, err := p.fleet.Settle(ctx)
 		if err != nil || leader.Epoch > above {

@@ -133,15 +133,15 @@ func benchmarkLoad(b *testing.B, config fleet.Config, threads int, span time.Dur
 	if _, err := f.AwaitLeader(within(b, time.Minute)); err != nil {
 		b.Fatal(err)
 	}
-	strike, err := f.Strike(fleet.Term)
+	failure, err := f.Strike(fleet.Term)
 	if err != nil {
 		b.Fatal(err)
 	}
-	after, err := strike.Settle(within(b, time.Minute))
+	after, err := failure.Settle(within(b, time.Minute))
 	if err != nil {
 		b.Fatal(err)
 	}
-	changes, suspicions, text := seen.between(begin, strike.At)
+	changes, suspicions, text := seen.between(begin, failure.At)
 	cores := used.CPU.Seconds() / elapsed.Seconds()
 	b.ReportMetric(float64(changes), "leader-changes")
 	b.ReportMetric(float64(suspicions), "suspicions")

@@ -17,20 +17,20 @@ import (
 type measuring struct {
 	Options
 	registry algo.Registry
-	nodes    fleet.Config // of what processes are made
+	nodes    fleet.Config // configuration of processes
 	run      *result.Run
-	unclean  error // what could not be stopped, or was left behind
+	unclean  error // errors of stopping, and of files that were left
 }
 
-// step is a part of the measurement that can fail alone.
+// step is a part of the measurement that fails independently.
 type step struct {
-	part     string        // to which it belongs, as progress says it
-	name     string        // what the names of its subjects have in common
-	takes    time.Duration // about, on an idle machine: for the progress only
-	subjects []subject     // which take turns, so that what the machine does meanwhile meets all of them
+	part     string        // part of the measurement, for the progress
+	name     string        // common prefix of the names of its subjects
+	takes    time.Duration // approximate duration on an idle machine, for the progress only
+	subjects []subject     // subjects that take turns, so that other load affects all of them alike
 }
 
-// subject is what is measured round by round.
+// subject is measured in rounds.
 type subject struct {
 	name   string // of the benchmark
 	rounds int
@@ -38,18 +38,18 @@ type subject struct {
 	start  func(ctx context.Context) (running, error)
 }
 
-// running is a subject that was started.
+// running is a started subject.
 type running struct {
 	round func(ctx context.Context, seed uint64) (figures, error)
 	end   func() error // nil if there is nothing to end
 }
 
-// figures are what a round found, by metric.
+// figures contains the results of a round, by metric.
 type figures map[string]float64
 
 func (f figures) values() figures { return f }
 
-// pure is the start of what needs none.
+// pure returns the start of a subject that needs none.
 func pure[R interface{ values() figures }](round func(ctx context.Context, seed uint64) (R, error)) func(context.Context) (running, error) {
 	return func(context.Context) (running, error) {
 		return running{round: func(ctx context.Context, seed uint64) (figures, error) {
@@ -59,7 +59,7 @@ func pure[R interface{ values() figures }](round func(ctx context.Context, seed 
 	}
 }
 
-// opened is the start of what is opened, and closed in the end.
+// opened returns the start of a subject that is opened and finally closed.
 func opened[S interface{ close() error }, R interface{ values() figures }](
 	open func(ctx context.Context) (S, error), round func(ctx context.Context, of S, seed uint64) (R, error),
 ) func(context.Context) (running, error) {
@@ -74,8 +74,8 @@ func opened[S interface{ close() error }, R interface{ values() figures }](
 	}
 }
 
-// perform does all steps. One that this machine does not permit is skipped; one that goes
-// wrong is skipped too, and its error returned at the end.
+// perform performs all steps. It skips a step that this machine does not permit, and a failed step.
+// It returns the errors of the failed steps.
 func (m *measuring) perform(ctx context.Context, steps []step) error {
 	var whole, done time.Duration
 	for _, s := range steps {
@@ -92,10 +92,10 @@ func (m *measuring) perform(ctx context.Context, steps []step) error {
 			return errors.Join(context.Cause(ctx), m.unclean)
 		}
 		if err != nil {
-			said := at(0)
-			said.Skipped = s.name + ": " + strings.ReplaceAll(err.Error(), "\n", "; ") // a line, whatever was joined
-			m.note(said.Skipped)
-			m.Progress(said)
+			skipped := at(0)
+			skipped.Skipped = s.name + ": " + strings.ReplaceAll(err.Error(), "\n", "; ") // joined errors on one line
+			m.note(skipped.Skipped)
+			m.Progress(skipped)
 			if !notHere(err) {
 				wrong = append(wrong, fmt.Errorf("%s: %w", s.name, err))
 			}
@@ -105,19 +105,19 @@ func (m *measuring) perform(ctx context.Context, steps []step) error {
 	return errors.Join(errors.Join(wrong...), m.unclean)
 }
 
-// errNoNode says that nothing was named that runs a node.
+// errNoNode reports that Options.Node is missing.
 var errNoNode = errors.New("bench: no command was named that runs a node")
 
-// notHere reports whether an error says that it is not to be had here.
+// notHere reports whether an error means that this machine does not permit the measurement.
 func notHere(err error) bool {
 	return errors.Is(err, netlab.ErrUnavailable) || errors.Is(err, errFiles) || errors.Is(err, errors.ErrUnsupported) || errors.Is(err, errNoNode)
 }
 
-// note has the report say what was not measured.
+// note adds a skipped measurement to the report.
 func (m *measuring) note(what string) { m.run.Skipped = append(m.run.Skipped, what) }
 
-// turns does a step. A subject that goes wrong is left out from then on; what is not to be had
-// here is so for none of them.
+// turns performs a step. A failed subject is skipped from then on. If this machine does not permit a
+// subject, turns skips the whole step.
 func (m *measuring) turns(ctx context.Context, s step, part func(done float64)) error {
 	now := make([]running, len(s.subjects))
 	defer func() {
@@ -160,7 +160,7 @@ func (m *measuring) turns(ctx context.Context, s step, part func(done float64)) 
 	return errors.Join(wrong...)
 }
 
-// end ends what runs, if it does, and notes what is left behind.
+// end ends a running subject and keeps its error.
 func (m *measuring) end(r *running) {
 	if r.end != nil {
 		m.unclean = errors.Join(m.unclean, r.end())
@@ -168,10 +168,10 @@ func (m *measuring) end(r *running) {
 	*r = running{}
 }
 
-// bound is how long a round may take, its start included.
+// bound is the longest time of a round, its start included.
 const bound = time.Minute
 
-// round measures a subject once, and starts it if it does not run.
+// round measures a subject once, and starts it if necessary.
 func (m *measuring) round(ctx context.Context, of subject, now *running, round int) error {
 	ctx, cancel := context.WithTimeoutCause(ctx, bound, fmt.Errorf("no agreement after %v", bound))
 	defer cancel()
@@ -191,7 +191,7 @@ func (m *measuring) round(ctx context.Context, of subject, now *running, round i
 	return nil
 }
 
-// config is what processes are made of: their data is on a disk, if there is one.
+// config returns the configuration of processes, with their data on a disk if there is one.
 func (m *measuring) config() (fleet.Config, error) {
 	if m.nodes.Command == nil {
 		return fleet.Config{}, errNoNode

@@ -118,7 +118,7 @@ func TestInvalidOptionsAreRejected(t *testing.T) {
 // TestLiveElectionReportsAllMetrics have a turnaround only where a node changed its mind.
 func TestLiveElectionReportsAllMetrics(t *testing.T) {
 	r := wireRound{
-		counted: counted{Sent: tally{"election": 4, "elected": 3}, Received: tally{"election": 4, "elected": 3}},
+		counted: counted{Sent: counts{"election": 4, "elected": 3}, Received: counts{"election": 4, "elected": 3}},
 		Flights: []time.Duration{time.Millisecond, 3 * time.Millisecond}, Turnaround: 12 * time.Millisecond,
 	}
 	counts := figures{result.MetricSent: 7, result.MetricDelivered: 7}

@@ -88,16 +88,16 @@ func observeRound(ctx context.Context, s *failoverSeries, pause time.Duration, o
 	if err := fleet.Sleep(ctx, pause); err != nil {
 		return r, err
 	}
-	strike, err := s.strike()
+	failure, err := s.failLeader()
 	if err != nil {
 		return r, err
 	}
 	up := slices.DeleteFunc(s.States(), func(n fleet.State) bool { return n.Life != fleet.Up })
-	seen, err := observe(ctx, up, strike.Leader)
+	seen, err := observe(ctx, up, failure.Leader)
 	if err != nil {
 		return r, err
 	}
-	r.Observed, r.Questions = time.Duration(seen.At-strike.At), seen.Questions
-	r.failoverRound, err = s.after(ctx, strike)
+	r.Observed, r.Questions = time.Duration(seen.At-failure.At), seen.Questions
+	r.failoverRound, err = s.after(ctx, failure)
 	return r, err
 }

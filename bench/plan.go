@@ -13,7 +13,7 @@ import (
 	"github.com/elect-go/elect/internal/fleet"
 )
 
-// plan is what the options ask for. The short version leaves out nothing that could break.
+// plan returns the steps that the options select. The short version covers all code.
 func (m *measuring) plan() (steps []step) {
 	for at, make := range []func() []step{m.elections, m.wires, m.failovers, m.costs, m.stabilities, m.detectors, m.rests} {
 		if slices.Contains(m.Groups, Groups()[at]) {
@@ -23,7 +23,7 @@ func (m *measuring) plan() (steps []step) {
 	return steps
 }
 
-// size is how many nodes clusters have that something happens to.
+// size returns the number of nodes in a cluster with faults.
 func (m *measuring) size() int {
 	if m.Short {
 		return 3
@@ -31,27 +31,27 @@ func (m *measuring) size() int {
 	return 5
 }
 
-// cases are those of elections, of the textbooks too: of an algorithm of which the theory says
-// nothing, such as those need.
+// cases returns the elections of all algorithms, textbook ones too. An algorithm without rows in the
+// theory has cases without theory.
 func (m *measuring) cases() (all []theory.Case) {
 	for _, algorithm := range m.known() {
-		told := slices.DeleteFunc(theory.Cases(), func(c theory.Case) bool { return c.Algorithm != algorithm })
-		if len(told) == 0 {
-			told = theory.CasesWithoutTheory(algorithm)
+		withTheory := slices.DeleteFunc(theory.Cases(), func(c theory.Case) bool { return c.Algorithm != algorithm })
+		if len(withTheory) == 0 {
+			withTheory = theory.CasesWithoutTheory(algorithm)
 		}
-		all = append(all, told...)
+		all = append(all, withTheory...)
 	}
 	return all
 }
 
-// elections are counted in the simulator. Those of a drawn kind differ by their seed.
+// elections returns the steps in the simulator. Drawn elections differ by their seed.
 func (m *measuring) elections() (steps []step) {
 	for _, c := range m.cases() {
 		most, draws := 129, 10
 		switch {
 		case m.Short:
 			most, draws = 17, 2
-		case c.Most > 1024: // of these N² is not the cost
+		case c.Most > 1024: // their cost grows slower than N²
 			most = 1025
 		}
 		if !c.Drawn() {
@@ -79,7 +79,7 @@ func (m *measuring) election(c theory.Case, n, rounds int) subject {
 	}
 }
 
-// wires are elections of live nodes in this process.
+// wires returns the elections of live nodes in this process.
 func (m *measuring) wires() (steps []step) {
 	for _, c := range wireCases() {
 		if _, known := m.registry[c.Algorithm]; !known || m.Short && c.Algorithm != m.known()[0] {
@@ -95,12 +95,12 @@ func (m *measuring) wires() (steps []step) {
 	return steps
 }
 
-// failovers have the algorithms take turns.
+// failovers returns the steps of the failovers, in which the algorithms take turns.
 func (m *measuring) failovers() (steps []step) {
 	for _, fault := range []struct {
 		signal fleet.Signal
 		takes  time.Duration // of a round
-		slow   bool          // it waits for a timeout, and the leader lives on
+		slow   bool          // the failover waits for a timeout, and the leader stays alive
 	}{
 		{fleet.Kill, 700 * time.Millisecond, false},
 		{fleet.Term, 700 * time.Millisecond, false},
@@ -127,8 +127,8 @@ func (m *measuring) failovers() (steps []step) {
 	return steps
 }
 
-// failover is that of one case. Where the leader lives on, each round has a cluster of its own:
-// a detector that was wrong about somebody gives him more time for a while.
+// failover returns the subject of one case. If the leader stays alive, each round has a cluster of
+// its own: after a mistake a detector gives the peer more time for a while.
 func (m *measuring) failover(c failoverCase, rounds int, slow bool) subject {
 	return subject{
 		name: result.Name(result.Failover, "algorithm", c.Algorithm, "signal", c.Signal, "n", c.Nodes), rounds: rounds, fresh: slow,
@@ -145,23 +145,23 @@ func (m *measuring) failover(c failoverCase, rounds int, slow bool) subject {
 	}
 }
 
-// costs have every fault happen to every algorithm in the simulator, and to processes
-// of the default one.
+// costs returns the steps that inject every fault into every algorithm in the simulator, and into
+// processes of the default algorithm.
 func (m *measuring) costs() []step {
 	return m.faults("the cost of faults", fault.Faults(), m.size(), 4*m.Rounds, func(f fault.Fault) bool {
 		return !m.Short || f.Name == "kill" || f.Name == "partition"
 	})
 }
 
-// stabilities are the same of what should leave a leader to its work; to processes what takes
-// seconds.
+// stabilities returns the same steps for the faults that a working leader should survive. Processes
+// get only the faults that take seconds.
 func (m *measuring) stabilities() []step {
 	return m.faults("stable leadership", fault.Stability(), 5, m.Rounds, func(f fault.Fault) bool {
 		return f.Takes < 5*time.Second && (!m.Short || f.Name == "first-start")
 	})
 }
 
-// faults happen in the simulator so many rounds, and those that are to be live to processes too.
+// faults returns the steps of the faults in the simulator, with simulated rounds, and of the live faults in processes.
 func (m *measuring) faults(part string, all []fault.Fault, nodes, simulated int, live func(fault.Fault) bool) (steps []step) {
 	for _, f := range all {
 		for _, algorithm := range m.variants() {
@@ -178,7 +178,7 @@ func (m *measuring) faults(part string, all []fault.Fault, nodes, simulated int,
 	return steps
 }
 
-// fault happens in the simulator, or to processes.
+// fault returns the subject of a fault in the simulator or in processes.
 func (m *measuring) fault(c fault.Case, host string, rounds int) subject {
 	run := func(ctx context.Context, seed uint64) (fault.Cost, error) { return c.Simulate(ctx, m.registry, seed) }
 	if host == processes {
@@ -196,7 +196,7 @@ func (m *measuring) fault(c fault.Case, host string, rounds int) subject {
 	})}
 }
 
-// detectors watch one process in the simulator, for an hour a trial.
+// detectors returns the steps of the detectors, which monitor one process for an hour of virtual time.
 func (m *measuring) detectors() (steps []step) {
 	all := detectorTimeouts()
 	timeouts, span := []time.Duration{all[0], all[2], all[3], all[4]}, time.Hour
@@ -219,10 +219,10 @@ func (m *measuring) detectors() (steps []step) {
 	return steps
 }
 
-// rests are clusters that nothing happens to, each looked at twice: more of the same cluster
-// would say little about another.
+// rests returns the steps of the idle clusters, each measured twice: more rounds of one cluster show
+// little about another.
 func (m *measuring) rests() (steps []step) {
-	// Ten heartbeats: leaders of bully repeat themselves that seldom.
+	// Ten heartbeats: the interval at which leaders of bully repeat their announcement.
 	sizes, algorithms, span := []int{5, 15, 45}, m.variants(), 1200*time.Millisecond
 	if m.Short {
 		sizes, algorithms, span = []int{3}, algorithms[:1], 200*time.Millisecond
@@ -236,17 +236,17 @@ func (m *measuring) rests() (steps []step) {
 	return steps
 }
 
-// rest looks at one for a while in each round.
+// rest returns the subject of one idle cluster, measured for span in each round.
 func (m *measuring) rest(algorithm string, n, rounds int, span time.Duration) subject {
 	return subject{
 		name: result.Name(result.Steady, "algorithm", algorithm, "n", n), rounds: rounds,
 		start: opened(
-			func(ctx context.Context) (*resting, error) { return startResting(ctx, m.registry, algorithm, n) },
-			func(ctx context.Context, r *resting, _ uint64) (figures, error) { return r.measure(ctx, span) }),
+			func(ctx context.Context) (*idleCluster, error) { return startIdle(ctx, m.registry, algorithm, n) },
+			func(ctx context.Context, r *idleCluster, _ uint64) (figures, error) { return r.measure(ctx, span) }),
 	}
 }
 
-// alone is a step of one subject.
+// alone returns a step of one subject.
 func alone(part string, takes time.Duration, of subject) step {
 	return step{part: part, name: of.name, takes: takes, subjects: []subject{of}}
 }

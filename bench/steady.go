@@ -17,19 +17,19 @@ import (
 	"github.com/elect-go/elect/internal/fleet"
 )
 
-// errFiles says that this process may not open as many files as a measurement takes.
+// errFiles reports that this process may not open as many files as a measurement needs.
 var errFiles = errors.New("not enough open files are allowed")
 
-// resting is a local cluster to which nothing happens.
-type resting struct {
+// idleCluster is a local cluster without faults and elections.
+type idleCluster struct {
 	*local
-	heap float64 // of this process before
+	heap float64 // heap of this process before the start
 }
 
-// startResting starts such a cluster and returns when all its nodes have followed one leader
-// for two seconds: the elections of the start are over, and the leases stand. Each pair of
-// them may have a connection.
-func startResting(ctx context.Context, registry algo.Registry, variant string, nodes int) (*resting, error) {
+// startIdle starts an idle cluster. It returns when all nodes have followed one leader for two
+// seconds: the elections of the start have ended, and the leases are granted. Each pair of nodes
+// may have a connection.
+func startIdle(ctx context.Context, registry algo.Registry, variant string, nodes int) (*idleCluster, error) {
 	if err := allowFiles(uint64(nodes*nodes + 100)); err != nil {
 		return nil, fmt.Errorf("bench: %d nodes at rest: %w", nodes, err)
 	}
@@ -43,7 +43,7 @@ func startResting(ctx context.Context, registry algo.Registry, variant string, n
 	if err != nil {
 		return nil, err
 	}
-	r := &resting{l, heap}
+	r := &idleCluster{l, heap}
 	for {
 		if _, err := l.quiet(ctx, 0, 2*time.Second); err != nil {
 			return nil, errors.Join(err, l.close())
@@ -57,10 +57,9 @@ func startResting(ctx context.Context, registry algo.Registry, variant string, n
 	}
 }
 
-// measure looks at the cluster for a while: at what it costs while nothing happens, the
-// measurement included, a node. The heap is bytes in use after a collection, those of the
-// connections too, less what was in use before the first node.
-func (r *resting) measure(ctx context.Context, span time.Duration) (figures, error) {
+// measure returns the cost per node over span, the measurement included. The heap is the bytes in
+// use after a collection, with the connections, minus the bytes in use before the first node.
+func (r *idleCluster) measure(ctx context.Context, span time.Duration) (figures, error) {
 	before, err := r.read(ctx)
 	if err != nil {
 		return nil, err
@@ -73,7 +72,7 @@ func (r *resting) measure(ctx context.Context, span time.Duration) (figures, err
 		return nil, err
 	}
 	if after.leader != before.leader {
-		return nil, fmt.Errorf("bench: it was not at rest: %+v, then %+v", before.leader, after.leader)
+		return nil, fmt.Errorf("bench: the cluster was not idle: %+v, then %+v", before.leader, after.leader)
 	}
 	nodes := float64(len(r.nodes))
 	each := after.at.Sub(before.at).Seconds() * nodes
@@ -85,7 +84,7 @@ func (r *resting) measure(ctx context.Context, span time.Duration) (figures, err
 	}, nil
 }
 
-// heapInUse is the bytes in use after a collection.
+// heapInUse returns the bytes in use after a collection.
 func heapInUse() float64 {
 	var memory runtime.MemStats
 	runtime.GC()
@@ -93,7 +92,7 @@ func heapInUse() float64 {
 	return float64(memory.HeapAlloc)
 }
 
-// sum is what all nodes have sent until a moment.
+// sum contains the totals of all nodes at one time.
 type sum struct {
 	at            time.Time
 	leader        cluster.Leadership
@@ -101,7 +100,7 @@ type sum struct {
 	cpu           time.Duration
 }
 
-func (r *resting) read(ctx context.Context) (all sum, err error) {
+func (r *idleCluster) read(ctx context.Context) (all sum, err error) {
 	statuses, err := r.statuses(ctx)
 	if err != nil {
 		return all, err
@@ -112,7 +111,7 @@ func (r *resting) read(ctx context.Context) (all sum, err error) {
 	}
 	var agreed bool
 	if all.leader, agreed = r.agreement(); !agreed {
-		return all, errors.New("bench: it was not at rest: the nodes do not agree")
+		return all, errors.New("bench: the cluster was not idle: the nodes do not agree")
 	}
 	all.at, all.cpu = time.Now(), machine.CPUTime()
 	return all, nil

@@ -47,7 +47,7 @@ func TestSteadyMeasuresIdleCluster(t *testing.T) {
 	if runtime.GOOS != "linux" {
 		t.Skip("the time that a process has used is known on linux only")
 	}
-	r, err := startResting(within(t, time.Minute), builtin.Registry(), "bully", 3)
+	r, err := startIdle(within(t, time.Minute), builtin.Registry(), "bully", 3)
 	require.NoError(t, err)
 	defer func() { require.NoError(t, r.close()) }()
 	f, err := r.measure(within(t, time.Minute), 300*time.Millisecond)
@@ -56,6 +56,6 @@ func TestSteadyMeasuresIdleCluster(t *testing.T) {
 	for metric, value := range f {
 		require.Positive(t, value, metric)
 	}
-	_, err = startResting(within(t, time.Minute), builtin.Registry(), "paxos", 3)
+	_, err = startIdle(within(t, time.Minute), builtin.Registry(), "paxos", 3)
 	require.ErrorContains(t, err, "paxos")
 }

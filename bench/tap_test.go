@@ -37,10 +37,10 @@ func newTaps(spec algo.Spec) (*taps, error) {
 }
 
 // take counts the messages of elections that were read since the last call, repeats left out.
-func (t *taps) take() tally {
+func (t *taps) take() counts {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	all := make(tally)
+	all := make(counts)
 	for _, c := range t.conns {
 		for len(c.read) >= election.FrameHead {
 			end := election.FrameHead + int(binary.BigEndian.Uint32(c.read))
@@ -161,7 +161,7 @@ func TestTapSeesEveryFrame(t *testing.T) {
 	}
 	add([]byte{0x01})             // a probe of the transport
 	add([]byte{0x91, 0xa1, 0x7a}) // a message that nobody knows
-	want := tally{"election": 2, "answer": 1, "coordinator": 1}
+	want := counts{"election": 2, "answer": 1, "coordinator": 1}
 
 	for _, piece := range []int{1, 3, 7, len(stream)} {
 		taps, err := newTaps(spec)

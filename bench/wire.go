@@ -22,73 +22,72 @@ import (
 	"github.com/elect-go/elect/trace"
 )
 
-// Where it happens.
+// Where the nodes run.
 const (
 	simulator  = "simulator"
 	oneProcess = "one-process"
 	processes  = "processes"
 )
 
-// wireCase is a kind of election of live nodes, over TCP on the loopback, that no timer
-// takes part in: timeouts are long, and only bound it. So what is sent can be compared
-// with what the simulator sends in the same election, message by message.
+// wireCase is a kind of election of live nodes over TCP on the loopback. No timer ends during the
+// election, because the timeouts are long. So the messages can be compared one by one with those
+// of the simulator in the same election.
 //
-//   - "highest-starts", of bully: the application calls for an election at the leader.
-//   - "third-starts", of bully: it does so at the third highest. That is the lowest for
-//     which the count does not depend on who is how fast: asked by one below it, a process
-//     that has its outcome already would begin another election.
-//   - "one-starts", of ring and vote: it does so anywhere.
+//   - "highest-starts", of bully: the application starts a campaign at the leader.
+//   - "third-starts", of bully: it starts a campaign at the third highest node. With a lower node
+//     the count depends on the speed of the processes: a process that already knows the outcome
+//     starts another election when a lower process asks it.
+//   - "one-starts", of ring and vote: it starts a campaign at a random node.
 //
-// The worst cases of bully are not among them, nor vote as its source has it: a timeout is
-// what ends them.
+// The worst cases of bully and the vote of the source are missing: a timeout ends them.
 type wireCase struct {
 	Algorithm, Name string
-	// Preset is the timing of the nodes. No timer of it may end meanwhile, and nobody be
-	// suspected for want of a heartbeat, also where many share few cores.
+	// Preset is the timing of the nodes. During the election no timer may end and no node may be
+	// suspected for missing heartbeats, even if many nodes share few cores.
 	Preset string
-	// Options of the algorithm, as name and value, that differ from those of the preset.
+	// Options are the options of the algorithm that differ from the preset, as name and value.
 	Options [][2]string
-	// LeaderStays: the election changes nobody's mind.
+	// LeaderStays: no node changes its leader in the election.
 	LeaderStays bool
-	// Racing are kinds whose number depends on who is how fast, although the sum changes
-	// little: in a vote, who hears of the winner before it has heard all claims need not
-	// vote, and who is heard after it has won is told once more.
+	// Racing are kinds whose number depends on the speed of the nodes, although the sum changes
+	// little. In a vote, a server that hears of the winner before all claims does not vote. A server
+	// whose message arrives after the victory receives another Lead.
 	Racing []string
 
-	next func(e *theory.Election, random *rand.Rand) // what is about to happen, to so many nodes in that order
+	next func(e *theory.Election, random *rand.Rand) // sets the initiators and crashes of the next election
 }
 
-// nameOn is the name of its benchmark with n nodes.
+// nameOn returns the name of the benchmark with n nodes.
 func (c wireCase) nameOn(host string, n int) string {
 	return result.Name(result.Wire, "host", host, "algorithm", c.Algorithm, "case", c.Name, "n", n)
 }
 
-// racing are those of vote.
+// racing contains the racing kinds of vote.
 var racing = []string{"vote", "lead"}
 
-// wireCases returns those in which nobody is killed.
+// wireCases returns the cases without a killed node.
 func wireCases() []wireCase {
-	anybody := func(e *theory.Election, random *rand.Rand) { e.Initiators = []int{1 + random.IntN(e.N)} }
+	anyNode := func(e *theory.Election, random *rand.Rand) { e.Initiators = []int{1 + random.IntN(e.N)} }
 	highest := func(e *theory.Election, _ *rand.Rand) { e.Initiators = []int{e.N} }
 	third := func(e *theory.Election, _ *rand.Rand) { e.Initiators = []int{e.N - 2} }
 	return []wireCase{
 		{Algorithm: "bully", Name: "highest-starts", Preset: "wan", next: highest},
 		{Algorithm: "bully", Name: "third-starts", Preset: "wan", LeaderStays: true, next: third},
-		{Algorithm: "ring", Name: "one-starts", Preset: "wan", next: anybody},
-		{Algorithm: "vote", Name: "one-starts", Preset: "wan", Racing: racing, next: anybody},
+		{Algorithm: "ring", Name: "one-starts", Preset: "wan", next: anyNode},
+		{Algorithm: "vote", Name: "one-starts", Preset: "wan", Racing: racing, next: anyNode},
 	}
 }
 
-// live is a cluster of live nodes on the loopback, n1 to nN, wherever they run.
+// live is a cluster of live nodes on the loopback, n1 to nN, in this process or in processes.
 type live interface {
 	statuses(ctx context.Context) (map[string]cluster.Status, error)
 	// prepare makes the nodes ready for an election.
 	prepare(ctx context.Context) error
-	// begin has it begin.
+	// begin starts the election.
 	begin(ctx context.Context, e theory.Election) error
-	// settle returns when all that run agree on a leadership of an epoch above that one, and
-	// nothing happens any more: its epoch.
-	settle(ctx context.Context, above uint64) (epoch uint64, err error)
+	// waitAgreed waits until all running nodes agree on a leader in an epoch above the given one and
+	// are idle. It returns that epoch.
+	waitAgreed(ctx context.Context, above uint64) (epoch uint64, err error)
 	close() error
 }
 
@@ -98,16 +97,16 @@ type wired struct {
 	live
 	n        int
 	registry algo.Registry
-	journal  *journal
+	log      *messageLog
 	left     func(events []trace.Event) time.Duration // see flights
 	spec     algo.Spec
 }
 
-// wire makes what n nodes need.
+// wire returns a wired for n nodes, without the nodes.
 func (c wireCase) wire(registry algo.Registry, n int) (*wired, error) {
 	timing := algo.Presets()[c.Preset]
 	spec, err := election.Spec(registry, c.Algorithm, timing, c.Options)
-	return &wired{wireCase: c, n: n, registry: registry, journal: newJournal(), left: atOnce, spec: spec}, err
+	return &wired{wireCase: c, n: n, registry: registry, log: newMessageLog(), left: atOnce, spec: spec}, err
 }
 
 // start starts n nodes in this process.
@@ -117,14 +116,14 @@ func (c wireCase) start(ctx context.Context, registry algo.Registry, n int, with
 		return nil, err
 	}
 	config := cluster.Config{Algorithm: c.Algorithm, Timing: algo.Presets()[c.Preset], Options: election.Options(c.Options), AllowTextbook: true, Lease: lease.Off}
-	if w.live, err = startLocal(ctx, registry, config, n, w.journal.see, append(with, w.noted)...); err != nil {
+	if w.live, err = startLocal(ctx, registry, config, n, w.log.see, append(with, w.recordMessages)...); err != nil {
 		return nil, err
 	}
-	return w, w.acquainted(ctx)
+	return w, w.waitConnected(ctx)
 }
 
-// noted has a node's messages journaled.
-func (w *wired) noted(l *local, node string, _ net.Listener, c *cluster.Config) {
+// recordMessages adds a node's messages to the log.
+func (w *wired) recordMessages(l *local, node string, _ net.Listener, c *cluster.Config) {
 	clock, kinds := fleet.NewStamper(), election.Kinds(w.spec)
 	c.Trace = func(e trace.Event) {
 		if isOfElection(e, kinds) {
@@ -134,36 +133,35 @@ func (w *wired) noted(l *local, node string, _ net.Listener, c *cluster.Config) 
 	}
 }
 
-// acquainted waits until every node follows one leader and is connected to it or to
-// whom it needs: an election settles that, and it has every member in it. If it fails, the
-// nodes are stopped.
-func (w *wired) acquainted(ctx context.Context) (err error) {
+// waitConnected waits until every node knows all members and follows one leader. It then runs two
+// elections, so that all needed connections exist. If it fails, it stops the nodes.
+func (w *wired) waitConnected(ctx context.Context) (err error) {
 	defer func() {
 		if err != nil {
 			err = errors.Join(err, w.close())
 		}
 	}()
-	for strangers := 1; strangers > 0; {
-		if _, err := w.settle(ctx, 0); err != nil {
+	for missing := 1; missing > 0; {
+		if _, err := w.waitAgreed(ctx, 0); err != nil {
 			return err
 		}
 		all, err := w.statuses(ctx)
 		if err != nil {
 			return err
 		}
-		strangers = 0
+		missing = 0
 		for _, status := range all {
-			strangers += w.n - len(status.Members)
+			missing += w.n - len(status.Members)
 		}
 	}
-	// The first election over a connection pays for the dial.
+	// The first election over a connection includes the dial.
 	for range 2 {
-		epoch, err := w.settle(ctx, 0)
+		epoch, err := w.waitAgreed(ctx, 0)
 		if err == nil {
 			err = w.begin(ctx, theory.Election{N: w.n, Initiators: []int{w.n}})
 		}
 		if err == nil {
-			_, err = w.settle(ctx, epoch)
+			_, err = w.waitAgreed(ctx, epoch)
 		}
 		if err != nil {
 			return err
@@ -176,22 +174,23 @@ func (w *wired) acquainted(ctx context.Context) (err error) {
 type wireRound struct {
 	Election theory.Election
 	counted
-	// Simulated is what the simulator counts in the same election.
+	// Simulated is the count of the simulator in the same election.
 	Simulated counted
-	// Flights are how long each message took, one way: from the sender's transport to the
-	// receiver's loop.
+	// Flights are the one-way times of the messages, from the sender's transport to the receiver's
+	// loop.
 	Flights []time.Duration
 	notes   map[string][]trace.Event
-	// Turnaround is from the first message of the election until the last node knew, by
-	// their own stamps; zero where nobody changed its mind. In T the theory says Multiple.
+	// Turnaround is the time from the first message until the last node knew its leader, by the
+	// timestamps of the nodes; zero if no node changed its leader. Multiple is the turnaround of the
+	// theory, in T.
 	Turnaround time.Duration
 	Multiple   float64
 }
 
-// T is how long a message took in this election, one way, on the mean, in ms.
+// T returns the mean one-way time of a message in this election, in ms.
 func (r wireRound) T() float64 { return sample.Milliseconds(r.Flights).Mean }
 
-// InT is the turnaround in that T; zero if there was none.
+// InT returns the turnaround in T; zero if there was none.
 func (r wireRound) InT() float64 {
 	if len(r.Flights) == 0 {
 		return 0
@@ -199,10 +198,10 @@ func (r wireRound) InT() float64 {
 	return sample.MS(r.Turnaround) / r.T()
 }
 
-// Exact reports whether the nodes sent, and received, what the simulator counts, but for
-// kinds that race.
+// Exact reports whether the nodes sent and received what the simulator counts, except for racing
+// kinds.
 func (r wireRound) Exact(racing []string) bool {
-	same := func(got, want tally) bool {
+	same := func(got, want counts) bool {
 		for _, kind := range slices.Concat(slices.Collect(maps.Keys(got)), slices.Collect(maps.Keys(want))) {
 			if got[kind] != want[kind] && !slices.Contains(racing, kind) {
 				return false
@@ -213,16 +212,16 @@ func (r wireRound) Exact(racing []string) bool {
 	return same(r.Sent, r.Simulated.Sent) && same(r.Received, r.Simulated.Received)
 }
 
-// errWire says that live nodes did not send what the simulator sends.
+// errWire reports that live nodes sent other messages than the simulator.
 var errWire = errors.New("bench: the count on the wire is not that of the simulator")
 
-// round has an election happen and counts it. Its error is errWire where the count must
-// be that of the simulator and is not.
+// round runs an election and counts it. Its error is errWire if the count differs from that of the
+// simulator in a kind that does not race.
 func (w *wired) round(ctx context.Context, random *rand.Rand) (wireRound, error) {
 	if err := w.prepare(ctx); err != nil {
 		return wireRound{}, err
 	}
-	epoch, err := w.settle(ctx, 0)
+	epoch, err := w.waitAgreed(ctx, 0)
 	if err != nil {
 		return wireRound{}, err
 	}
@@ -245,17 +244,17 @@ func (w *wired) round(ctx context.Context, random *rand.Rand) (wireRound, error)
 	if r.Simulated, err = w.simulated(ctx, row, e); err != nil {
 		return r, err
 	}
-	w.journal.take() // what was before is over
+	w.log.take() // drop earlier events
 	if err := w.begin(ctx, e); err != nil {
 		return r, err
 	}
 	if w.LeaderStays {
 		epoch = 0
 	}
-	if _, err := w.settle(ctx, epoch); err != nil {
+	if _, err := w.waitAgreed(ctx, epoch); err != nil {
 		return r, err
 	}
-	notes := w.journal.take()
+	notes := w.log.take()
 	r.Turnaround, r.Flights, r.notes = turnaround(notes), flights(notes, namesOf(before), w.left), notes
 	r.counted = count(notes)
 	if !r.Exact(w.Racing) {
@@ -265,7 +264,7 @@ func (w *wired) round(ctx context.Context, random *rand.Rand) (wireRound, error)
 	return r, nil
 }
 
-// namesOf are the names of nodes by ID.
+// namesOf returns the names of the nodes by ID.
 func namesOf(statuses map[string]cluster.Status) map[string]string {
 	names := make(map[string]string)
 	for name, status := range statuses {
@@ -274,7 +273,7 @@ func namesOf(statuses map[string]cluster.Status) map[string]string {
 	return names
 }
 
-// simulated is what the simulator counts.
+// simulated returns the count of the simulator.
 func (w *wired) simulated(ctx context.Context, row theory.Row, e theory.Election) (counted, error) {
 	o, err := election.Simulation(w.registry, row, e)
 	if err != nil {
@@ -292,7 +291,7 @@ func (w *wired) simulated(ctx context.Context, row theory.Row, e theory.Election
 	return count(map[string][]trace.Event{simulator: slices.DeleteFunc(notes, before)}), err
 }
 
-// values is r by metric: what it cost, and, where anybody changed its mind, how long it took.
+// values returns r by metric: the messages and, if a node changed its leader, the turnaround.
 func (r wireRound) values() figures {
 	values := figures{result.MetricSent: float64(algosim.Total(r.Sent)), result.MetricDelivered: float64(algosim.Total(r.Received))}
 	if r.Turnaround > 0 {

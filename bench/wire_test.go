@@ -203,10 +203,10 @@ func (s slowConn) Read(p []byte) (int, error) {
 
 // between subtracts the counters of before from those of after.
 func between(before, after map[string]cluster.Status, kinds map[string]bool) counted {
-	c := counted{Sent: make(tally), Received: make(tally)}
+	c := counted{Sent: make(counts), Received: make(counts)}
 	for name, now := range after {
 		for kind := range kinds {
-			for counter, into := range map[string]tally{"sent.": c.Sent, "received.": c.Received} {
+			for counter, into := range map[string]counts{"sent.": c.Sent, "received.": c.Received} {
 				if more := int(now.Counters[counter+kind]) - int(before[name].Counters[counter+kind]); more != 0 {
 					into[kind] += more
 				}
@@ -228,8 +228,8 @@ func (c wireCase) startOn(ctx context.Context, where string, config fleet.Config
 func TestExact(t *testing.T) {
 	right := func() wireRound {
 		return wireRound{
-			counted:   counted{Sent: tally{"elect": 6, "vote": 2}, Received: tally{"elect": 4, "vote": 2}},
-			Simulated: counted{Sent: tally{"elect": 6, "vote": 2}, Received: tally{"elect": 4, "vote": 2}},
+			counted:   counted{Sent: counts{"elect": 6, "vote": 2}, Received: counts{"elect": 4, "vote": 2}},
+			Simulated: counted{Sent: counts{"elect": 6, "vote": 2}, Received: counts{"elect": 4, "vote": 2}},
 		}
 	}
 	require.True(t, right().Exact(nil))

@@ -12,14 +12,14 @@ import (
 	"github.com/elect-go/elect/trace"
 )
 
-// told is what two nodes reported about an election of bully: n2 leads and tells n1. The
-// times are in µs.
-func told() map[string][]trace.Event {
+// twoNodeElection returns the events of an election of bully with two nodes: n2 leads and sends a
+// Coordinator to n1. The times are in µs.
+func twoNodeElection() map[string][]trace.Event {
 	const us = time.Microsecond
 	return map[string][]trace.Event{
 		"n2": {
 			{At: 100 * us, Kind: trace.Send, Message: trace.ReadMessage{Name: "coordinator"}, Peer: sim.ID(1)},
-			{At: 100 * us, Kind: trace.Send, Message: trace.ReadMessage{Name: "coordinator"}, Peer: sim.ID(3)}, // who is dead
+			{At: 100 * us, Kind: trace.Send, Message: trace.ReadMessage{Name: "coordinator"}, Peer: sim.ID(3)}, // crashed
 			{At: 110 * us, Kind: trace.Save},
 			{At: 160 * us, Kind: trace.Saved},
 			{At: 170 * us, Kind: trace.Announce, Leader: algo.Leader{Epoch: 1, ID: sim.ID(2)}},
@@ -36,26 +36,26 @@ func told() map[string][]trace.Event {
 var ids = map[string]string{sim.ID(1).String(): "n1", sim.ID(2).String(): "n2", sim.ID(3).String(): "n3"}
 
 func TestTurnaroundBeginsAtFirstMessage(t *testing.T) {
-	require.Equal(t, 150*time.Microsecond, turnaround(told()))
-	quiet := told()
+	require.Equal(t, 150*time.Microsecond, turnaround(twoNodeElection()))
+	quiet := twoNodeElection()
 	for node, events := range quiet {
 		quiet[node] = slices.DeleteFunc(events, func(e trace.Event) bool { return e.Kind == trace.Announce })
 	}
-	require.Zero(t, turnaround(quiet), "nobody changed its mind")
+	require.Zero(t, turnaround(quiet), "no node changed its leader")
 	require.Zero(t, turnaround(nil))
 }
 
 func TestMessageDelayBeginsAfterSave(t *testing.T) {
-	require.Equal(t, []time.Duration{40 * time.Microsecond}, flights(told(), ids, departure))
+	require.Equal(t, []time.Duration{40 * time.Microsecond}, flights(twoNodeElection(), ids, departure))
 	for name, c := range map[string]struct {
-		after []trace.Event // what n2 reports after it has sent at 100
+		after []trace.Event // events of n2 after its send at 100
 		want  time.Duration
 	}{
-		"nothing":                    {nil, 100},
-		"a save of another step":     {[]trace.Event{{At: 150, Kind: trace.Deliver, Message: trace.ReadMessage{Name: "answer"}}, {At: 155, Kind: trace.Save}, {At: 160, Kind: trace.Saved}}, 100},
-		"a save that was on already": {[]trace.Event{{At: 160, Kind: trace.Saved}, {At: 170, Kind: trace.Save}, {At: 180, Kind: trace.Saved}}, 100},
-		"a save much later":          {[]trace.Event{{At: 100 + 2*aStep, Kind: trace.Save}, {At: 105 + 2*aStep, Kind: trace.Saved}}, 100},
-		"its save, after it knew":    {[]trace.Event{{At: 110, Kind: trace.Save}, {At: 150, Kind: trace.Announce}, {At: 160, Kind: trace.Saved}}, 40},
+		"nothing":                          {nil, 100},
+		"a save of another step":           {[]trace.Event{{At: 150, Kind: trace.Deliver, Message: trace.ReadMessage{Name: "answer"}}, {At: 155, Kind: trace.Save}, {At: 160, Kind: trace.Saved}}, 100},
+		"a save in progress":               {[]trace.Event{{At: 160, Kind: trace.Saved}, {At: 170, Kind: trace.Save}, {At: 180, Kind: trace.Saved}}, 100},
+		"a save much later":                {[]trace.Event{{At: 100 + 2*aStep, Kind: trace.Save}, {At: 105 + 2*aStep, Kind: trace.Saved}}, 100},
+		"its save, after its announcement": {[]trace.Event{{At: 110, Kind: trace.Save}, {At: 150, Kind: trace.Announce}, {At: 160, Kind: trace.Saved}}, 40},
 	} {
 		notes := map[string][]trace.Event{
 			"n2": append([]trace.Event{{At: 100, Kind: trace.Send, Message: trace.ReadMessage{Name: "vote"}, Peer: sim.ID(1)}}, c.after...),
@@ -65,8 +65,7 @@ func TestMessageDelayBeginsAfterSave(t *testing.T) {
 	}
 }
 
-// TestMessagesAreMatchedInOrder: the second of a kind that was sent is the second that
-// came.
+// TestMessagesAreMatchedInOrder: the second sent message of a kind is the second delivered one.
 func TestMessagesAreMatchedInOrder(t *testing.T) {
 	notes := map[string][]trace.Event{
 		"n1": {
@@ -78,7 +77,7 @@ func TestMessagesAreMatchedInOrder(t *testing.T) {
 			{At: 15, Kind: trace.Deliver, Message: trace.ReadMessage{Name: "election"}, Peer: sim.ID(1)},
 			{At: 27, Kind: trace.Deliver, Message: trace.ReadMessage{Name: "elected"}, Peer: sim.ID(1)},
 			{At: 39, Kind: trace.Deliver, Message: trace.ReadMessage{Name: "election"}, Peer: sim.ID(1)},
-			{At: 50, Kind: trace.Deliver, Message: trace.ReadMessage{Name: "election"}, Peer: sim.ID(1)}, // sent before the journal began
+			{At: 50, Kind: trace.Deliver, Message: trace.ReadMessage{Name: "election"}, Peer: sim.ID(1)}, // sent before the log began
 		},
 	}
 	got := flights(notes, ids, departure)
@@ -87,20 +86,20 @@ func TestMessagesAreMatchedInOrder(t *testing.T) {
 }
 
 func TestSavesOfAllNodesAreCounted(t *testing.T) {
-	got := saves(told())
+	got := saves(twoNodeElection())
 	slices.Sort(got)
 	require.Equal(t, []time.Duration{30 * time.Microsecond, 50 * time.Microsecond}, got)
 }
 
 func TestMessageLogIsTakenOnce(t *testing.T) {
-	j := newJournal()
-	j.see("n1", trace.Event{Kind: trace.Send, At: 1})
-	j.see("n1", trace.Event{Kind: trace.Suspect, At: 2}) // not about messages
-	require.Len(t, j.take()["n1"], 1)
-	require.Empty(t, j.take())
+	l := newMessageLog()
+	l.see("n1", trace.Event{Kind: trace.Send, At: 1})
+	l.see("n1", trace.Event{Kind: trace.Suspect, At: 2}) // not about messages
+	require.Len(t, l.take()["n1"], 1)
+	require.Empty(t, l.take())
 }
 
-// saves are how long each save took.
+// saves returns the duration of each save.
 func saves(notes map[string][]trace.Event) []time.Duration {
 	var all []time.Duration
 	for _, events := range notes {

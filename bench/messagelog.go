@@ -9,30 +9,30 @@ import (
 	"github.com/elect-go/elect/trace"
 )
 
-// journal is what nodes report about one election, each with its own stamp.
-type journal struct {
+// messageLog records the events of one election, with the timestamps of their nodes.
+type messageLog struct {
 	mu    sync.Mutex
 	notes map[string][]trace.Event // by node, in its order
 }
 
-func newJournal() *journal { return &journal{notes: make(map[string][]trace.Event)} }
+func newMessageLog() *messageLog { return &messageLog{notes: make(map[string][]trace.Event)} }
 
-// see takes one event.
-func (j *journal) see(node string, e trace.Event) {
+// see records an event.
+func (l *messageLog) see(node string, e trace.Event) {
 	switch e.Kind {
 	case trace.Send, trace.Deliver, trace.Save, trace.Saved, trace.Announce:
-		j.mu.Lock()
-		defer j.mu.Unlock()
-		j.notes[node] = append(j.notes[node], e)
+		l.mu.Lock()
+		defer l.mu.Unlock()
+		l.notes[node] = append(l.notes[node], e)
 	}
 }
 
 // take returns what was reported since the last call.
-func (j *journal) take() map[string][]trace.Event {
-	j.mu.Lock()
-	defer j.mu.Unlock()
-	notes := j.notes
-	j.notes = make(map[string][]trace.Event)
+func (l *messageLog) take() map[string][]trace.Event {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	notes := l.notes
+	l.notes = make(map[string][]trace.Event)
 	return notes
 }
 
@@ -41,15 +41,15 @@ func isOfElection(e trace.Event, kinds map[string]bool) bool {
 	return (e.Kind == trace.Send || e.Kind == trace.Deliver) && election.Counts(e.Message, kinds)
 }
 
-// tally is numbers of messages by kind.
-type tally map[string]int
+// counts is the number of messages by kind.
+type counts map[string]int
 
-// counted is the messages of an election, of all nodes together, repeats left out.
-type counted struct{ Sent, Received tally }
+// counted contains the message counts of an election, over all nodes and without repeats.
+type counted struct{ Sent, Received counts }
 
-// count counts them.
+// count counts the messages of an election.
 func count(notes map[string][]trace.Event) counted {
-	c := counted{Sent: make(tally), Received: make(tally)}
+	c := counted{Sent: make(counts), Received: make(counts)}
 	for _, events := range notes {
 		for _, e := range events {
 			switch e.Kind {
@@ -63,8 +63,8 @@ func count(notes map[string][]trace.Event) counted {
 	return c
 }
 
-// turnaround is from the first message of an election until the last node knew its
-// leader; zero when nobody changed its mind.
+// turnaround returns the time from the first message of an election until the last node knew its
+// leader; zero if no node changed its leader.
 func turnaround(notes map[string][]trace.Event) time.Duration {
 	var began, knew time.Duration
 	for _, events := range notes {
@@ -80,15 +80,15 @@ func turnaround(notes map[string][]trace.Event) time.Duration {
 	return max(0, knew-began)
 }
 
-// atOnce is when a message leaves of a node that saves in memory.
+// atOnce returns the departure time of the first message of events, for a node that saves in memory.
 func atOnce(events []trace.Event) time.Duration { return events[0].At }
 
-// way is the messages of a kind from one node to another.
+// way identifies the messages of a kind from one node to another.
 type way struct{ from, to, kind string }
 
-// flights are how long each message took that arrived: from when it was handed to the
-// transport until the other node's loop took it. names are the nodes by ID, and left says when
-// a message left that is the first of events.
+// flights returns the transit times of all delivered messages: from the handover to the transport
+// until the receiver's loop handles it. names are the names of the nodes by ID. left returns the
+// departure time of the first message of events.
 func flights(notes map[string][]trace.Event, names map[string]string, left func(events []trace.Event) time.Duration) []time.Duration {
 	departed, arrived := make(map[way][]time.Duration), make(map[way][]time.Duration)
 	for node, events := range notes {
@@ -107,7 +107,7 @@ func flights(notes map[string][]trace.Event, names map[string]string, left func(
 	var all []time.Duration
 	for w, departures := range departed {
 		slices.Sort(departures)
-		for i, at := range arrived[w] { // a connection keeps the order
+		for i, at := range arrived[w] { // a connection preserves the order
 			if i < len(departures) {
 				all = append(all, at-departures[i])
 			}
