@@ -20,7 +20,7 @@ var coldStarts = []struct {
 	joins   bool
 }{{"bully+lease", false}, {"bully+lease", true}, {"bully", false}}
 
-// starting names a way to start, and returns its configuration.
+// starting returns the name and the configuration of a way to start.
 func starting(config fleet.Config, variant string, nodes int, joins bool) (string, fleet.Config) {
 	config.Nodes, config.Joins = nodes, joins
 	config.Args = append(slices.Clone(config.Args), election.Flags(variant)...)
@@ -30,8 +30,8 @@ func starting(config fleet.Config, variant string, nodes int, joins bool) (strin
 	return "algorithm=" + variant + "/by=members", config
 }
 
-// BenchmarkColdStart measures how long five new processes take until all agree: from
-// when the last of them is up, and from before the first was started.
+// BenchmarkColdStart measures the time until five new processes agree: from the start of the last
+// process's loop, and from before the start of the first process.
 func BenchmarkColdStart(b *testing.B) {
 	config := setting(b)
 	for _, c := range coldStarts {
@@ -48,15 +48,15 @@ func BenchmarkColdStart(b *testing.B) {
 			up, all := sample.Milliseconds(agreed), sample.Milliseconds(total)
 			reportMS(b, up)
 			b.ReportMetric(all.Median, "from-start-p50-ms")
-			b.Logf("from when the last of 5 was up (its own stamp, when its loop began) until all had announced one leader: %v", inWords(up))
+			b.Logf("from the start of the last loop of 5, by its own timestamp, until all announced one leader: %v", inWords(up))
 			b.Logf("from before the first process was started: %v; load average now %s", inWords(all), machine.LoadAverage())
 		})
 	}
 }
 
 type coldStarted struct {
-	agreed time.Duration // after the last was up; 0 when they agreed before it said so
-	total  time.Duration // after the first was about to be started
+	agreed time.Duration // from the ready event of the last process; 0 if they agreed before
+	total  time.Duration // from before the start of the first process
 }
 
 // coldStart starts a cluster, waits until all agree on its highest node, and stops the cluster.
@@ -103,7 +103,7 @@ func TestColdStart(t *testing.T) {
 				t.Fatal(err)
 			}
 			if s.total <= 0 || s.agreed > s.total {
-				t.Errorf("agreed %v after the last was up, which was within %v in all", s.agreed, s.total)
+				t.Errorf("agreed %v after the last process was ready, %v in all", s.agreed, s.total)
 			}
 		})
 	}

@@ -28,22 +28,22 @@ func faultCases(nodes int, faults []fault.Fault) []fault.Case {
 	return all
 }
 
-// nameOf is a case as part of the name of a benchmark.
+// nameOf returns a case as part of the name of a benchmark.
 func nameOf(c fault.Case, host string) string { return sub(c.Name(host)) }
 
-// sub is the name of a benchmark without that of its function.
+// sub returns the name of a benchmark without its function.
 func sub(name string) string {
 	_, rest, _ := strings.Cut(name, "/")
 	return rest
 }
 
-// BenchmarkCost measures what faults cost an application: how long nobody leads, how long
-// two do, how long a node is without a leader within reach, how often it begins anew, and
-// how many messages that takes. Figures are medians.
+// BenchmarkCost measures the cost of faults to an application: the time without a leader and with two
+// leaders, the time of a node without a reachable leader, the leader changes, and the messages.
+// Figures are medians.
 func BenchmarkCost(b *testing.B) { benchmarkFaults(b, fault.Faults(), median) }
 
-// BenchmarkStability measures whether a leader that works is left to work, and how soon all agree.
-// Figures are the worst of the rounds.
+// BenchmarkStability measures whether a working leader keeps its leadership, and the time until all
+// agree. Figures are the worst of the rounds.
 func BenchmarkStability(b *testing.B) { benchmarkFaults(b, fault.Stability(), slices.Max) }
 
 func benchmarkFaults(b *testing.B, faults []fault.Fault, of func([]float64) float64) {
@@ -59,8 +59,7 @@ func benchmarkFaults(b *testing.B, faults []fault.Fault, of func([]float64) floa
 	}
 }
 
-// TestSimulatedCost has every fault happen to every algorithm, and looks for what none of
-// them can avoid.
+// TestSimulatedCost injects every fault into every algorithm and checks the unavoidable cost.
 func TestSimulatedCost(t *testing.T) {
 	for _, c := range faultCases(5, fault.Faults()) {
 		t.Run(nameOf(c, simulator), func(t *testing.T) {
@@ -71,13 +70,13 @@ func TestSimulatedCost(t *testing.T) {
 			require.Equal(t, cost, again, "of the same seed")
 			checkCost(t, c, cost)
 			if c.Fault.Name == "flap" {
-				require.Zero(t, cost.Changes, "one link takes the leadership from nobody")
+				require.Zero(t, cost.Changes, "the loss of one link ends no leadership")
 			}
 		})
 	}
 }
 
-// TestSimulatedStability looks for what holds on any machine, and for the same of the same seed.
+// TestSimulatedStability checks that a leader of vote keeps its leadership, and that a seed determines the result.
 func TestSimulatedStability(t *testing.T) {
 	t.Parallel()
 	for _, c := range faultCases(5, fault.Stability()) {
@@ -93,34 +92,34 @@ func TestSimulatedStability(t *testing.T) {
 			}
 		}
 		switch c.Fault.Name {
-		case "bridge": // chosen by the seed
+		case "bridge": // the seed chooses the nodes
 			again, err := c.Simulate(t.Context(), builtin.Registry(), 1)
 			require.NoError(t, err)
 			require.Equal(t, cost, again)
 		case "slow-messages":
-			require.GreaterOrEqual(t, values[result.MetricAgreed], 1000.0, "a dial, and what says who leads")
+			require.GreaterOrEqual(t, values[result.MetricAgreed], 1000.0, "a dial, and the announcement of the leader")
 		}
 	}
 }
 
-// checkCost checks what must be so on any machine.
+// checkCost checks what holds on any machine.
 func checkCost(t *testing.T, c fault.Case, cost fault.Cost) {
 	t.Helper()
 	require.LessOrEqual(t, cost.None+cost.Two, cost.Took)
-	if c.Fault.Name == "flap" { // others hear the leader all the while: nothing need come of it
+	if c.Fault.Name == "flap" { // the other nodes hear the leader, so it may keep its leadership
 		require.Less(t, cost.None, cost.Took/2)
 		return
 	}
-	require.Positive(t, cost.NoReachableLeader, "a node without a leader within reach")
+	require.Positive(t, cost.NoReachableLeader, "a node without a reachable leader")
 	require.GreaterOrEqual(t, cost.Changes, 1)
-	require.GreaterOrEqual(t, cost.Messages, c.Nodes-2, "at least the survivors are told")
+	require.GreaterOrEqual(t, cost.Messages, c.Nodes-2, "an announcement to each survivor")
 	switch c.Fault.Name {
 	case "kill":
 		require.Positive(t, cost.None)
-	case "pause": // nothing but silence tells, which may have begun before
+	case "pause": // silence is the only sign, and it may have begun before the fault
 		lan := algo.LAN()
 		require.Greater(t, cost.None, lan.Timeout-2*lan.Heartbeat)
-	case "partition", "one-way": // the old leader leads on
+	case "partition", "one-way": // the old leader still leads
 		require.Less(t, cost.None, cost.Took/2)
 	case "rolling":
 		require.GreaterOrEqual(t, cost.Took, time.Duration(c.Nodes)*50*time.Millisecond)

@@ -56,7 +56,7 @@ func BenchmarkDetector(b *testing.B) {
 				seed++
 			})
 			sum.report(b)
-			b.Logf("%s; heartbeat %v; crashes of machines: only silence tells", c.condition.about, algo.LAN().Heartbeat)
+			b.Logf("%s; heartbeat %v; machines crash, so silence is the only sign", c.condition.about, algo.LAN().Heartbeat)
 		})
 	}
 	span, crashes := 20*time.Second, 5
@@ -116,9 +116,9 @@ func impatient(timeout time.Duration) []string {
 	return flags
 }
 
-// detectBeside measures the detectors of processes beside threads that spin: the mistakes of
-// all who watch somebody in a cluster of three at rest, and how soon a pause of the leader is
-// found. Whoever has found it first has ended the other's watch, so that is one detection.
+// detectBeside measures the detectors of processes next to spinning threads: their mistakes in an idle
+// cluster of three, and the time until a pause of the leader is detected. The first detection starts
+// an election, which ends the monitoring by the other follower, so a pause is one detection.
 func detectBeside(ctx context.Context, config fleet.Config, threads int, span time.Duration, crashes int) (q quality, err error) {
 	if threads > 0 {
 		load, err := startLoad(threads)
@@ -141,8 +141,8 @@ func detectBeside(ctx context.Context, config fleet.Config, threads int, span ti
 	return q, nil
 }
 
-// restBeside looks for mistakes in a cluster to which nothing happens. A node is watched by
-// about one other: two followers watch their leader, who watches nobody.
+// restBeside measures mistakes in an idle cluster. Two followers monitor their leader, which monitors
+// no node.
 func restBeside(ctx context.Context, config fleet.Config, span time.Duration) (q quality, err error) {
 	ctx, cancel := context.WithTimeout(ctx, time.Minute+span)
 	defer cancel()
@@ -164,9 +164,9 @@ func restBeside(ctx context.Context, config fleet.Config, span time.Duration) (q
 	return quality{Watched: 2 * time.Duration(to-from), Mistakes: seen.mistakes(from, to)}, nil
 }
 
-// mistakes are how long each suspicion of that time lasted: until it was taken back, or the
-// node followed a leader anew and so watched others; of one that neither happens to in that
-// time, the part that falls into it.
+// mistakes returns the durations of the suspicions between from and to. A suspicion ends when the
+// node trusts the peer again, or follows a leader again and monitors other nodes. An open suspicion
+// counts until to.
 func (w *witness) mistakes(from, to int64) []time.Duration {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -207,7 +207,7 @@ func (w *witness) mistakes(from, to int64) []time.Duration {
 	return all
 }
 
-// detectPause pauses the leader of a new cluster and returns when that is first found.
+// detectPause pauses the leader of a new cluster and returns the time of the first detection.
 func detectPause(ctx context.Context, config fleet.Config, moment time.Duration) (took time.Duration, err error) {
 	ctx, cancel := context.WithTimeout(ctx, time.Minute)
 	defer cancel()
@@ -219,15 +219,15 @@ func detectPause(ctx context.Context, config fleet.Config, moment time.Duration)
 	defer func() { err = errors.Join(err, s.close()) }()
 	for {
 		r, err := s.round(ctx, moment)
-		if errors.Is(err, fleet.ErrNoLeader) { // it was wrong about somebody just then
+		if errors.Is(err, fleet.ErrNoLeader) { // a mistake right before the pause
 			continue
 		}
 		return r.Detect, err
 	}
 }
 
-// TestDetectionTimeFollowsTimeout: where nothing goes wrong, a crash is found when the
-// timeout is over since the last heartbeat, which was sent up to a heartbeat before.
+// TestDetectionTimeFollowsTimeout: without mistakes, a crash is detected a timeout after the last
+// heartbeat, which was sent at most a heartbeat interval before the crash.
 func TestDetectionTimeFollowsTimeout(t *testing.T) {
 	t.Parallel()
 	heartbeat := algo.LAN().Heartbeat
@@ -243,8 +243,8 @@ func TestDetectionTimeFollowsTimeout(t *testing.T) {
 			require.GreaterOrEqual(t, took, timeout-heartbeat-time.Millisecond)
 			sum += took
 		}
-		// The moments of crashes are uniform: a mean of n of them is off by a standard error
-		// of heartbeat/√(12n), so by heartbeat/8 in one of 10⁵ runs, of which this is one.
+		// The times of crashes are uniform, so the standard error of a mean of n is heartbeat/√(12n).
+		// It exceeds heartbeat/8 in one of 10⁵ runs; the seed is fixed.
 		mean := sum / time.Duration(len(q.Detections))
 		require.InDelta(t, sample.MS(timeout-heartbeat/2), sample.MS(mean), sample.MS(heartbeat/8))
 		if at == 0 || testkit.Long() {
@@ -255,8 +255,8 @@ func TestDetectionTimeFollowsTimeout(t *testing.T) {
 	}
 }
 
-// TestDetectorTradesSpeedForMistakes: where frames are lost or processes stall, a longer
-// timeout makes fewer mistakes, and one that grows fewer than one that does not.
+// TestDetectorTradesSpeedForMistakes: if frames are lost or processes stall, a longer timeout makes
+// fewer mistakes, and an adaptive timeout makes fewer than a fixed one.
 func TestDetectorTradesSpeedForMistakes(t *testing.T) {
 	t.Parallel()
 	span := time.Duration(testkit.Rounds(1, 4)) * time.Hour

@@ -64,7 +64,7 @@ func drawsOf(c theory.Case, n int) int {
 	}
 	const work = 2_000_000 // messages, and what it takes to set a node up
 	e := c.Draw(n, rand.New(rand.NewPCG(1, 0)))
-	sent := float64(n * n) // at most, of what is untold
+	sent := float64(n * n) // upper bound without theory
 	if row, known := theory.For(c.Algorithm, c.Convention, theory.Single, e); known {
 		sent = row.Sent.At(e)
 	}

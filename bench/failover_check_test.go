@@ -28,8 +28,8 @@ func TestCheckReportsWrongFailover(t *testing.T) {
 		want  string
 	}{
 		{"not the next in line", func(r *failoverRound) { r.NewLeader = "n2" }, "n2 followed n5"},
-		{"not the highest was struck", func(r *failoverRound) { r.OldLeader = "n4" }, "n3 followed n4"},
-		{"one more died", func(r *failoverRound) { r.Survivors = 2 }, "with 2 survivors"},
+		{"the failed leader is not the highest", func(r *failoverRound) { r.OldLeader = "n4" }, "n3 followed n4"},
+		{"one more node crashed", func(r *failoverRound) { r.Survivors = 2 }, "with 2 survivors"},
 		{"the epoch stays", func(r *failoverRound) { r.EpochAfter = 7 }, "epoch 7 follows epoch 7"},
 		{"the highest does not take over", func(r *failoverRound) { r.recovery.Leader = "n3" }, "n3 leads in epoch 9"},
 		{"the epoch goes back", func(r *failoverRound) { r.recovery.EpochAfter = 7 }, "leads in epoch 7"},
@@ -44,8 +44,8 @@ func TestCheckReportsWrongFailover(t *testing.T) {
 	}
 }
 
-// Where anybody may be elected, who returns follows the one who was.
-func TestCheckAcceptsAnyLeaderOfLeaderStaysAlgorithm(t *testing.T) {
+// TestReturningNodeFollowsElectedLeader: without a claim that the highest leads, any node may be elected.
+func TestReturningNodeFollowsElectedLeader(t *testing.T) {
 	s := &failoverSeries{of: failoverCase{Nodes: 5}}
 	right := failoverRound{
 		Failover: fleet.Failover{
@@ -64,7 +64,7 @@ func TestCheckAcceptsAnyLeaderOfLeaderStaysAlgorithm(t *testing.T) {
 }
 
 func TestCaseNames(t *testing.T) {
-	for want, c := range map[string]striking{
+	for want, c := range map[string]failoverBenchmark{
 		"algorithm=bully/signal=kill/n=5":                        {failoverCase{Algorithm: "bully", Signal: fleet.Kill, Nodes: 5}, false, false},
 		"algorithm=bully/signal=kill/dead=1/n=3":                 {failoverCase{Algorithm: "bully", Signal: fleet.Kill, Nodes: 3, Dead: 1}, false, false},
 		"algorithm=bully/signal=kill/evidence=off/n=7":           {failoverCase{Algorithm: "bully", Signal: fleet.Kill, Nodes: 7}, true, false},

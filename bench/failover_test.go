@@ -23,15 +23,15 @@ import (
 	"github.com/elect-go/elect/internal/testkit"
 )
 
-// striking is a failover as the benchmarks have it.
-type striking struct {
+// failoverBenchmark is a failoverCase with the settings of its benchmark.
+type failoverBenchmark struct {
 	failoverCase
-	NoEvidence bool // only silence counts
-	Trusted    bool // evidence of a death ends the lease
+	NoEvidence bool // the detector uses silence only
+	Trusted    bool // evidence of a failure ends the lease
 }
 
-// name is the case as part of the name of a benchmark.
-func (c striking) name() string {
+// name returns the case as part of the name of a benchmark.
+func (c failoverBenchmark) name() string {
 	name := fmt.Sprintf("algorithm=%s/signal=%s", c.Algorithm, c.Signal)
 	if c.NoEvidence {
 		name += "/evidence=off"
@@ -45,8 +45,8 @@ func (c striking) name() string {
 	return name + "/n=" + strconv.Itoa(c.Nodes)
 }
 
-// start starts a cluster, of which those are dead that are to be.
-func (c striking) start(ctx context.Context, config fleet.Config) (*failoverSeries, error) {
+// start starts a cluster and kills c.Dead of its nodes.
+func (c failoverBenchmark) start(ctx context.Context, config fleet.Config) (*failoverSeries, error) {
 	if c.NoEvidence {
 		config.Args = append(slices.Clone(config.Args), "--timeout-only")
 	}
@@ -73,9 +73,9 @@ func (c striking) start(ctx context.Context, config fleet.Config) (*failoverSeri
 	return s, nil
 }
 
-func cases() []striking {
-	var all []striking
-	add := func(variant string, cases ...striking) {
+func cases() []failoverBenchmark {
+	var all []failoverBenchmark
+	add := func(variant string, cases ...failoverBenchmark) {
 		for _, c := range cases {
 			c.Algorithm = variant
 			for _, c.Nodes = range []int{3, 5, 7, 15} {
@@ -88,27 +88,27 @@ func cases() []striking {
 	for _, algorithm := range []string{"bully", "ring", "vote"} {
 		add(
 			algorithm+lease.Suffix,
-			striking{failoverCase: failoverCase{Signal: fleet.Kill}},
-			striking{failoverCase: failoverCase{Signal: fleet.Kill}, Trusted: true},
-			striking{failoverCase: failoverCase{Signal: fleet.Term}},
+			failoverBenchmark{failoverCase: failoverCase{Signal: fleet.Kill}},
+			failoverBenchmark{failoverCase: failoverCase{Signal: fleet.Kill}, Trusted: true},
+			failoverBenchmark{failoverCase: failoverCase{Signal: fleet.Term}},
 		)
 		add(
 			algorithm,
-			striking{failoverCase: failoverCase{Signal: fleet.Kill}},
-			striking{failoverCase: failoverCase{Signal: fleet.Kill, Dead: 1}},
-			striking{failoverCase: failoverCase{Signal: fleet.Kill}, NoEvidence: true},
-			striking{failoverCase: failoverCase{Signal: fleet.Stop}},
-			striking{failoverCase: failoverCase{Signal: fleet.Term}},
-			striking{failoverCase: failoverCase{Signal: drop}},
-			striking{failoverCase: failoverCase{Signal: dropOut}},
-			striking{failoverCase: failoverCase{Signal: dropIn}},
+			failoverBenchmark{failoverCase: failoverCase{Signal: fleet.Kill}},
+			failoverBenchmark{failoverCase: failoverCase{Signal: fleet.Kill, Dead: 1}},
+			failoverBenchmark{failoverCase: failoverCase{Signal: fleet.Kill}, NoEvidence: true},
+			failoverBenchmark{failoverCase: failoverCase{Signal: fleet.Stop}},
+			failoverBenchmark{failoverCase: failoverCase{Signal: fleet.Term}},
+			failoverBenchmark{failoverCase: failoverCase{Signal: drop}},
+			failoverBenchmark{failoverCase: failoverCase{Signal: dropOut}},
+			failoverBenchmark{failoverCase: failoverCase{Signal: dropIn}},
 		)
 	}
 	return all
 }
 
-// electable reports whether those who survive can elect.
-func (c striking) electable() bool {
+// electable reports whether the survivors can elect a leader.
+func (c failoverBenchmark) electable() bool {
 	spec, err := election.Spec(builtin.Registry(), c.Algorithm, algo.LAN(), nil)
 	if err != nil {
 		panic(err)
@@ -116,8 +116,8 @@ func (c striking) electable() bool {
 	return !spec.Claims.NeedsQuorum || c.Nodes-1-c.Dead > c.Nodes/2
 }
 
-// BenchmarkFailover measures how long a cluster is without a leader: from the signal
-// until the last survivor knows the new one.
+// BenchmarkFailover measures the time without a leader: from the signal until the last survivor knows
+// the new leader.
 func BenchmarkFailover(b *testing.B) {
 	config := setting(b)
 	for _, c := range cases() {
@@ -125,7 +125,7 @@ func BenchmarkFailover(b *testing.B) {
 	}
 }
 
-func (c striking) benchmark(b *testing.B, config fleet.Config) {
+func (c failoverBenchmark) benchmark(b *testing.B, config fleet.Config) {
 	var results, observed []observedRound
 	next := moments()
 	series := c.series(b, config)
@@ -143,14 +143,13 @@ func (c striking) benchmark(b *testing.B, config fleet.Config) {
 }
 
 // slow reports whether the failover waits for a timeout.
-func (c striking) slow() bool {
+func (c failoverBenchmark) slow() bool {
 	return c.Signal == fleet.Stop || c.NoEvidence || strings.HasSuffix(c.Algorithm, lease.Suffix) && !c.Trusted && c.Signal == fleet.Kill || c.network()
 }
 
-// series returns a function that runs a round. Where the leader lives on, each
-// round has a cluster of its own: a detector that was wrong about somebody gives him
-// more time for a while.
-func (c striking) series(b *testing.B, config fleet.Config) func(pause time.Duration, observed bool) observedRound {
+// series returns a function that runs a round. If the leader stays alive, each round has a cluster of
+// its own: after a mistake a detector gives the peer more time for a while.
+func (c failoverBenchmark) series(b *testing.B, config fleet.Config) func(pause time.Duration, observed bool) observedRound {
 	var s *failoverSeries
 	start := func() {
 		var err error
@@ -188,7 +187,7 @@ func (c striking) series(b *testing.B, config fleet.Config) func(pause time.Dura
 	}
 }
 
-func (c striking) report(b *testing.B, results, observed []observedRound) {
+func (c failoverBenchmark) report(b *testing.B, results, observed []observedRound) {
 	var took, detect, elect, saves, back []time.Duration
 	var messages, critical []float64
 	for _, r := range results {
@@ -210,12 +209,12 @@ func (c striking) report(b *testing.B, results, observed []observedRound) {
 	b.ReportMetric(save.Median, "save-p50-ms")
 	b.ReportMetric(median(critical), "critical-saves")
 	b.ReportMetric(median(messages), result.MetricFailoverMessages)
-	b.Logf("survivors: %d of %d; from the signal until the last survivor's own announcement of the new leader (its own stamp): %v",
+	b.Logf("survivors: %d of %d; from the signal until the last survivor announces the new leader, by its own timestamp: %v",
 		c.Nodes-1-c.Dead, c.Nodes, inWords(failover))
 	b.Logf("until the first suspicion: %v; from then on: %v", inWords(sample.Milliseconds(detect)), inWords(sample.Milliseconds(elect)))
-	b.Logf("a save: %v; %g are on the way (median): the new leader's before it tells, and at once with it that of the survivor who knows last; messages %g (median)",
+	b.Logf("a save: %v; %g on the critical path (median): the new leader's before its announcement, and that of the last survivor before its own; messages %g (median)",
 		inWords(save), sample.Summarize(critical).Median, sample.Summarize(messages).Median)
-	b.Logf("return of the old leader until all follow it again: %v", inWords(sample.Milliseconds(back)))
+	b.Logf("from the return of the old leader until all agree again: %v", inWords(sample.Milliseconds(back)))
 	if len(observed) > 0 {
 		var self, outside, questions []time.Duration
 		for _, r := range observed {
@@ -225,19 +224,19 @@ func (c striking) report(b *testing.B, results, observed []observedRound) {
 		}
 		seen := sample.Milliseconds(outside)
 		b.ReportMetric(seen.Median, "observer-p50-ms")
-		b.Logf("an outside observer, in rounds of its own, from its signal until each survivor has answered it with the new leader: %v", inWords(seen))
-		b.Logf("  in the same rounds by their own stamps: %v; it asks without a pause, a question takes %v", inWords(sample.Milliseconds(self)), inWords(sample.Milliseconds(questions)))
+		b.Logf("an outside observer, in rounds of its own, from the signal until each survivor has answered with the new leader: %v", inWords(seen))
+		b.Logf("  the same rounds, by the timestamps of the survivors: %v; a question of the observer takes %v", inWords(sample.Milliseconds(self)), inWords(sample.Milliseconds(questions)))
 	}
 	b.Logf("load average now: %s; for more: -rounds, or -benchtime", machine.LoadAverage())
 }
 
-// TestFailoverRound runs one round of each kind with three processes: that the
-// benchmarks run at all, and that a round checks what it should.
+// TestFailoverRound runs one round of each kind with three processes, to check that the benchmarks
+// run and that a round checks its outcome.
 func TestFailoverRound(t *testing.T) {
 	testkit.OnlyLong(t)
 	t.Parallel()
 	config := config(t)
-	for _, c := range []striking{
+	for _, c := range []failoverBenchmark{
 		{failoverCase: failoverCase{Algorithm: "bully", Signal: fleet.Kill, Nodes: 3}},
 		{failoverCase: failoverCase{Algorithm: "bully", Signal: fleet.Kill, Nodes: 3, Dead: 1}},
 		{failoverCase: failoverCase{Algorithm: "bully", Signal: fleet.Term, Nodes: 3}},

@@ -19,7 +19,7 @@ type power struct {
 	Residual float64
 }
 
-// errFit says that no curve can be fitted.
+// errFit reports that no curve can be fitted.
 var errFit = errors.New("bench: no curve can be fitted")
 
 // fitPower fits a power of x to points, by least squares of the logarithms. What grows as

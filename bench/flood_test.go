@@ -407,12 +407,12 @@ func (f *flood) get(ctx context.Context, from *http.Client, path string) (code i
 	return answer.StatusCode
 }
 
-// holdClient says hello as a client, and asks nothing.
+// holdClient sends a hello as a client and asks nothing.
 func (f *flood) holdClient(addr string, _ int) {
 	f.hold(addr, wire.Hello{MinVersion: wire.Version, MaxVersion: wire.Version, Client: true})
 }
 
-// holdNode says hello as a node that is no member, and wants nothing.
+// holdNode sends a hello as a non-member and then nothing.
 func (f *flood) holdNode(addr string, number int) {
 	f.hold(addr, wire.Hello{
 		MinVersion: wire.Version, MaxVersion: wire.Version, Cluster: f.status.Cluster, Algorithm: f.status.Algorithm,

@@ -19,12 +19,12 @@ import (
 	"github.com/elect-go/elect/trace"
 )
 
-// crashCases are those in which the leader is killed, and its kernel shows that at once: of
-// processes. In the ring only the process before the leader watches it, and starts.
+// crashCases returns the cases in which the leader is killed. Processes only: the kernel closes the
+// connections at once. In the ring only the process before the leader monitors it, and starts.
 func crashCases() []wireCase {
 	crash := func(e *theory.Election, _ *rand.Rand) { e.Crashed = 1 }
 	before := func(e *theory.Election, _ *rand.Rand) { e.Crashed, e.Initiators = 1, []int{e.Before(e.N)} }
-	heartbeat := [][2]string{{"heartbeat_interval", "1s"}} // for that long who comes back knows no leader
+	heartbeat := [][2]string{{"heartbeat_interval", "1s"}} // a restarted node knows no leader until the next heartbeat
 	return []wireCase{
 		{Algorithm: "bully", Name: "leader-crash", Preset: "wan", next: crash},
 		{Algorithm: "ring", Name: "leader-crash", Preset: "wan", next: before},
@@ -35,14 +35,14 @@ func crashCases() []wireCase {
 // fleetNodes is a live cluster of processes.
 type fleetNodes struct {
 	fleet *fleet.Fleet
-	down  string // who crashed
-	// pause is what they need before an election, to be at rest: after one of ring they save the
-	// epoch of the next, so that it need not wait for that.
+	down  string // the crashed node
+	// pause is the time until the nodes are idle. After an election of ring they save the epoch of
+	// the next in advance.
 	pause time.Duration
 }
 
-// startProcesses starts n nodes as processes, which it makes out of config, whose nodes and flags
-// c decides.
+// startProcesses starts n nodes as processes, as config says. It sets the nodes and the flags of the
+// algorithm.
 func (c wireCase) startProcesses(ctx context.Context, config fleet.Config, n int) (*wired, error) {
 	w, err := c.wire(builtin.Registry(), n)
 	if err != nil {
@@ -59,13 +59,13 @@ func (c wireCase) startProcesses(ctx context.Context, config fleet.Config, n int
 	}
 	nodes := &fleetNodes{fleet: f}
 	if c.Algorithm == "ring" {
-		nodes.pause = 1050 * time.Millisecond // twice the T of ring, and some more
+		nodes.pause = 1050 * time.Millisecond // more than twice the T of ring
 	}
 	w.live, w.left = nodes, departure
 	return w, w.waitConnected(ctx)
 }
 
-// statuses asks each node that runs.
+// statuses returns the status of each running node.
 func (p *fleetNodes) statuses(ctx context.Context) (map[string]cluster.Status, error) {
 	var mu sync.Mutex
 	var asking sync.WaitGroup
@@ -89,19 +89,19 @@ func (p *fleetNodes) statuses(ctx context.Context) (map[string]cluster.Status, e
 	return all, errors.Join(problems...)
 }
 
-// prepare has who crashed come back.
+// prepare restarts the crashed node and waits until the nodes are idle.
 func (p *fleetNodes) prepare(ctx context.Context) error {
 	if p.down != "" {
 		if _, err := p.fleet.Recover(ctx, p.down, false); err != nil {
-			return fmt.Errorf("bench: have %s come back: %w", p.down, err)
+			return fmt.Errorf("bench: restart %s: %w", p.down, err)
 		}
 		p.down = ""
 	}
 	return fleet.Sleep(ctx, p.pause)
 }
 
-// begin kills the leader, or returns when a node has called for an election: what it is told takes
-// its time.
+// begin kills the leader, or starts a campaign at a node. It then waits until that node has sent a
+// message, because the command reaches the node with a delay.
 func (p *fleetNodes) begin(ctx context.Context, e theory.Election) error {
 	if e.Crashed > 0 {
 		leader, ok := fleet.Agreement(p.fleet.States())
@@ -126,7 +126,7 @@ func (p *fleetNodes) waitAgreed(ctx context.Context, above uint64) (uint64, erro
 		if err != nil || leader.Epoch > above {
 			return leader.Epoch, err
 		}
-		// They agree as they did before: it has not begun everywhere.
+		// They still agree on the old leader: the election has not begun on every node.
 		err = p.fleet.Await(ctx, func(states []fleet.State) bool {
 			now, agreed := fleet.Agreement(states)
 			return agreed && now.Epoch > above
@@ -139,11 +139,11 @@ func (p *fleetNodes) waitAgreed(ctx context.Context, above uint64) (uint64, erro
 
 func (p *fleetNodes) close() error { return fault.End(p.fleet) }
 
-// aStep is longer than an algorithm takes for one event.
+// aStep is longer than an algorithm needs for one event.
 const aStep = time.Millisecond
 
-// departure is when a message leaves that is the first of events: at the end of the save
-// that comes of the same step, if there is one, and else when it was sent.
+// departure returns the departure time of the first message of events: the end of the save in the
+// same step, if there is one, and otherwise the time of the send.
 func departure(events []trace.Event) time.Duration {
 	sent := events[0].At
 	for i, e := range events {

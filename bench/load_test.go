@@ -40,7 +40,7 @@ func BenchmarkLoad(b *testing.B) {
 type witness struct {
 	mu     sync.Mutex
 	events []trace.Event
-	nodes  []string // who reported each
+	nodes  []string // node of each event
 }
 
 func (w *witness) see(node string, e trace.Event) {
@@ -52,8 +52,8 @@ func (w *witness) see(node string, e trace.Event) {
 	w.events, w.nodes = append(w.events, e), append(w.nodes, node)
 }
 
-// between returns how often a node changed its mind about the leader in that time, how
-// often it suspected somebody, and all of it as text.
+// between returns the number of leader changes and of suspicions in a period, and all its events as
+// text.
 func (w *witness) between(from, to int64) (changes, suspicions int, text string) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -78,7 +78,7 @@ type reportedEvent struct {
 	trace.Event
 }
 
-// after says what happened how long after a time.
+// after formats the event with the time since from.
 func (e reportedEvent) after(from int64) string {
 	about := e.Peer
 	if e.Kind == trace.Announce {
@@ -128,8 +128,8 @@ func benchmarkLoad(b *testing.B, config fleet.Config, threads int, span time.Dur
 		b.Fatal(err)
 	}
 
-	// Now an election that something calls for. It shows that the nodes still watch, and
-	// brings all events of before along, which each node writes in their order.
+	// A necessary election shows that the nodes still monitor each other. Each node writes its events
+	// in order, so all earlier events have arrived, too.
 	if _, err := f.AwaitLeader(within(b, time.Minute)); err != nil {
 		b.Fatal(err)
 	}
@@ -148,10 +148,10 @@ func benchmarkLoad(b *testing.B, config fleet.Config, threads int, span time.Dur
 	b.ReportMetric(cores, "load-cores")
 	b.Logf("%d spinning threads used %.2f of %d cores for %v; load average now %s", threads, cores, runtime.NumCPU(), elapsed.Round(time.Second), machine.LoadAverage())
 	if cores < 0.5 {
-		b.Errorf("the load used %.2f cores, want at least half of one: this proves nothing", cores)
+		b.Errorf("the load used %.2f cores, want at least 0.5, so the result shows nothing", cores)
 	}
 	if changes > 0 || suspicions > 0 || after.OldLeader != before.Name || after.EpochBefore != before.Epoch {
-		b.Errorf("%d leader changes and %d suspicions though nobody failed; %s in epoch %d led before and %s in epoch %d after: %s",
+		b.Errorf("%d leader changes and %d suspicions although no node failed; %s in epoch %d led before and %s in epoch %d after: %s",
 			changes, suspicions, before.Name, before.Epoch, after.OldLeader, after.EpochBefore, text)
 	}
 	if after.EpochAfter <= after.EpochBefore || after.NewLeader != fleet.Name(config.Nodes-1) {
@@ -160,7 +160,7 @@ func benchmarkLoad(b *testing.B, config fleet.Config, threads int, span time.Dur
 	}
 }
 
-// spinEnv has this program spin instead of testing, with as many threads as it says.
+// spinEnv makes this program spin instead of testing. Its value is the number of threads.
 const spinEnv = "TEST_SPIN_OF_BENCH"
 
 type load struct {

@@ -49,15 +49,15 @@ func TestTrialsFillTables(t *testing.T) {
 	require.Regexp(t, `bully +leader-crash +7 +N−2 = 7 +1 +T = 1`, text.String())
 }
 
-// TestRegisteredAlgorithmIsMeasured: an algorithm of which the theory says nothing is counted
-// where it says nothing of ours either, and all else is done to it.
+// TestRegisteredAlgorithmIsMeasured: an algorithm without rows in the theory gets the cases without
+// theory, and all other measurements.
 func TestRegisteredAlgorithmIsMeasured(t *testing.T) {
 	testkit.OnlyLong(t)
 	t.Parallel()
 	registry := builtin.Registry()
-	registry["stranger"] = func(timing algo.Timing, decode func(any) error) (algo.Spec, error) {
+	registry["custom"] = func(timing algo.Timing, decode func(any) error) (algo.Spec, error) {
 		spec, err := registry["bully"](timing, decode)
-		spec.Name = "stranger"
+		spec.Name = "custom"
 		return spec, err
 	}
 	var parts []string
@@ -89,7 +89,7 @@ func TestRegisteredAlgorithmIsMeasured(t *testing.T) {
 	elections, _ := report.Rows(results, ".name:Election", "/algorithm,/case")
 	require.Len(t, elections, len(theory.Cases())+2)
 	for _, of := range elections {
-		if of.Key[0] == "stranger" { // N = 3, 5, 9, 17; two draws of each
+		if of.Key[0] == "custom" { // N = 3, 5, 9, 17; two draws of each
 			require.Equal(t, map[string]int{"leader-crash": 4, "random": 8}[of.Key[1]], of.Trials())
 		}
 	}
@@ -104,7 +104,7 @@ func TestRegisteredAlgorithmIsMeasured(t *testing.T) {
 	} {
 		var text bytes.Buffer
 		require.NoError(t, write(&text))
-		require.Contains(t, text.String(), "stranger")
+		require.Contains(t, text.String(), "custom")
 	}
 }
 
@@ -115,7 +115,7 @@ func TestInvalidOptionsAreRejected(t *testing.T) {
 	}
 }
 
-// TestLiveElectionReportsAllMetrics have a turnaround only where a node changed its mind.
+// TestLiveElectionReportsAllMetrics: the turnaround is missing if no node changed its leader.
 func TestLiveElectionReportsAllMetrics(t *testing.T) {
 	r := wireRound{
 		counted: counted{Sent: counts{"election": 4, "elected": 3}, Received: counts{"election": 4, "elected": 3}},
@@ -129,15 +129,15 @@ func TestLiveElectionReportsAllMetrics(t *testing.T) {
 	require.Equal(t, counts, r.values())
 }
 
-// fake is a step with a subject of its own, and what its rounds come to.
+// fake returns a step whose only subject has rounds with the error.
 func fake(part, name string, takes time.Duration, err error) step {
 	return step{part, name, takes, []subject{{name: name, rounds: 1, start: pure(func(context.Context, uint64) (figures, error) {
 		return figures{"x": 1}, err
 	})}}}
 }
 
-// TestFailedStepIsReported: the others are still done, and what the machine does not permit
-// is no failure.
+// TestFailedStepIsReported: the other steps are still performed. A step that the machine does not
+// permit is not a failure.
 func TestFailedStepIsReported(t *testing.T) {
 	broken := errors.New("an epoch went back")
 	var said []Progress
@@ -159,8 +159,8 @@ func TestFailedStepIsReported(t *testing.T) {
 	}, said)
 }
 
-// TestSubjectsTakeTurns: who goes wrong is left out, who is fresh starts anew, and a cluster that
-// lost its leader by itself gets another chance.
+// TestSubjectsTakeTurns: a failed subject is skipped, and a fresh one starts again in each round. A
+// cluster that lost its leader before the fault repeats its round.
 func TestSubjectsTakeTurns(t *testing.T) {
 	var log []string
 	of := func(name string, fresh bool, errs ...error) subject {
@@ -210,7 +210,7 @@ func TestSubjectRepeatsSpoiledRoundOnce(t *testing.T) {
 	}
 }
 
-// TestRunIsInterruptedWhileProcessesRun: after the first round.
+// TestRunIsInterruptedWhileProcessesRun interrupts a run after the first round.
 func TestRunIsInterruptedWhileProcessesRun(t *testing.T) {
 	testkit.OnlyLong(t)
 	t.Parallel()

@@ -11,22 +11,20 @@ import (
 	"github.com/elect-go/elect/internal/fleet"
 )
 
-// An Observation is what somebody saw who is no member, and only asks: as elect status
-// does, with a connection of its own for each question.
+// An observation is the result of a client that asks the nodes for their status, as elect status
+// does, with a new connection for each question.
 type observation struct {
-	// At is when the answer was in that completed the picture: every node asked had
-	// named the new leader. In the clock of fleet.Now.
+	// At is the time of the answer after which every node had named the new leader, by the clock of
+	// fleet.Now.
 	At int64
-	// Questions is how long each question took, dial and handshake included. The
-	// observer sees nothing between two answers, so twice the median is about how
-	// late it may be.
+	// Questions are the durations of the questions, with dial and handshake. The observer sees nothing
+	// between two answers, so At is late by up to about twice the median.
 	Questions []time.Duration
 }
 
-// observe asks the nodes, without a pause, until each has named a leader other than
-// old in a newer epoch. It asks the first until then and then the others at the same
-// time: to ask all of them all the time would take from the election the processor
-// that it needs.
+// observe asks the nodes without a pause until each has named a leader other than old in a newer
+// epoch. It first asks only the first node, and then the others concurrently: questions to all nodes
+// would take processor time from the election.
 func observe(ctx context.Context, nodes []fleet.State, old fleet.State) (observation, error) {
 	if len(nodes) == 0 {
 		return observation{}, fmt.Errorf("bench: there is no node to be asked")
@@ -71,15 +69,15 @@ func ask(ctx context.Context, node, old fleet.State) (observation, error) {
 	}
 }
 
-// observedRound is a round, and what an observer saw of it.
+// observedRound is a round with the results of its observer.
 type observedRound struct {
 	failoverRound
-	Observed  time.Duration   // from the signal, as an [observation] has it; 0 if nobody observed
-	Questions []time.Duration // see there
+	Observed  time.Duration   // from the signal to observation.At; 0 without an observer
+	Questions []time.Duration // see [observation]
 }
 
-// observeRound has a round of a series happen, during which an observer asks, or nobody does.
-// An observer takes processor time from the nodes: rounds with and rounds without are not to be mixed.
+// observeRound runs a round of a series, with an observer if observed is set. An observer takes
+// processor time from the nodes, so rounds with and without one must not be mixed.
 func observeRound(ctx context.Context, s *failoverSeries, pause time.Duration, observed bool) (r observedRound, err error) {
 	if !observed {
 		r.failoverRound, err = s.round(ctx, pause)

@@ -169,7 +169,7 @@ func frames(tb testing.TB) func() (int, error) {
 	}
 }
 
-// receiver says when a batch of frames is there, or why none comes any more.
+// receiver reports each complete batch of frames, and the reason if no more frames come.
 type receiver struct {
 	taken int
 	batch chan error
@@ -187,14 +187,14 @@ func (r *receiver) Frame(transport.Peer, []byte) error {
 func (r *receiver) Down(_ transport.Peer, why error) {
 	select {
 	case r.batch <- why:
-	default: // nobody waits
+	default: // no batch is awaited
 	}
 }
 
 func (r *receiver) DialFailed(transport.Target, error) {}
 
-// stepping is a message that the leader of five nodes takes from the lowest, with all that
-// comes of it but the sending: whole engine, detector and algorithm.
+// stepping delivers a message of the lowest node to the leader of five: the whole engine with
+// detector and algorithm, without the sending.
 func stepping(m algo.Message) func(testing.TB) func() (int, error) {
 	return func(tb testing.TB) func() (int, error) {
 		const nodes = 5
@@ -262,8 +262,8 @@ func saving(open func(dir string) (*store.Store, error)) func(testing.TB) func()
 	}
 }
 
-// elections are those of 30 nodes in the simulator, one after the other: the lowest asks
-// all above, who ask all above them.
+// elections runs elections of 30 nodes in the simulator, one after another. The lowest node asks all
+// higher nodes, and each of them asks all nodes above it.
 func elections(tb testing.TB) func() (int, error) {
 	const nodes, oneWay = 30, election.OneWay
 	timing := algo.LAN()
@@ -281,8 +281,7 @@ func elections(tb testing.TB) func() (int, error) {
 	}
 }
 
-// heartbeats are those of five nodes in the simulator that have nothing else to do, for a
-// minute of virtual time.
+// heartbeats runs five idle nodes in the simulator for a minute of virtual time.
 func heartbeats(tb testing.TB) func() (int, error) {
 	const nodes = 5
 	w := sim.New(sim.Config{Spec: bullySpec(tb, algo.LAN()), Delay: sim.Uniform(time.Millisecond, election.OneWay), Seed: 1, Budget: 1 << 62})
@@ -300,7 +299,7 @@ func exploring(tb testing.TB) explore.Options {
 	return explore.Options{Spec: bullySpec(tb, algo.Timing{RoundTrip: 2 * oneWay, Heartbeat: 12 * oneWay}), Nodes: 3, Epochs: 2, Crashes: 1, FalseSuspicions: 1}
 }
 
-// search visits the first 100,000 states of three nodes with one crash and one mistake.
+// search visits the first 100,000 states of three nodes with one crash and one false suspicion.
 func search(tb testing.TB) func() (int, error) {
 	o := exploring(tb)
 	o.Limits.States = 100_000

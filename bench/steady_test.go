@@ -13,11 +13,11 @@ import (
 	"github.com/elect-go/elect/internal/testkit"
 )
 
-// BenchmarkSteady measures what a cluster costs at rest, against the number of its nodes,
-// which are all in this process. "growth" is the exponent of a power of N fitted to the
-// frames of all nodes: 1 is linear, as heartbeats on demand should be. An iteration is 10 s,
-// or 1 s with -short. Each pair of nodes has a connection, with two ends: 140 nodes take
-// 20,000 open files, and 200 take 40,000. Where not so many are allowed they are skipped.
+// BenchmarkSteady measures the cost of an idle cluster against its number of nodes, which all run in
+// this process. "growth" is the exponent of a power of N fitted to the frames of all nodes: 1 is
+// linear, as expected of heartbeats on demand. An iteration is 10 s, or 1 s with -short.
+// Each pair of nodes has a connection with two ends: 140 nodes need 20,000 open files, and 200 need
+// 40,000. Sizes above the limit are skipped.
 func BenchmarkSteady(b *testing.B) {
 	m, span := measured(setting(b)), 10*time.Second
 	if testing.Short() {

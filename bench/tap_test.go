@@ -60,7 +60,7 @@ func (t *taps) take() counts {
 // tappedWire is a live cluster whose sockets are tapped, if it runs in this process.
 type tappedWire struct {
 	*wired
-	taps *taps // else nil
+	taps *taps // nil if the nodes are processes
 }
 
 // startTapped starts n nodes in this process.
@@ -124,7 +124,7 @@ func (l tappedListener) Accept() (net.Conn, error) {
 	return l.taps.conn(c), err
 }
 
-// tapped is a connection whose reader is looked at. It is still a socket to write to.
+// tapped is a connection whose reads are inspected. Writes go to the socket directly.
 type tapped struct {
 	*net.TCPConn
 	taps *taps
@@ -139,8 +139,8 @@ func (c *tapped) Read(b []byte) (int, error) {
 	return n, err
 }
 
-// TestTapSeesEveryFrame, however the stream is cut: those of the algorithm, without
-// repeats, heartbeats and what is not for it.
+// TestTapSeesEveryFrame reads the stream in pieces of several sizes. The tap counts the messages of
+// the algorithm, without repeats, heartbeats and other frames.
 func TestTapSeesEveryFrame(t *testing.T) {
 	spec, err := election.Spec(builtin.Registry(), "bully", algo.Timing{RoundTrip: 2, Heartbeat: 1}, nil)
 	require.NoError(t, err)
@@ -159,8 +159,8 @@ func TestTapSeesEveryFrame(t *testing.T) {
 		require.NoError(t, err)
 		add(payload)
 	}
-	add([]byte{0x01})             // a probe of the transport
-	add([]byte{0x91, 0xa1, 0x7a}) // a message that nobody knows
+	add([]byte{0x01})             // a ping of the transport
+	add([]byte{0x91, 0xa1, 0x7a}) // a message of an unknown kind
 	want := counts{"election": 2, "answer": 1, "coordinator": 1}
 
 	for _, piece := range []int{1, 3, 7, len(stream)} {
@@ -187,7 +187,7 @@ func TestTapSeesEveryFrame(t *testing.T) {
 			}
 			require.NoError(t, err)
 		}
-		require.Equal(t, stream, got, "who reads sees what was sent")
+		require.Equal(t, stream, got, "the reader gets the sent bytes")
 		require.Equal(t, want, taps.take(), "in pieces of %d", piece)
 		require.Empty(t, taps.take())
 		require.NoError(t, c.Close())

@@ -27,12 +27,11 @@ var wireRoundsFlag = flag.Int("wire-rounds", 10, "elections per case of live nod
 
 var printWire sync.Once
 
-// BenchmarkWire counts elections of live nodes over TCP on the loopback, which no timer
-// takes part in, and fails where they do not send, message by message, what the simulator
-// sends. (Of vote this holds for Elect; "exact-%" says how often for all.) T is the mean
-// time of a message of the same election, one way, from the sender's transport to the
-// receiver's loop; T/election is the turnaround in it. All of it takes some minutes; a
-// part of it is selected as in -bench Wire/host=one/algorithm=ring.
+// BenchmarkWire counts elections of live nodes over TCP on the loopback, in which no timer ends. It
+// fails if the messages differ from those of the simulator. For vote only Elect must be equal;
+// "exact-%" is the share of elections in which all kinds are. T is the mean one-way time of a message
+// of the election, from the sender's transport to the receiver's loop. T/election is the turnaround
+// in T. The benchmark takes some minutes; -bench Wire/host=one/algorithm=ring selects a part.
 func BenchmarkWire(b *testing.B) {
 	config := wireConfig(b)
 	for _, where := range []string{oneProcess, processes} {
@@ -56,8 +55,8 @@ func BenchmarkWire(b *testing.B) {
 	}
 }
 
-// wireConfig is how the processes are made. What they save they keep in memory, where the
-// system has a folder there: a disk is no part of the theory.
+// wireConfig returns the configuration of the processes. They save in memory if the system has such
+// a folder, because the theory does not include a disk.
 func wireConfig(tb testing.TB) fleet.Config {
 	tb.Helper()
 	c := config(tb)
@@ -117,7 +116,7 @@ func reportWire(b *testing.B, rounds []wireRound) {
 	b.ReportMetric(100*float64(exact)/count, "exact-%")
 	b.ReportMetric(sample.Summarize(T).Median, "T-ms")
 	if len(took) == 0 {
-		return // nobody changed its mind
+		return // no node changed its leader
 	}
 	b.ReportMetric(sample.Milliseconds(took).Median, "ms/elect")
 	b.ReportMetric(sample.Summarize(multiples).Median, "T/election")
@@ -127,8 +126,8 @@ func reportWire(b *testing.B, rounds []wireRound) {
 	}
 }
 
-// TestWire runs two rounds of each case with three nodes: that the counts are those of the
-// simulator is what Round itself looks at.
+// TestWire runs two rounds of each case with three nodes. The round itself compares the counts with
+// the simulator.
 func TestWire(t *testing.T) {
 	testkit.OnlyLong(t)
 	t.Parallel()
@@ -152,12 +151,12 @@ func TestWire(t *testing.T) {
 				require.NoError(t, err)
 				r, err := w.round(within(t, time.Minute), random)
 				require.NoError(t, err)
-				if !crash { // who crashed counts anew, and comes back by another election
+				if !crash { // a restarted node counts from zero, and returns with another election
 					after, err := w.statuses(within(t, time.Minute))
 					require.NoError(t, err)
-					require.Equal(t, r.counted, between(before, after, election.Kinds(w.spec)), "what the status of the nodes counts")
+					require.Equal(t, r.counted, between(before, after, election.Kinds(w.spec)), "the counters in the status of the nodes")
 				}
-				require.Len(t, r.Flights, algosim.Total(r.Received), "of each message that arrived")
+				require.Len(t, r.Flights, algosim.Total(r.Received), "one for each delivered message")
 				require.Positive(t, r.T())
 				require.Equal(t, c.LeaderStays, r.Turnaround == 0)
 				if r.Turnaround > 0 {
@@ -168,7 +167,7 @@ func TestWire(t *testing.T) {
 	}
 }
 
-// TestCountWaitsForMessagesInTransit has each connection be slow: what arrives late is counted.
+// TestCountWaitsForMessagesInTransit slows each connection down: late messages are counted.
 func TestCountWaitsForMessagesInTransit(t *testing.T) {
 	testkit.OnlyLong(t)
 	slow := func(_ *local, _ string, socket net.Listener, c *cluster.Config) {
@@ -182,7 +181,7 @@ func TestCountWaitsForMessagesInTransit(t *testing.T) {
 	require.NoError(t, err)
 }
 
-// slowListener makes connections over a link on which what is sent takes twice the rest.
+// slowListener accepts connections with a delay of twice the rest.
 type slowListener struct{ net.Listener }
 
 func (s slowListener) Accept() (net.Conn, error) {
@@ -192,16 +191,16 @@ func (s slowListener) Accept() (net.Conn, error) {
 
 type slowConn struct{ net.Conn }
 
-// NetConn is for who looks for the user at the other end.
+// NetConn returns the connection for code that looks up the user of the peer process.
 func (s slowConn) NetConn() net.Conn { return s.Conn }
 
 func (s slowConn) Read(p []byte) (int, error) {
 	n, err := s.Conn.Read(p)
-	_ = fleet.Sleep(context.Background(), 2*rest) // which nothing ends early
+	_ = fleet.Sleep(context.Background(), 2*rest) // nothing ends the sleep early
 	return n, err
 }
 
-// between subtracts the counters of before from those of after.
+// between returns the difference of the message counters in after and before.
 func between(before, after map[string]cluster.Status, kinds map[string]bool) counted {
 	c := counted{Sent: make(counts), Received: make(counts)}
 	for name, now := range after {
