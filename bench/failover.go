@@ -45,7 +45,7 @@ type failoverRound struct {
 	recovery fleet.Recovery
 }
 
-// failoverSeries is a cluster whose leader fails in each round.
+// failoverSeries is a cluster that loses its leader in each round.
 type failoverSeries struct {
 	fault.Processes
 	of     failoverCase

@@ -48,7 +48,7 @@ var floods = []floodKind{
 	{"nodes", 600, "none", (*flood).holdNode},           // nodes of one identity that are no members
 	{"http", 200, "none", (*flood).askHTTP},             // requests for /status
 	{"idle-http", 600, "none", (*flood).holdHTTP},       // connections without a request
-	{"member", 16, "none", (*flood).restatePriority},    // a member whose priority changes all the time
+	{"member", 16, "none", (*flood).restatePriority},    // a member that changes its priority all the time
 }
 
 type floodKind struct {

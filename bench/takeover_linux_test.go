@@ -19,9 +19,9 @@ import (
 	"github.com/elect-go/elect/internal/sample"
 )
 
-// BenchmarkTakeover measures the time from SIGKILL of an elect run whose command runs until the command of the next
-// member runs, with the lease. The watchdog of the killed process reports the end of the command to the members. The
-// command is a shell that writes one line and becomes sleep.
+// BenchmarkTakeover measures a takeover of elect run with the lease: from SIGKILL of the process that runs the command
+// until the command of the next member runs. The watchdog of the killed process reports the end of the command to the
+// members. The command is a shell that writes one line and becomes sleep.
 func BenchmarkTakeover(b *testing.B) {
 	for _, access := range []string{"secret", "open"} {
 		b.Run("access="+access, func(b *testing.B) {
@@ -51,7 +51,7 @@ type runners struct {
 	mu     sync.Mutex
 	log    []logLine
 	news   chan struct{} // closed, and replaced, when a line is added
-	leader int           // index of the member whose command runs
+	leader int           // index of the member that runs the command
 }
 
 // commandStart is the start of a command.

@@ -57,7 +57,7 @@ func (t *taps) take() counts {
 	return all
 }
 
-// tappedWire is a live cluster whose sockets are tapped, if it runs in this process.
+// tappedWire is a live cluster with tapped sockets if it runs in this process.
 type tappedWire struct {
 	*wired
 	taps *taps // nil if the nodes are processes
@@ -92,7 +92,7 @@ func (w tappedWire) round(ctx context.Context, random *rand.Rand) (wireRound, er
 	return r, err
 }
 
-// listener has what it accepts tapped.
+// listener taps each accepted connection.
 func (t *taps) listener(inner net.Listener) net.Listener { return tappedListener{inner, t} }
 
 // dial connects as a node does by itself.
@@ -124,7 +124,7 @@ func (l tappedListener) Accept() (net.Conn, error) {
 	return l.taps.conn(c), err
 }
 
-// tapped is a connection whose reads are inspected. Writes go to the socket directly.
+// tapped is a connection with inspected reads. Writes go to the socket directly.
 type tapped struct {
 	*net.TCPConn
 	taps *taps

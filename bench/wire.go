@@ -49,9 +49,9 @@ type wireCase struct {
 	Options [][2]string
 	// LeaderStays: no node changes its leader in the election.
 	LeaderStays bool
-	// Racing are kinds whose number depends on the speed of the nodes, although the sum changes
-	// little. In a vote, a server that hears of the winner before all claims does not vote. A server
-	// whose message arrives after the victory receives another Lead.
+	// Racing are kinds with a number that depends on the speed of the nodes, although the sum changes
+	// little. In a vote, a server that hears of the winner before all claims does not vote. If a
+	// message of a server arrives after the victory, the winner sends it another Lead.
 	Racing []string
 
 	next func(e *theory.Election, random *rand.Rand) // sets the initiators and crashes of the next election
@@ -91,7 +91,7 @@ type live interface {
 	close() error
 }
 
-// wired is a live cluster whose elections are counted.
+// wired is a live cluster with counted elections.
 type wired struct {
 	wireCase
 	live

@@ -23,7 +23,7 @@ type Library struct {
 	Name string
 	// Leads is set if the library elects leaders. A library without leaders only reports failed members.
 	Leads bool
-	// Modules are the paths of the modules whose versions are reported.
+	// Modules are the paths of the modules with reported versions.
 	Modules []string
 	// Settings describes the settings and the defaults on which the speed depends.
 	Settings func(Timing) []string

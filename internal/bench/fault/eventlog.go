@@ -67,11 +67,11 @@ func (c Cost) Values(metrics []string) map[string]float64 {
 	return all
 }
 
-// medianPauses is the number of first and of last pauses whose medians are compared.
+// medianPauses is the number of pauses, first and last ones, in the medians of MetricSlower.
 const medianPauses = 3
 
-// eventLog records the faults of a cluster whose nodes are numbered from 1, and the leader that
-// each node announces. Its clock must be monotonic. Entries may be added in any order.
+// eventLog records the faults of a cluster with nodes numbered from 1, and the leader that each node
+// announces. Its clock must be monotonic. Entries may be added in any order.
 type eventLog struct {
 	nodes   int
 	began   time.Duration // time before the first process was started

@@ -29,7 +29,7 @@ type Fault struct {
 	inject  func(s *faultRun, leader int)
 }
 
-// testbed runs a cluster whose nodes are numbered from 1.
+// testbed runs a cluster with nodes numbered from 1.
 type testbed interface {
 	now() time.Duration
 	pass(ctx context.Context, d time.Duration) error
@@ -126,7 +126,7 @@ func bothWays(some, others []int) [][2][]int { return [][2][]int{{some, others},
 // faultPeriod is longer than the silence after which a node is suspected.
 const faultPeriod = 2 * time.Second
 
-// Faults returns the faults whose cost matters to an application.
+// Faults returns the faults with a cost to an application.
 func Faults() []Fault {
 	all := []Fault{
 		{Name: "kill", About: "the leader is killed; 2 s later it starts again", inject: func(s *faultRun, leader int) {
