@@ -71,7 +71,7 @@ func TestBenchWritesAFile(t *testing.T) {
 		late := tries < 4 && strings.Contains(stderr, "the count on the wire is not that of the simulator")
 		require.True(t, status == 0 || late, stderr)
 	}
-	require.Contains(t, stdout, "Elections of 9 nodes in the simulator, beside the formulas")
+	require.Contains(t, stdout, "Elections of 9 nodes in the simulator, with the formulas")
 	require.Contains(t, stdout, "Written: "+file)
 	require.Contains(t, stderr, "  0 %  elections in the simulator\n")
 	read, err := result.ReadFile(file)

@@ -24,7 +24,7 @@ var faint = color.Gray{Y: 0xdd}
 
 const width = 400 * vg.Inch / 96 // 400 px
 
-// draw draws lines, or strips where points have no place.
+// draw draws lines, or strips if the points have no position.
 func (c chart) draw(lines []series) (template.HTML, error) {
 	p := plot.New()
 	p.BackgroundColor = color.Transparent
@@ -61,7 +61,7 @@ func (c chart) lines(p *plot.Plot, lines []series) error {
 	if c.across != "" {
 		p.X.Label.Text = "ms until a crash is found (median)"
 	}
-	// A detector makes fewer mistakes the later it speaks; all else grows.
+	// The mistakes of a detector decrease with its detection time; all other values grow.
 	p.Legend.Top, p.Legend.Left, p.Legend.XOffs = true, c.across == "", 4
 	for _, s := range lines {
 		marks := marksOf(s.points)
@@ -96,7 +96,7 @@ func (c chart) lines(p *plot.Plot, lines []series) error {
 	return nil
 }
 
-// nameOf is that of a series, in words where it is true or false.
+// nameOf returns the name of a series, with words for true and false.
 func (c chart) nameOf(s series) string {
 	if c.line != detectors.line {
 		return s.name
@@ -104,13 +104,13 @@ func (c chart) nameOf(s series) string {
 	return map[string]string{"false": "fixed timeout", "true": "adapts"}[s.name]
 }
 
-// logarithmic has an axis grow by powers, with a little room at its ends.
+// logarithmic sets a logarithmic axis with a margin at its ends.
 func logarithmic(axis *plot.Axis) {
 	axis.Scale = plot.LogScale{}
 	axis.Min, axis.Max = axis.Min/1.15, axis.Max*1.15
 }
 
-// logTicks are the powers of ten, and where there are few, with names for their double and their fivefold.
+// logTicks are the powers of ten. If they are few, their double and fivefold have labels, too.
 type logTicks struct{}
 
 func (logTicks) Ticks(least, most float64) []plot.Tick {
@@ -126,7 +126,7 @@ func (logTicks) Ticks(least, most float64) []plot.Tick {
 	return ticks
 }
 
-// marks are medians with the least and the most.
+// marks are medians with minimum and maximum.
 type marks struct {
 	plotter.XYs
 	plotter.YErrors
@@ -141,7 +141,7 @@ func marksOf(points []point) (all marks) {
 	return all
 }
 
-// ticksAt has a tick at each N that was measured.
+// ticksAt sets a tick at each measured N.
 func ticksAt(lines []series) (ticks plot.ConstantTicks) {
 	for _, s := range lines {
 		for _, p := range s.points {
@@ -159,7 +159,7 @@ func glyph(look int) draw.GlyphStyle {
 	return draw.GlyphStyle{Color: colors[look%len(colors)], Radius: 3, Shape: plotutil.Shape(look)}
 }
 
-// strips have every trial as a point, beside a box.
+// strips draws every trial as a point next to a box.
 func (c chart) strips(p *plot.Plot, lines []series) error {
 	p.X.Label.Text = c.label
 	var names []string
@@ -192,7 +192,7 @@ func (c chart) strips(p *plot.Plot, lines []series) error {
 	return nil
 }
 
-// trialsOf are points beside a place, in three rows in turn, so that those that are equal are seen.
+// trialsOf returns points next to a position, in three rows in turn, so that equal trials are visible.
 func trialsOf(values []float64, place float64) (all plotter.XYs) {
 	for at, value := range values {
 		all = append(all, plotter.XY{X: value, Y: place + float64(at%3-1)*0.15})

@@ -14,13 +14,13 @@ import (
 	"github.com/elect-go/elect/internal/bench/theory"
 )
 
-// section is figures that belong together.
+// section is a group of figures.
 type section struct {
 	Title, Text string
 	Figures     []figure
 }
 
-// figure is a drawing and what stands above it.
+// figure is a drawing with its title.
 type figure struct {
 	Title string
 	SVG   template.HTML
@@ -30,11 +30,11 @@ type figure struct {
 type chart struct {
 	filter string // the benchmarks that it shows
 	each   string // the field
-	line   string // the field that tells lines apart, or strips
-	point  string // the field that tells the points of a line apart; none of strips, which have a point for each trial
+	line   string // field that distinguishes lines or strips
+	point  string // field that distinguishes the points of a line; empty for strips, which have a point for each trial
 	metric string
 	label  string // of what is measured
-	across string // a metric, on the horizontal axis; else the point's number is
+	across string // metric of the horizontal axis; if empty, the number of the point
 	log    bool   // both axes
 }
 
@@ -47,29 +47,29 @@ var (
 	rests = chart{filter: ".name:Steady /n:/./", each: ".name", line: "/algorithm", point: "/n"}
 )
 
-// of is the chart of another metric.
+// of returns the chart for another metric.
 func (c chart) of(metric, label string) chart {
 	c.metric, c.label = metric, label
 	return c
 }
 
-// sectionsOf are those of which there are trials.
+// sectionsOf returns the sections that have trials.
 func sectionsOf(results []*benchfmt.Result) (all []section, err error) {
 	for _, s := range []struct {
 		title, text string
 		charts      []chart
 	}{
-		{"Messages of an election", "Counted in the simulator, which runs whole nodes in virtual time: the same on every machine. Points are medians of the trials, bars reach from the least to the most; dashed lines are the theory: a formula, not a measurement. Both axes are logarithmic.",
+		{"Messages of an election", "Counted in the simulator, which runs whole nodes in virtual time: the same on every machine. Points are medians of the trials, bars reach from the minimum to the maximum. Dashed lines are formulas of the theory. Both axes are logarithmic.",
 			[]chart{elections.of(result.MetricSent, "messages sent")}},
-		{"Turnaround", "From the start of the election until the last process knows the leader, in T, the time that one message takes; to find the crash takes none. Points, bars and lines as above.",
+		{"Turnaround", "From the start of the election until the last process knows the leader, in T, the one-way time of a message. The detection of the crash takes no time. Points, bars and lines as above.",
 			[]chart{elections.of(result.MetricTurnaround, "T")}},
-		{"Failover", "Real processes on one machine. Each point is a trial: from right before the fault until the last survivor knows the new leader, by the survivors' own timestamps. A box reaches from the first quartile to the third; the line in it is the median. Where the trials lie far apart the axis is logarithmic.",
+		{"Failover", "Real processes on one machine. Each point is a trial: from right before the fault until the last survivor knows the new leader, by the survivors' own timestamps. A box reaches from the first quartile to the third; the line in it is the median. If the trials differ much, the axis is logarithmic.",
 			[]chart{failovers}},
-		{"What a fault costs an application", "In the simulator. Each point is a trial, from the fault until all agree again. A node has a leader within reach when it leads, or exchanges packets with one that leads in the same epoch.",
-			[]chart{costs.of(result.MetricUnled, "ms without a leader within reach"), costs.of(result.MetricTwo, "ms with two leaders")}},
-		{"The failure detector", "One process watches another, in the simulator, and only silence tells. Points are timeouts, from the shortest on the left; bars reach from the least to the most. A timeout that adapts grows after each mistake.",
+		{"The cost of a fault to an application", "In the simulator. Each point is a trial, from the fault until all agree again. A node has a reachable leader if it leads, or exchanges packets with its leader, which leads in the same epoch.",
+			[]chart{costs.of(result.MetricUnled, "ms without a reachable leader"), costs.of(result.MetricTwo, "ms with two leaders")}},
+		{"The failure detector", "One process monitors another in the simulator; silence is the only sign of a crash. Points are timeouts, from the shortest on the left; bars reach from the minimum to the maximum. An adaptive timeout grows after each mistake.",
 			[]chart{detectors}},
-		{"At rest", "What a node costs while nothing happens: all nodes in one process, over TCP on the loopback. Lines join the medians; bars reach from the least to the most.",
+		{"At rest", "The cost of a node in an idle cluster: all nodes in one process, over TCP on the loopback. Lines join the medians; bars reach from the minimum to the maximum.",
 			[]chart{rests.of(result.MetricFrames, "frames sent in a heartbeat interval"), rests.of(result.MetricTraffic, "bytes sent a second"),
 				rests.of(result.MetricProcessor, "percent of a core"), rests.of(result.MetricHeap, "KiB of memory")}},
 	} {
@@ -88,7 +88,7 @@ func sectionsOf(results []*benchfmt.Result) (all []section, err error) {
 	return all, nil
 }
 
-// series is a line of a plot, or a strip.
+// series is a line or a strip of a plot.
 type series struct {
 	name   string
 	look   int // the same in all figures
@@ -96,13 +96,13 @@ type series struct {
 	theory []point
 }
 
-// point is the trials at one place of the horizontal axis.
+// point contains the trials at one place of the horizontal axis.
 type point struct {
 	x      float64
 	values []float64
 }
 
-// figures are those of a chart, in the order in which what they show was measured.
+// figures returns the figures of a chart, in the order of the measurements.
 func (c chart) figures(results []*benchfmt.Result) (all []figure, err error) {
 	fields := []string{c.each, c.line}
 	if c.point != "" {
@@ -153,24 +153,24 @@ func (c chart) figures(results []*benchfmt.Result) (all []figure, err error) {
 
 func byX(a, b point) int { return cmp.Compare(a.x, b.x) }
 
-// inWords are values of fields for people.
+// inWords contains the texts for values of fields.
 var inWords = map[string]string{
 	"leader-crash": "The leader has crashed, and all nodes that monitor it start", "best": "The best case", "worst": "The worst case",
-	"all-start": "All start", "all-start-worst": "All start, in the worst order", "random": "A random one starts",
-	"kill": "After a kill", "stop": "After a pause", "term": "After a polite stop", "drop": "After a partition", "pause": "A pause",
-	"partition": "A partition", "one-way": "All that the leader sends is lost", "flap": "A link flaps", "rolling": "A rolling restart",
-	"drop-out": "All that the leader sends is lost", "drop-in": "All that the leader is sent is lost",
+	"all-start": "All start", "all-start-worst": "All start, in the worst order", "random": "A random process starts",
+	"kill": "After a kill", "stop": "After a pause", "term": "After a graceful stop", "drop": "After a partition", "pause": "A pause",
+	"partition": "A partition", "one-way": "All packets from the leader are lost", "flap": "A link flaps", "rolling": "A rolling restart",
+	"drop-out": "All packets from the leader are lost", "drop-in": "All packets to the leader are lost",
 	"calm": "Calm", "lossy": "Frames are lost", "late": "Messages are late", "stalls": "Processes stall", "Steady": "A node",
 }
 
-// visible reports whether there is something to see: of a mere zero there is not.
+// visible reports whether a value differs from zero.
 func visible(lines []series) bool {
 	return slices.ContainsFunc(lines, func(s series) bool {
 		return slices.ContainsFunc(s.points, func(p point) bool { return slices.Max(p.values) > 0 })
 	})
 }
 
-// looks are the values of the field that tells lines apart, anywhere in the file.
+// looks returns all values of the field that distinguishes lines.
 func (c chart) looks(results []*benchfmt.Result) (all []string) {
 	rows, _ := report.Rows(results, "*", c.line)
 	for _, row := range rows {
@@ -180,7 +180,7 @@ func (c chart) looks(results []*benchfmt.Result) (all []string) {
 	return all
 }
 
-// place is where a row stands on the horizontal axis.
+// place returns the position of a row on the horizontal axis.
 func (c chart) place(row report.Row) float64 {
 	if c.across != "" {
 		return report.Summarize(row.Values[c.across]).Center
@@ -189,7 +189,7 @@ func (c chart) place(row report.Row) float64 {
 	return n
 }
 
-// expected is what the theory says of a row of elections.
+// expected returns the value of the theory for a row of elections.
 func (c chart) expected(row report.Row) []point {
 	if c.each != elections.each {
 		return nil

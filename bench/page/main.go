@@ -1,10 +1,10 @@
-// Command page makes a page of HTML with plots, tables and all data out of a file that elect bench, or
-// go test -bench, wrote in Go's benchmark format:
+// Command page writes an HTML page with plots, tables and all data from a file in Go's benchmark
+// format, which elect bench or go test -bench wrote:
 //
 //	go run . FILE > report.html
 //
-// The page needs no network and no other file. It is a module of its own, so that the project does not
-// depend on what draws plots.
+// The page needs no network and no other file. The command is a separate module, so that elect does
+// not depend on the plotting libraries.
 package main
 
 import (
@@ -33,7 +33,7 @@ func main() {
 //go:embed page.html
 var text string
 
-// write writes the page of a file.
+// write writes the page for a file.
 func write(out io.Writer, path string) error {
 	file, err := result.ReadFile(path)
 	if err != nil {

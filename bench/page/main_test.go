@@ -90,7 +90,7 @@ func TestPageContainsAllSections(t *testing.T) {
 	}
 	require.Zero(t, elements["script"]+elements["b"]+elements["link"]+elements["img"]+elements["iframe"])
 	require.Equal(t, []string{
-		"The worst case", "All start", "The worst case", "After a kill", "After a polite stop", "After a kill: ms without a leader within reach",
+		"The worst case", "All start", "The worst case", "After a kill", "After a graceful stop", "After a kill: ms without a reachable leader",
 		"Messages are late", "A node: frames sent in a heartbeat interval", "A node: percent of a core",
 	}, captions, "a mere zero is not drawn")
 	require.Equal(t, len(captions), elements["svg"])

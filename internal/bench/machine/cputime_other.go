@@ -6,5 +6,5 @@ import "time"
 
 var started = time.Now()
 
-// CPUTime is the time that has passed: here the system does not say more.
+// CPUTime returns the elapsed time, because this system does not report processor time.
 func CPUTime() time.Duration { return time.Since(started) }

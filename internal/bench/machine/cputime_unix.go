@@ -7,8 +7,8 @@ import (
 	"time"
 )
 
-// CPUTime is how long processors have worked on this process. On a machine that others use too, that
-// says more about the cost of something than the time that passes.
+// CPUTime returns the processor time of this process. On a shared machine it measures a cost better
+// than the elapsed time.
 func CPUTime() time.Duration {
 	var u syscall.Rusage
 	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &u); err != nil {

@@ -51,7 +51,7 @@ func Describe() Machine {
 	return m
 }
 
-// LoadAverage is the load averages of the last 1, 5 and 15 minutes.
+// LoadAverage returns the load averages of the last 1, 5 and 15 minutes.
 func LoadAverage() string {
 	text, err := os.ReadFile("/proc/loadavg")
 	if words := strings.Fields(string(text)); err == nil && len(words) >= 3 {
@@ -72,8 +72,8 @@ func Field(r io.Reader, name string) (value string, ok bool) {
 	return "", false
 }
 
-// FileSystem names the type of the file system that holds dir, as "ext4". It is
-// "unknown" where the system does not say.
+// FileSystem returns the type of the file system of dir, such as "ext4", or "unknown" if the system
+// does not report it.
 func FileSystem(dir string) string {
 	path, err := filepath.Abs(dir)
 	if err == nil {
@@ -90,8 +90,8 @@ func FileSystem(dir string) string {
 	return fileSystem(mounts, path)
 }
 
-// fileSystem reads mountinfo, as proc(5) has it: the mount with the longest path
-// above path counts, and of two on one place the later.
+// fileSystem reads mountinfo, see proc(5). The mount with the longest prefix of path counts; of two
+// mounts at one place the later counts.
 func fileSystem(mounts io.Reader, path string) string {
 	kind, longest := "unknown", -1
 	unescape := strings.NewReplacer(`\040`, " ", `\011`, "\t", `\012`, "\n", `\134`, `\`)

@@ -14,37 +14,37 @@ import (
 	"github.com/elect-go/elect/internal/bench/result"
 )
 
-// Comparison is what changed from one run to another.
+// Comparison contains the changes between two runs.
 type Comparison struct {
-	// Differs says in what the configuration differs, as that of another machine: then a change may come from it.
+	// Differs lists the differences in the configuration, such as another machine, which may cause a change.
 	Differs []string `json:"differs"`
 	Changes []Change `json:"changes"`
 }
 
-// Verdict says in a word what became of a series.
+// Verdict is the kind of a change.
 type Verdict string
 
 // The verdicts.
 const (
-	Same    Verdict = "same" // the trials do not tell it apart
+	Same    Verdict = "same" // the trials show no difference
 	Less    Verdict = "less"
 	More    Verdict = "more"
-	Added   Verdict = "added"   // it is in the new run only
-	Removed Verdict = "removed" // it is in the old run only
+	Added   Verdict = "added"   // in the new run only
+	Removed Verdict = "removed" // in the old run only
 )
 
-// Change is what became of a metric of a benchmark. An estimate of no trials is that of a run without it.
+// Change is the change of a metric of a benchmark. A run without the metric has an estimate without trials.
 type Change struct {
 	Name    string   `json:"name"`
 	Metric  string   `json:"metric"`
 	Old     Estimate `json:"old"`
 	New     Estimate `json:"new"`
-	P       float64  `json:"p"`      // of the test of Mann and Whitney; 0 if both are exact
-	Change  string   `json:"change"` // of the median, in percent; "~" if it is the same, and "?" from zero
+	P       float64  `json:"p"`      // p-value of the Mann–Whitney test; 0 if both are exact
+	Change  string   `json:"change"` // change of the median in percent; "~" if it is the same, and "?" from zero
 	Verdict Verdict  `json:"verdict"`
 }
 
-// Estimate is a median with its interval of 95 %, which fewer than six trials do not have.
+// Estimate is a median with its confidence interval of 95 %, which needs six trials.
 type Estimate struct {
 	Trials   int       `json:"trials"`
 	Median   float64   `json:"median"`
@@ -77,7 +77,7 @@ func Compare(before, after []*benchfmt.Result) Comparison {
 	return c
 }
 
-// Differs says in what the configuration of results differs: one that says nothing may be the same.
+// Differs lists the differences in the configuration of results. A missing value is no difference.
 func Differs(results []*benchfmt.Result) []string {
 	everything, _ := benchproc.NewFilter("*")
 	config, _ := new(benchproc.ProjectionParser).Parse(".config", everything) // the projection is valid
@@ -124,7 +124,7 @@ func (c *Change) compare(before, after []float64) {
 	}
 }
 
-// assumption of the simulator's counts is that they are exact, where all are equal: one trial tells.
+// assumption returns the assumption for the test. Equal counts of the simulator are exact, so one trial is enough.
 func (c *Change) assumption(before, after []float64) benchmath.Assumption {
 	spread := func(values []float64) bool { return slices.Min(values) < slices.Max(values) }
 	if strings.HasPrefix(c.Name, result.Election+"/") && !spread(before) && !spread(after) {
@@ -145,7 +145,7 @@ func estimate(values []float64) Estimate {
 	return e
 }
 
-// Write writes c as a table; without those that are the same, unless all is set.
+// Write writes c as a table. Unless all is set, it leaves out metrics that are the same.
 func (c Comparison) Write(out io.Writer, all bool) error {
 	var text strings.Builder
 	for _, what := range c.Differs {

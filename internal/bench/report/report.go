@@ -18,13 +18,13 @@ import (
 	"github.com/elect-go/elect/internal/bench/result"
 )
 
-// Row is the trials that are not told apart.
+// Row contains the trials with the same key.
 type Row struct {
-	Key    []string             // what they have in common: the values of the fields
+	Key    []string             // values of the fields
 	Values map[string][]float64 // by metric, in the order of the trials
 }
 
-// Trials is how many there are.
+// Trials returns the number of trials.
 func (r Row) Trials() (most int) {
 	for _, values := range r.Values {
 		most = max(most, len(values))
@@ -32,9 +32,8 @@ func (r Row) Trials() (most int) {
 	return most
 }
 
-// Rows groups the results that a filter keeps by some fields, both in the syntax of benchproc, and
-// returns the metrics that they have. Rows are in the order in which the values of each field come
-// first.
+// Rows groups the results that pass a filter by fields, both in the syntax of benchproc, and returns
+// their metrics. The rows keep the order of the first occurrence of each value.
 func Rows(results []*benchfmt.Result, filter, fields string) (rows []Row, metrics []string) {
 	kept, err := benchproc.NewFilter(filter)
 	if err != nil {
@@ -73,8 +72,8 @@ func Rows(results []*benchfmt.Result, filter, fields string) (rows []Row, metric
 	return rows, metrics
 }
 
-// Summarize returns the median of values and its interval of at least 95 %, which is infinite where
-// they are too few.
+// Summarize returns the median of values and its confidence interval of at least 95 %, which is
+// infinite for too few values.
 func Summarize(values []float64) benchmath.Summary {
 	return benchmath.AssumeNothing.Summary(sampleOf(values), 0.95)
 }
@@ -83,7 +82,7 @@ func sampleOf(values []float64) *benchmath.Sample {
 	return benchmath.NewSample(slices.Clone(values), &benchmath.DefaultThresholds)
 }
 
-// summary is a median and, where there is one to speak of, its interval.
+// summary formats a median and, if it is finite and not empty, its interval.
 func summary(values []float64) string {
 	s := Summarize(values)
 	text := Number(s.Center)
@@ -93,7 +92,7 @@ func summary(values []float64) string {
 	return text
 }
 
-// Number is x in four digits, whole numbers and those from 10,000 in all before the point.
+// Number formats x with four digits. Whole numbers and numbers from 10,000 have all digits before the point.
 func Number(x float64) string {
 	if whole := math.Round(x); x == whole || math.Abs(x) >= 10_000 {
 		return strconv.FormatFloat(whole, 'f', -1, 64)

@@ -15,49 +15,49 @@ import (
 	"github.com/elect-go/elect/internal/untrusted"
 )
 
-// Table is what people read.
+// Table is a table for readers.
 type Table struct {
 	Title string
-	Names int // how many columns from the left are names; the others are numbers
+	Names int // number of columns with names, on the left; the others are numbers
 	Head  []string
 	Rows  [][]string
-	Note  string // how to read it
+	Note  string // explanation of the columns
 }
 
-// kind is the table of a group of benchmarks.
+// kind describes the table of a group of benchmarks.
 type kind struct {
 	group, title string
-	filter, by   string // which of them it has, and the fields that tell its rows apart
-	worst        bool   // the largest of the trials stands for their median
+	filter, by   string // filter of the results, and the fields that distinguish the rows
+	worst        bool   // shows the maximum of the trials instead of the median
 	note         string
 }
 
 var kinds = []kind{
-	{result.Election, "Elections of 9 nodes in the simulator, beside the formulas", "/n:9", "/algorithm,/case", false, electionNote},
+	{result.Election, "Elections of 9 nodes in the simulator, with the formulas", "/n:9", "/algorithm,/case", false, electionNote},
 	{result.Wire, "Elections on the wire", "*", "/host,/algorithm,/case,/n", false, wireNote},
 	{result.Failover, "Failovers of real processes", "*", "/signal,/algorithm,/n", false, failoverNote},
 	{result.Cost, "What a fault costs an application", "*", "/host,/fault,/algorithm,/n", false, costNote},
-	{result.Stability, "Whether a leader that works is left to work", "*", "/host,/fault,/algorithm", true, stabilityNote},
-	{result.Detector, "How fast the failure detector is, and how often it is wrong", "/condition:/./", "/condition,/adapts,/timeout", false, detectorNote},
-	{result.Steady, "The cost at rest", "/n:/./", "/n,/algorithm", false, steadyNote},
+	{result.Stability, "Whether a working leader keeps its leadership", "*", "/host,/fault,/algorithm", true, stabilityNote},
+	{result.Detector, "Speed and mistakes of the failure detector", "/condition:/./", "/condition,/adapts,/timeout", false, detectorNote},
+	{result.Steady, "The cost of an idle cluster", "/n:/./", "/n,/algorithm", false, steadyNote},
 }
 
-// How to read the tables.
+// The explanations of the tables.
 const (
-	electionNote = `T is the time that a message takes, one way. The symbols are those of internal/bench/theory/theory.md. Where a random node starts
-there is the mean of the formula over all nodes.`
-	wireNote     = `T-ms is the mean time of a message of the same election, one way, and T/election the turnaround in it.`
+	electionNote = `T is the one-way time of a message. internal/bench/theory/theory.md defines the symbols. If a random node starts,
+the formula is the mean over all nodes.`
+	wireNote     = `T-ms is the mean one-way time of a message in the same election, and T/election the turnaround in T.`
 	failoverNote = `From right before the fault until the last survivor knows the new leader.`
-	costNote     = `no-leader: no node that runs leads. two-leaders: two that run lead, each in its own eyes. unled-node: a node has no
-leader within reach, the mean of all nodes. leader-changes: how often a node begins to lead.`
+	costNote     = `no-leader: no running node leads. two-leaders: two running nodes lead. unled-node: a node has no reachable leader,
+as the mean of all nodes. leader-changes: the number of leaderships that begin.`
 	stabilityNote = `The worst of the trials. leaderships-ended: of a leader that ran and reached a majority all the time. last/first-detection:
 of 40 pauses, for which two-leaders is the 95th percentile. agreement: from the start until all agree for good; agreement-up: after the last node is up.`
-	detectorNote = `Silence alone tells: a machine dies, and no connection is closed. adapts: the timeout grows after a mistake, as it does by
-default. Beside evidence, which finds a killed process at once, this is what is left.`
-	steadyNote = `All nodes are in one process, which the measurement is a part of.`
+	detectorNote = `A machine crashes and no connection closes, so silence is the only sign. adapts: the timeout grows after a mistake, which is
+the default. A killed process is detected at once by evidence.`
+	steadyNote = `All nodes and the measurement run in one process.`
 )
 
-// Tables are those of which there are trials.
+// Tables returns the tables that have trials.
 func Tables(results []*benchfmt.Result) (all []Table) {
 	for _, k := range kinds {
 		if t := k.table(results); len(t.Rows) > 0 {
@@ -104,7 +104,7 @@ func (k kind) cell(values []float64) string {
 	return summary(values)
 }
 
-// formula is where a row of the theory has that metric; nil where a table shows none.
+// formula returns the formula of a metric in a row of the theory; nil if the table has no formulas.
 func (k kind) formula(metric string) func(theory.Row) theory.Formula {
 	if k.group != result.Election {
 		return nil
@@ -112,13 +112,13 @@ func (k kind) formula(metric string) func(theory.Row) theory.Formula {
 	return Formulas[metric]
 }
 
-// Formulas are the metrics of elections of which the theory speaks.
+// Formulas maps each metric with a formula to its formula in a row.
 var Formulas = map[string]func(theory.Row) theory.Formula{
 	result.MetricSent:       func(r theory.Row) theory.Formula { return r.Sent },
 	result.MetricTurnaround: func(r theory.Row) theory.Formula { return r.Turnaround },
 }
 
-// expected is what the theory says of an algorithm and a case with 9 nodes.
+// expected formats the formula of an algorithm and a case, with its value for 9 nodes.
 func expected(key []string, formula func(theory.Row) theory.Formula) string {
 	const n = 9
 	c, found := theory.CaseOf(key[0], key[1])
@@ -127,7 +127,7 @@ func expected(key []string, formula func(theory.Row) theory.Formula) string {
 	if !found || !known {
 		return "-"
 	}
-	if c.Drawn() && c.Mean == theory.Single { // each election that may be drawn has a number of its own
+	if c.Drawn() && c.Mean == theory.Single { // each drawn election has its own number
 		return "mean = " + Number(mean)
 	}
 	return fmt.Sprintf("%s = %s", formula(row), Number(mean))
@@ -145,7 +145,7 @@ func Write(out io.Writer, tables []Table) error {
 	return err
 }
 
-// writeRows lines up the cells, in which no terminal finds a command.
+// writeRows aligns the cells, without control characters.
 func writeRows(text *strings.Builder, rows [][]string) {
 	w := tabwriter.NewWriter(text, 0, 0, 2, ' ', 0)
 	for _, cells := range rows {

@@ -2,16 +2,16 @@ package result
 
 // Benchmarks that elect bench runs too. "go test -bench" has more of each, under the same names.
 const (
-	Election  = "Election"  // what an election costs, counted in the simulator
-	Wire      = "Wire"      // the same of live nodes
-	Failover  = "Failover"  // from a fault of the leader until all know the next
-	Cost      = "Cost"      // what a fault costs an application
-	Stability = "Stability" // whether a leader that works is left to work
-	Detector  = "Detector"  // time until a crash is found, against mistakes
-	Steady    = "Steady"    // the cost at rest
+	Election  = "Election"  // messages and time of an election in the simulator
+	Wire      = "Wire"      // the same with live nodes
+	Failover  = "Failover"  // time from a failure of the leader until all know the next
+	Cost      = "Cost"      // cost of a fault to an application
+	Stability = "Stability" // whether a working leader keeps its leadership
+	Detector  = "Detector"  // detection time of crashes, and mistakes
+	Steady    = "Steady"    // cost of an idle cluster
 )
 
-// The metrics, each with its unit. T is the time that one message takes, one way.
+// The metrics, each with its unit. T is the one-way time of a message.
 const (
 	MetricSent       = "msgs/election"
 	MetricDelivered  = "delivered/election"
@@ -30,9 +30,9 @@ const (
 	MetricProcessor = "%core/node"
 	MetricHeap      = "KiB-heap/node"
 
-	MetricNone     = "ms/no-leader"   // no node that runs leads
-	MetricTwo      = "ms/two-leaders" // two nodes that run lead
-	MetricUnled    = "ms/unled-node"  // a node runs and has no leader within reach, the mean of the nodes
+	MetricNone     = "ms/no-leader"   // no running node leads
+	MetricTwo      = "ms/two-leaders" // two running nodes lead
+	MetricUnled    = "ms/unled-node"  // a running node has no reachable leader, the mean of the nodes
 	MetricChanges  = "leader-changes"
 	MetricMessages = "msgs/fault"
 	MetricTook     = "ms/fault" // from the fault until all agree again
@@ -40,17 +40,17 @@ const (
 	MetricEnds    = "leaderships-ended" // of a node that kept its majority
 	MetricOneTerm = "ms/two-in-one-term"
 	MetricAgreed  = "ms/agreement"         // from the fault, or the start, until all agree for good
-	MetricUp      = "ms/agreement-up"      // the part after the last process was up
+	MetricUp      = "ms/agreement-up"      // the part after the last process was ready
 	MetricSlower  = "last/first-detection" // of pauses of the leader one after the other
 
 	MetricDetection = "ms/detection" // the median of the crashes of a trial
 	MetricSlowest   = "max-ms/detection"
 	MetricMistakes  = "mistakes/hour"
-	MetricMistake   = "ms/mistake" // how long they last, on the mean
-	MetricAccuracy  = "accuracy"   // the part of the time in which a live process is trusted
+	MetricMistake   = "ms/mistake" // mean duration of a mistake
+	MetricAccuracy  = "accuracy"   // share of the time in which a live process is trusted
 )
 
-// Metrics are all of them, in the order in which lines and tables have them.
+// Metrics contains all metrics, in the order of lines and tables.
 var Metrics = []string{
 	MetricSent, MetricTurnaround, MetricDelivered, MetricBytes, MetricFailover, MetricDetect, MetricElect, MetricT, MetricFailoverMessages,
 	MetricFrames, MetricTraffic, MetricProcessor, MetricHeap,

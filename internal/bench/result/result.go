@@ -1,5 +1,5 @@
-// Package result is what benchmarks have found: every trial, and the machine. It is written in
-// [Go's benchmark format], which benchstat reads too, a line for each trial:
+// Package result stores the results of benchmarks: every trial, and the machine. It writes
+// [Go's benchmark format], which benchstat reads, too, with a line for each trial:
 //
 //	# elect bench --seed 1
 //	goos: linux
@@ -7,8 +7,8 @@
 //
 //	BenchmarkFailover/algorithm=bully/signal=kill/n=5 1 4.7 ms/failover 3.9 ms/detect
 //
-// What differs from run to run, such as the time and the load of the machine, stands in comments:
-// benchstat compares only trials with equal configuration.
+// Comments contain values that differ between runs, such as the time and the load of the machine,
+// because benchstat compares only trials with equal configuration.
 //
 // [Go's benchmark format]: https://go.dev/design/14313-benchmark-format
 package result
@@ -32,28 +32,28 @@ import (
 	"github.com/elect-go/elect/internal/untrusted"
 )
 
-// Run is all that was measured in one go.
+// Run contains the trials of one measurement.
 type Run struct {
 	Began   time.Time       `json:"began"`
-	Command string          `json:"command"` // that measures it again
+	Command string          `json:"command"` // command that repeats the measurement
 	Seed    uint64          `json:"seed"`    // the n-th trial of one name has the seed Seed+n-1
 	Machine machine.Machine `json:"machine"`
-	Clock   string          `json:"clock"`   // of processes: monotonic, or wall where they share no other
-	Skipped []string        `json:"skipped"` // what was not measured, and why
+	Clock   string          `json:"clock"`   // clock of processes: monotonic, or wall if they share no other
+	Skipped []string        `json:"skipped"` // skipped measurements, with reasons
 	Remarks []string        `json:"remarks,omitempty"`
-	// Versions are those of modules that are measured, by their paths.
+	// Versions are the versions of the measured modules, by path.
 	Versions map[string]string `json:"versions,omitempty"`
 	Trials   []Trial           `json:"trials"`
 }
 
 // Trial is one measurement.
 type Trial struct {
-	Name   string             `json:"name"`   // of the benchmark, as [Name] makes it
+	Name   string             `json:"name"`   // name of the benchmark, see [Name]
 	Values map[string]float64 `json:"values"` // by metric
 }
 
-// Name is that of a benchmark: its group, then keys and their values in turn. A character that would
-// end a value becomes an underscore.
+// Name returns the name of a benchmark from its group and labels, which are keys and values in turn.
+// A character that would end a value becomes an underscore.
 func Name(group string, labels ...any) string {
 	plain := strings.NewReplacer("/", "_", " ", "_", "\t", "_", "\n", "_", "\r", "_")
 	name := group
@@ -63,7 +63,7 @@ func Name(group string, labels ...any) string {
 	return name
 }
 
-// Results are the trials with the configuration of the run.
+// Results returns the trials with the configuration of the run.
 func (r *Run) Results() []*benchfmt.Result {
 	config := append(Config(r.Machine), line("clock", r.Clock), line("seed", strconv.FormatUint(r.Seed, 10)))
 	for _, path := range slices.Sorted(maps.Keys(r.Versions)) {
@@ -80,14 +80,13 @@ func (r *Run) Results() []*benchfmt.Result {
 	return all
 }
 
-// InOrder compares metrics by their place in [Metrics]; those that are not there come last.
+// InOrder compares metrics by their place in [Metrics]; other metrics come last.
 func InOrder(a, b string) int {
 	place := func(metric string) uint { return uint(slices.Index(Metrics, metric)) }
 	return cmp.Or(cmp.Compare(place(a), place(b)), cmp.Compare(a, b))
 }
 
-// Config is what a benchmark's lines of configuration say of a machine, under the keys that go test
-// has for the same.
+// Config returns the configuration of a machine, with the keys of go test.
 func Config(m machine.Machine) (all []benchfmt.Config) {
 	system, processor, _ := strings.Cut(m.System, "/")
 	for _, c := range [][2]string{
@@ -105,10 +104,10 @@ func line(key, value string) benchfmt.Config {
 	return benchfmt.Config{Key: key, Value: []byte(untrusted.Printable(value)), File: true}
 }
 
-// comment begins a line that is not of the format, and so skipped by its readers.
+// comment begins a line that readers of the format skip.
 const comment = "# "
 
-// Notes are the comments of its file.
+// Notes returns the comments of the file of r.
 func (r *Run) Notes() []string {
 	notes := append([]string{r.Command, r.Began.Format(time.RFC3339) + ", load average " + r.Machine.Load}, r.Remarks...)
 	for _, what := range r.Skipped {
@@ -139,10 +138,10 @@ func (r *Run) Write(out io.Writer) error {
 // File is a file in Go's benchmark format.
 type File struct {
 	Results []*benchfmt.Result
-	Notes   []string // its comments
+	Notes   []string // comments of the file
 }
 
-// ErrFormat is what errors about a file that is not in the format wrap.
+// ErrFormat reports a file in another format.
 var ErrFormat = errors.New("want results in Go's benchmark format")
 
 // maxText bounds what is read, in bytes: hundreds of thousands of trials, but no device.

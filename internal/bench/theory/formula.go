@@ -7,12 +7,11 @@ import (
 	"unicode/utf8"
 )
 
-// Formula is a number that depends on the election, as books write it, in the symbols of
-// theory.md: "k(k−1)/2 + kf".
+// Formula is a number that depends on the election, in the notation of books and with the symbols of
+// theory.md, such as "k(k−1)/2 + kf".
 type Formula string
 
-// symbols are what the letters of a formula stand for; of two that begin alike the longer one
-// is first.
+// symbols defines the letters of a formula. A symbol that is a prefix of another comes after it.
 var symbols = []struct {
 	name string
 	of   func(Election) float64
@@ -46,8 +45,7 @@ func flag(of func(Election) bool) func(Election) float64 {
 	return func(e Election) float64 { return 1 - unless(of(e)) }
 }
 
-// At is the number for an election. It panics where the text is no formula, which is a fault
-// of a row.
+// At returns the value for an election. It panics if the text is not a formula.
 func (f Formula) At(e Election) float64 {
 	p := parser{text: strings.ReplaceAll(string(f), " ", ""), e: e}
 	value := p.sum()
@@ -57,13 +55,13 @@ func (f Formula) At(e Election) float64 {
 	return value
 }
 
-// parser computes while it reads.
+// parser evaluates a formula while it parses it.
 type parser struct {
-	text string // what is left of it
+	text string // rest of the formula
 	e    Election
 }
 
-// take takes a sign off the text, if it begins with it.
+// take removes a sign from the start of the text, if it is there.
 func (p *parser) take(sign string) (taken bool) {
 	p.text, taken = strings.CutPrefix(p.text, sign)
 	return taken
@@ -83,7 +81,7 @@ func (p *parser) sum() float64 {
 	}
 }
 
-// product is factors that stand side by side, or have a sign between them.
+// product parses factors, with a sign between them or without.
 func (p *parser) product() float64 {
 	value := p.factor()
 	for {

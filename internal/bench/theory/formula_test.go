@@ -19,7 +19,7 @@ func TestFormulas(t *testing.T) {
 	}
 }
 
-// TestMalformedPagePanics: what no test would see is said when the program starts.
+// TestMalformedPagePanics: the program reports a malformed page at its start.
 func TestMalformedPagePanics(t *testing.T) {
 	const conventions = "\n## Conventions\n| algorithms | convention |\n| x | detector | words | | each message | | |\n"
 	row := func(cells string) string {

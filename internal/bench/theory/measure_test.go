@@ -14,20 +14,20 @@ import (
 	"github.com/elect-go/elect/trace"
 )
 
-// counted is what the simulator found, in the terms of a convention.
+// counted is the result of the simulator under a convention.
 type counted struct {
 	kinds               map[string]uint64
 	sent, delivered     uint64
 	decided, turnaround float64 // in T
 }
 
-// outcome is what the simulator found.
+// outcome is the result of the simulator.
 type outcome struct {
 	sim.Result
 	arrived float64 // the last message, in T
 }
 
-// simulate has the simulator run an election under the convention of a row.
+// simulate runs an election in the simulator under the convention of a row.
 func simulate(ctx context.Context, r theory.Row, e theory.Election) (outcome, error) {
 	o, err := election.Simulation(builtin.Registry(), r, e)
 	if err != nil {
@@ -52,7 +52,7 @@ func simulate(ctx context.Context, r theory.Row, e theory.Election) (outcome, er
 	return outcome{result, float64(arrived-result.Began) / float64(election.OneWay)}, nil
 }
 
-// under counts it by a convention that the same election can be counted by.
+// under counts the outcome under another convention for the same election.
 func (o outcome) under(c theory.Convention, n int) counted {
 	m := counted{
 		kinds: count(c, o.Kinds, n), delivered: o.Delivered, decided: o.Decided, turnaround: o.Turnaround,
@@ -76,15 +76,14 @@ func (o outcome) under(c theory.Convention, n int) counted {
 
 // What counts as a message.
 const (
-	// onlyElection leaves out how the winner becomes known, and answers.
+	// onlyElection leaves out answers and the announcement of the winner.
 	onlyElection = "election messages only"
 	// broadcast counts a message to all as one, as on a shared medium, and counts the vote of a
 	// server for itself.
 	broadcast = "a broadcast is one message"
 )
 
-// count turns messages that were sent, by kind, into what a convention counts: n is the
-// number of members.
+// count returns the sent messages by kind as a convention counts them. n is the number of members.
 func count(by theory.Convention, sent map[string]uint64, n int) map[string]uint64 {
 	counted := make(map[string]uint64, len(sent))
 	for kind, number := range sent {
@@ -101,7 +100,7 @@ func count(by theory.Convention, sent map[string]uint64, n int) map[string]uint6
 	return counted
 }
 
-// tellingAll is the textbook's bully in which the winner tells those above it, too.
+// tellingAll is textbook bully with a winner that sends Coordinator to higher processes, too.
 func tellingAll(spec algo.Spec) algo.Spec {
 	inner := spec.New
 	spec.New = func(self algo.NodeID) algo.Algorithm { return &loud{Algorithm: inner(self), self: self} }
@@ -114,7 +113,7 @@ type loud struct {
 	view algo.View
 }
 
-// megaphone is the Env of a loud process.
+// megaphone is an Env that sends Coordinator to all.
 type megaphone struct {
 	algo.Env
 	*loud

@@ -7,15 +7,15 @@ import (
 	"strings"
 )
 
-// page is the table as people read it: see theory.md.
+// page is theory.md, the table for readers.
 //
 //go:embed theory.md
 var page string
 
 var table = read(page)
 
-// read takes the tables out of the page: the conventions, and under the heading of an algorithm,
-// or of several, its rows. It panics where the page is malformed.
+// read parses the tables of the page: the conventions, and the rows under the heading of one or more
+// algorithms. It panics if the page is malformed.
 func read(page string) (rows []Row) {
 	conventions := make(map[[2]string]Convention) // by algorithm and name
 	for section := range strings.SplitSeq(page, "\n## ") {
@@ -35,12 +35,12 @@ func read(page string) (rows []Row) {
 			}
 		}
 	}
-	// Those of one algorithm together, in the order of the page.
+	// Group by algorithm, in the order of the page.
 	slices.SortStableFunc(rows, func(a, b Row) int { return strings.Compare(a.Algorithm, b.Algorithm) })
 	return rows
 }
 
-// cellsOf are the lines of the table in a text.
+// cellsOf returns the lines of the table in a text.
 func cellsOf(text string) (lines [][]string) {
 	for line := range strings.Lines(text) {
 		line = strings.TrimSpace(line)
@@ -67,7 +67,7 @@ func conventionOf(cells []string) Convention {
 func rowOf(algorithm string, cells []string, conventions map[[2]string]Convention) Row {
 	name := cells[1]
 	if name == "detector" && strings.HasPrefix(algorithm, "textbook-") {
-		name = "textbook" // of a table for both
+		name = "textbook" // the table is for both
 	}
 	c, known := conventions[[2]string{algorithm, name}]
 	if !known {
@@ -86,7 +86,7 @@ func rowOf(algorithm string, cells []string, conventions map[[2]string]Conventio
 	return r
 }
 
-// condition is two numbers that must be equal, or the first at least the second.
+// condition requires that two numbers are equal, or that the first is at least the second.
 type condition struct {
 	left, right Formula
 	atLeast     bool

@@ -22,8 +22,8 @@ func TestMain(m *testing.M) {
 // most is the largest N that is checked with -long.
 const most = 64
 
-// sizes are the N that the tests check: all with -long, and else enough to tell one formula
-// from another, none of which has a higher power of N than the square.
+// sizes returns the checked N: all with -long, otherwise enough to distinguish formulas of at most the
+// second power.
 func sizes() []int {
 	if testkit.UnderRace {
 		return []int{2, 3, 4, 5, 8, 17, 33}
@@ -39,8 +39,8 @@ func sizes() []int {
 	return all
 }
 
-// TestRows has the simulator count elections of many kinds, and compares each with every
-// row that is about it: exactly.
+// TestRows counts elections of many kinds in the simulator and compares each with every row that
+// holds: exactly.
 func TestRows(t *testing.T) {
 	for name, rows := range together(func(r theory.Row) bool { return r.Mean == theory.Single }) {
 		t.Run(name, func(t *testing.T) {
@@ -52,8 +52,7 @@ func TestRows(t *testing.T) {
 	}
 }
 
-// together returns the rows that are wanted, those together that count one election in
-// different ways.
+// together returns the wanted rows, grouped by elections that can be counted together.
 func together(wanted func(theory.Row) bool) map[string][]theory.Row {
 	groups := make(map[string][]theory.Row)
 	for _, r := range theory.Rows() {
@@ -96,8 +95,8 @@ func checkRows(t *testing.T, n int, rows []theory.Row) {
 	}
 }
 
-// kinds returns elections of n processes of many kinds: the typical ones of the rows;
-// few and many crashed; one, some and all that start; and rings in different orders.
+// kinds returns elections of n processes of many kinds: the typical ones of the rows; with few and
+// many crashes; with one, some and all initiators; and with rings in different orders.
 func kinds(n int, rows []theory.Row) []theory.Election {
 	random := rand.New(rand.NewPCG(uint64(n), 0))
 	var all []theory.Election
@@ -198,7 +197,7 @@ func compare(t *testing.T, r theory.Row, e theory.Election, got counted) {
 	}
 }
 
-// TestMeansOverInitiators has each process start once, and compares the means.
+// TestMeansOverInitiators compares the means over elections that each process starts once.
 func TestMeansOverInitiators(t *testing.T) {
 	for name, rows := range together(func(r theory.Row) bool { return r.Mean == theory.OverInitiators }) {
 		t.Run(name, func(t *testing.T) {
@@ -226,7 +225,7 @@ func TestMeansOverInitiators(t *testing.T) {
 	}
 }
 
-// TestMeansOverAllOrders has all processes of a small ring start in every order there is.
+// TestMeansOverAllOrders starts all processes of a small ring in every order.
 func TestMeansOverAllOrders(t *testing.T) {
 	largest := testkit.Rounds(6, 7)
 	if testkit.UnderRace {
@@ -250,9 +249,8 @@ func TestMeansOverAllOrders(t *testing.T) {
 	}
 }
 
-// TestMeansOverRandomOrders draws orders for rings that have too many of them. What the
-// row says must lie within four standard errors of the mean of a sample, which makes a
-// confidence interval of 99.99 %; the seeds are fixed, and so is the outcome.
+// TestMeansOverRandomOrders draws orders of larger rings. The row must lie within four standard errors
+// of the mean of a sample, a confidence interval of 99.99 %. The seeds are fixed.
 func TestMeansOverRandomOrders(t *testing.T) {
 	const sample, deviations = 40, 4
 	for name, rows := range together(func(r theory.Row) bool { return r.Mean == theory.OverOrders }) {
@@ -279,14 +277,14 @@ func TestMeansOverRandomOrders(t *testing.T) {
 	}
 }
 
-// column is one number of a row, and what was counted for it.
+// column is one number of a row with its counts.
 type column struct {
 	what string
 	got  []float64
 	want float64
 }
 
-// columns counts all of the elections by each of the rows.
+// columns counts all elections under each row.
 func columns(t *testing.T, rows []theory.Row, elections []theory.Election) []column {
 	t.Helper()
 	var outcomes []outcome
@@ -320,8 +318,7 @@ func columns(t *testing.T, rows []theory.Row, elections []theory.Election) []col
 	return all
 }
 
-// orders iterates over all orders of a ring of n. Where it begins does not matter, so the
-// highest stands last.
+// orders iterates over all orders of a ring of n. A ring has no beginning, so the highest is last.
 func orders(n int) func(yield func([]int) bool) {
 	return func(yield func([]int) bool) {
 		order := make([]int, n)
@@ -347,8 +344,7 @@ func orders(n int) func(yield func([]int) bool) {
 	}
 }
 
-// TestTable: rows have names of their own and say all that they should, and what holds
-// for an election is found.
+// TestTable checks that rows have unique names and no empty cell, and that For finds them.
 func TestTable(t *testing.T) {
 	names := make(map[string]bool)
 	for _, r := range theory.Rows() {
@@ -378,7 +374,7 @@ func TestTable(t *testing.T) {
 	}
 }
 
-// TestImpossibleElectionHasNoRow: of what cannot be, or is not known, the table says nothing.
+// TestImpossibleElectionHasNoRow also checks elections without a known cost.
 func TestImpossibleElectionHasNoRow(t *testing.T) {
 	for name, e := range map[string]theory.Election{
 		"no member":            {},
@@ -410,7 +406,7 @@ func TestImpossibleElectionHasNoRow(t *testing.T) {
 	}
 }
 
-// conventions returns those of the rows of an algorithm, each once, in their order.
+// conventions returns the distinct conventions of the rows of an algorithm, in their order.
 func conventions(algorithm string) []theory.Convention {
 	var all []theory.Convention
 	for _, r := range theory.Rows() {
@@ -422,7 +418,7 @@ func conventions(algorithm string) []theory.Convention {
 }
 
 func Example() {
-	// The worst case of bully at N = 5, by every convention that there is a row for.
+	// The worst case of bully at N = 5, under every convention with a row.
 	e := theory.Election{N: 5, Crashed: 1, Initiators: []int{1}}
 	for _, algorithm := range []string{"bully", "textbook-bully"} {
 		for _, c := range conventions(algorithm) {

@@ -1,12 +1,12 @@
 package theory
 
-// Typical is one election of n processes that the row is about; false where there is none.
+// Typical returns an election of n processes for which the row holds; false if there is none.
 func (r Row) Typical(n int) (Election, bool) {
 	e := electionOf(r.typical, n)
 	return e, met(r.typical[:1], e) && r.Holds(e)
 }
 
-// electionOf is the election of n that conditions describe.
+// electionOf returns the election of n processes that the conditions describe.
 func electionOf(conditions []condition, n int) Election {
 	e := Election{N: n}
 	for _, c := range conditions {
@@ -24,7 +24,7 @@ func electionOf(conditions []condition, n int) Election {
 	return e
 }
 
-// everySecond is the ranks 1, 3, …
+// everySecond returns the ranks 1, 3, …
 func everySecond(n int) []int {
 	var ranks []int
 	for rank := 1; rank <= n; rank += 2 {
