@@ -73,7 +73,7 @@ func coldStart(ctx context.Context, config fleet.Config) (s coldStarted, err err
 			err = e
 		}
 	}()
-	// With a lease, a node that was up before the others may lead first.
+	// With a lease, a node that is ready before the others may lead first.
 	highest := func(states []fleet.State) bool {
 		leader, agreed := fleet.Agreement(states)
 		return agreed && leader.Name == fleet.Name(config.Nodes)

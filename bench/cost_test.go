@@ -126,8 +126,7 @@ func checkCost(t *testing.T, c fault.Case, cost fault.Cost) {
 	}
 }
 
-// TestLiveCost has one fault of each kind happen to processes: with packets that are lost,
-// and without.
+// TestLiveCost injects one fault of each kind into processes: with lost packets and without.
 func TestLiveCost(t *testing.T) {
 	t.Parallel()
 	config := config(t)
@@ -137,7 +136,7 @@ func TestLiveCost(t *testing.T) {
 		}
 		t.Run(nameOf(c, processes), func(t *testing.T) {
 			t.Parallel()
-			if c.Fault.Network { // it waits longest
+			if c.Fault.Network { // the slowest fault
 				testkit.OnlyLong(t)
 			}
 			cost, err := c.Measure(within(t, time.Minute), config, 1)

@@ -23,8 +23,8 @@ import (
 	"github.com/elect-go/elect/trace"
 )
 
-// detectorCases are all conditions and timeouts, with a timeout that grows after mistakes,
-// as it does by default, and with one that does not.
+// detectorCases returns all conditions and timeouts, each with an adaptive timeout, which is the
+// default, and with a fixed one.
 func detectorCases(span time.Duration) []detectorCase {
 	var all []detectorCase
 	for _, condition := range conditions() {
@@ -37,10 +37,10 @@ func detectorCases(span time.Duration) []detectorCase {
 	return all
 }
 
-// BenchmarkDetector measures how fast the failure detector is, and how often, and for how
-// long, it is wrong. In the simulator an iteration is an hour of virtual time. Of processes
-// it is a rest beside spinning threads, of 20 s, or 1 s with -short; then a leader is paused
-// until it is found, five times, or once.
+// BenchmarkDetector measures the speed of the failure detector, and the number and duration of its
+// mistakes. In the simulator an iteration is an hour of virtual time. With processes it is 20 s in an
+// idle cluster next to spinning threads, or 1 s with -short. Then the leader is paused until it is
+// suspected, five times, or once with -short.
 func BenchmarkDetector(b *testing.B) {
 	config := setting(b)
 	for _, c := range detectorCases(time.Hour) {
@@ -82,7 +82,7 @@ func BenchmarkDetector(b *testing.B) {
 	}
 }
 
-// add adds what was observed at another time.
+// add adds the observations of another period.
 func (q *quality) add(more quality) {
 	q.Detections = append(q.Detections, more.Detections...)
 	q.Mistakes = append(q.Mistakes, more.Mistakes...)
@@ -96,8 +96,8 @@ func (q quality) report(b *testing.B) {
 	b.Logf("%d mistakes in %v; detection: %v", len(q.Mistakes), q.Watched.Round(time.Second), inWords(sample.Milliseconds(q.Detections)))
 }
 
-// impatient are the flags of a node with that timeout, and the other times as the preset lan
-// has them in proportion to it.
+// impatient returns the flags of a node with the timeout. The other times are proportional, as in the
+// preset lan.
 func impatient(timeout time.Duration) []string {
 	t := algo.LAN()
 	flags := election.Flags("bully")
@@ -308,7 +308,7 @@ func TestWitnessMeasuresMistakes(t *testing.T) {
 	require.Equal(t, []time.Duration{2, 4, 7, 29}, w.mistakes(10, 50))
 }
 
-// TestDetectorsOfProcesses measures for a moment, so that the benchmark does not rot.
+// TestDetectorsOfProcesses checks with a short measurement that the benchmark works.
 func TestDetectorsOfProcesses(t *testing.T) {
 	testkit.OnlyLong(t)
 	t.Parallel()

@@ -19,10 +19,10 @@ var maxNFlag = flag.Int("max-n", 0, "the largest N of elections (default that of
 
 var printSimulator sync.Once
 
-// BenchmarkElection counts elections in the simulator. What it prints beside the time is
-// the same on every machine, and is compared with the theory: it fails where they differ.
-// -benchtime 1x is enough. After the sizes of a case, "growth" is the exponent of a
-// power of N that was fitted to the messages, for N from 8, and its residual.
+// BenchmarkElection counts elections in the simulator. All results except the time are the same on
+// every machine; the benchmark fails if they differ from the theory. -benchtime 1x is enough. After
+// the sizes of a case, "growth" is the exponent of a power of N fitted to the messages, for N from 8,
+// and its residual.
 func BenchmarkElection(b *testing.B) {
 	printSimulator.Do(func() {
 		fmt.Printf("simulator: whole nodes in virtual time, each message takes T = %v, finding a crash takes none\nseed: %d\n", election.OneWay, *seedFlag)
@@ -47,7 +47,7 @@ func BenchmarkElection(b *testing.B) {
 	}
 }
 
-// sizesOf are the N at which a case is counted: 3, and the powers of two up to the largest.
+// sizesOf returns the N at which a case is counted: 3, and the powers of two up to the largest.
 func sizesOf(c theory.Case) []int {
 	sizes := []int{3}
 	for n := 4; n <= c.Most; n *= 2 {
@@ -56,13 +56,13 @@ func sizesOf(c theory.Case) []int {
 	return sizes
 }
 
-// drawsOf is how many elections of n nodes make a mean: 20, fewer where they take long,
-// and one where they are all the same.
+// drawsOf returns the number of elections of n nodes in a mean: 20, fewer if they take long, and one if
+// all are the same.
 func drawsOf(c theory.Case, n int) int {
 	if !c.Drawn() {
 		return 1
 	}
-	const work = 2_000_000 // messages, and what it takes to set a node up
+	const work = 2_000_000 // messages, and the setup of nodes in units of a message
 	e := c.Draw(n, rand.New(rand.NewPCG(1, 0)))
 	sent := float64(n * n) // upper bound without theory
 	if row, known := theory.For(c.Algorithm, c.Convention, theory.Single, e); known {
@@ -79,7 +79,7 @@ func TestSizesAndDrawsOfACase(t *testing.T) {
 	}
 }
 
-// tooMany reports whether -max-n leaves n out.
+// tooMany reports whether n exceeds -max-n.
 func tooMany(n int) bool { return *maxNFlag > 0 && n > *maxNFlag }
 
 // benchmarkElections reports the means over all draws, however often -benchtime repeats them.

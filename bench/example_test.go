@@ -11,8 +11,8 @@ import (
 	"github.com/elect-go/elect/examples/omega"
 )
 
-// An algorithm of one's own stands beside those of this module: in the registry, and so in all
-// groups. (What takes processes needs a command that runs a node, as Node of the options.)
+// An algorithm of your own in the registry is measured in all groups. Measurements of processes also
+// need Options.Node, a command that runs a node.
 func ExampleRun() {
 	registry := builtin.Registry()
 	registry["omega"] = omega.Factory

@@ -4,5 +4,5 @@ package bench
 
 import "errors"
 
-// allowFiles says that nothing can be measured: how much this process has worked is not known here.
+// allowFiles returns an error: this system does not report processor time, so nothing can be measured.
 func allowFiles(uint64) error { return errors.ErrUnsupported }

@@ -14,7 +14,7 @@ import (
 type power struct {
 	Exponent float64
 	Factor   float64
-	// Residual is how far the points are from the curve: the root of the mean square of
+	// Residual is the distance of the points from the curve: the root of the mean square of
 	// ln(y/curve). A residual of 0.05 is about 5 %.
 	Residual float64
 }
@@ -22,10 +22,9 @@ type power struct {
 // errFit reports that no curve can be fitted.
 var errFit = errors.New("bench: no curve can be fitted")
 
-// fitPower fits a power of x to points, by least squares of the logarithms. What grows as
-// N log N has no exponent: over N = 8 … 1,024 one of about 1.2 comes closest, and the
-// residual does not say that it is wrong. Its error is errFit: there are fewer than three
-// points, or one that is not above zero, or all have one x.
+// fitPower fits a power of x to points, by least squares of the logarithms. N log N has no exponent:
+// over N = 8 … 1,024 the best is about 1.2, and the residual does not show the difference. The error
+// is errFit if there are fewer than three points, a point is not above zero, or all have one x.
 func fitPower(x, y []float64) (power, error) {
 	if len(x) < 3 || len(x) != len(y) {
 		return power{}, fmt.Errorf("%w to %d and %d numbers, want three pairs", errFit, len(x), len(y))
@@ -59,7 +58,7 @@ func fitPower(x, y []float64) (power, error) {
 	return p, nil
 }
 
-// At is the curve at x.
+// At returns the value of the curve at x.
 func (p power) At(x float64) float64 { return p.Factor * math.Pow(x, p.Exponent) }
 
 func TestFitPower(t *testing.T) {

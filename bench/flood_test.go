@@ -84,7 +84,7 @@ func benchmarkFlood(b *testing.B, config fleet.Config, kind floodKind, span time
 	config.Nodes, config.OnEvent = 3, seen.see
 	f, credentials := newFlood(b, kind.security)
 	config.Args = slices.Concat(config.Args, credentials)
-	config.Joins = kind.security == "none" // a list would keep out nodes that it does not name
+	config.Joins = kind.security == "none" // static members would reject unlisted nodes
 	sites := make(map[string]string)
 	for i := range config.Nodes {
 		site := freeAddr(b)
@@ -210,7 +210,7 @@ type flood struct {
 	answers    atomic.Int64
 }
 
-// newFlood makes credentials for the nodes, and what the attacker sends.
+// newFlood creates the credentials of the nodes and the messages of the attacker.
 func newFlood(b *testing.B, security string) (f *flood, nodeArgs []string) {
 	dir := b.TempDir()
 	f = &flood{hello: recordHello(b)}
@@ -302,7 +302,7 @@ func writePEM(b *testing.B, path, kind string, der []byte) {
 	}
 }
 
-// recordHello returns a ClientHello as a node accepts it.
+// recordHello returns a ClientHello that a node accepts.
 func recordHello(b *testing.B) []byte {
 	near, far := net.Pipe()
 	defer near.Close()
@@ -423,7 +423,7 @@ func (f *flood) holdNode(addr string, number int) {
 // holdHTTP opens a connection to the site of the leader.
 func (f *flood) holdHTTP(string, int) { f.hold(f.site, wire.Hello{}) }
 
-// hold keeps a connection open after it has said hello, if there is one to say, and waits a second after its end.
+// hold sends the hello, if any, keeps the connection open, and waits a second after its end.
 func (f *flood) hold(addr string, hello wire.Hello) {
 	defer func() { _ = fleet.Sleep(f.ctx, time.Second) }()
 	var d net.Dialer
@@ -453,7 +453,7 @@ func freeAddr(b *testing.B) string {
 	return l.Addr().String()
 }
 
-// restatePriority gives the other member another priority, which it has the leader write down for all.
+// restatePriority gives the other member another priority, which the leader writes into the config.
 func (f *flood) restatePriority(_ string, number int) {
 	ctx, cancel := context.WithTimeout(f.ctx, time.Second)
 	defer cancel()

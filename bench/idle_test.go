@@ -14,11 +14,11 @@ import (
 	"github.com/elect-go/elect/internal/fleet"
 )
 
-// variants are those that are measured, the default first.
+// variants contains the measured variants, the default first.
 var variants = []string{"bully" + lease.Suffix, "bully", "ring", "vote"}
 
-// BenchmarkIdle measures what a node costs while nothing happens. An iteration is 20 s,
-// or 3 s with -short.
+// BenchmarkIdle measures the cost of a node in an idle cluster. An iteration is 20 s, or 3 s with
+// -short.
 func BenchmarkIdle(b *testing.B) {
 	config := setting(b)
 	for _, algorithm := range variants {
@@ -34,7 +34,7 @@ func BenchmarkIdle(b *testing.B) {
 	}
 }
 
-// reading is what a node has used and sent until a moment.
+// reading contains the resources and frames of a node up to one time.
 type reading struct {
 	at     time.Time
 	usage  usage
@@ -75,7 +75,7 @@ func benchmarkIdle(b *testing.B, config fleet.Config, span time.Duration) {
 	if err != nil {
 		b.Fatal(err)
 	}
-	_ = fleet.Sleep(b.Context(), 2*time.Second) // the leases, and the redials of the start, are over
+	_ = fleet.Sleep(b.Context(), 2*time.Second) // wait for the leases and redials of the start
 
 	nodes := f.States()
 	first := make([]reading, len(nodes))

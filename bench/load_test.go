@@ -20,9 +20,8 @@ import (
 	"github.com/elect-go/elect/trace"
 )
 
-// BenchmarkLoad counts the elections that nothing called for while threads of another
-// process, of the same priority, take all the processor that they can get. There must be
-// none. An iteration is a minute, or 5 s with -short.
+// BenchmarkLoad counts needless elections while threads of another process with the same priority use
+// all available processor time. There must be none. An iteration is a minute, or 5 s with -short.
 func BenchmarkLoad(b *testing.B) {
 	config := setting(b)
 	for _, threads := range []int{4, 16} {
@@ -36,7 +35,7 @@ func BenchmarkLoad(b *testing.B) {
 	}
 }
 
-// witness keeps what nodes report about leaders and suspicions.
+// witness records the events of nodes about leaders and suspicions.
 type witness struct {
 	mu     sync.Mutex
 	events []trace.Event
@@ -72,7 +71,7 @@ func (w *witness) between(from, to int64) (changes, suspicions int, text string)
 	return changes, suspicions, text
 }
 
-// reportedEvent is an event and the node that reported it.
+// reportedEvent is an event with the node that reported it.
 type reportedEvent struct {
 	node string
 	trace.Event
@@ -87,7 +86,7 @@ func (e reportedEvent) after(from int64) string {
 	return fmt.Sprintf("%s after %v: %s of %s, epoch %d", e.node, e.At-time.Duration(from), e.Kind, about, e.Leader.Epoch)
 }
 
-// since returns the events from a time on.
+// since returns the events after a time.
 func (w *witness) since(from int64) (all []reportedEvent) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -168,14 +167,14 @@ type load struct {
 	stdin io.Closer
 }
 
-// startLoad returns when the threads spin.
+// startLoad starts the load and returns when its threads spin.
 func startLoad(threads int) (*load, error) {
 	self, err := os.Executable()
 	if err != nil {
 		return nil, err
 	}
 	cmd := exec.Command(self)
-	// One more, for the thread that waits for the end.
+	// One more for the thread that waits for the end.
 	cmd.Env = append(os.Environ(), spinEnv+"="+strconv.Itoa(threads), "GOMAXPROCS="+strconv.Itoa(threads+1))
 	stdin, err := cmd.StdinPipe()
 	if err != nil {
@@ -197,7 +196,7 @@ func startLoad(threads int) (*load, error) {
 
 func (l *load) stop() error { return errors.Join(l.stdin.Close(), l.cmd.Wait()) }
 
-// spin runs until standard input ends, which it does with the parent at the latest.
+// spin runs until standard input ends, at the latest with the parent.
 func spin(threads string) {
 	n, err := strconv.Atoi(threads)
 	if err != nil {
@@ -214,8 +213,8 @@ func spin(threads string) {
 	_, _ = io.Copy(io.Discard, os.Stdin)
 }
 
-// TestLoadSpinsUntilStopped: a load that does not load would prove nothing, and
-// one that stays would spoil what comes after.
+// TestLoadSpinsUntilStopped: without load the benchmark would show nothing, and a load that stays would
+// affect later benchmarks.
 func TestLoadSpinsUntilStopped(t *testing.T) {
 	if runtime.GOOS != "linux" {
 		t.Skip("the time that a process has used is known on linux only")

@@ -49,14 +49,14 @@ func TestMain(m *testing.M) {
 	go func() {
 		<-interrupted
 		folders.remove()
-		os.Exit(130) // the nodes end with their parent
+		os.Exit(130) // the nodes end with this process
 	}()
 	status := m.Run()
 	folders.remove()
 	os.Exit(status)
 }
 
-// temporary is folders that must not outlive the run, also when it is interrupted.
+// temporary contains folders that are removed at the end of the run, even if it is interrupted.
 type temporary struct {
 	mu  sync.Mutex
 	all []string
@@ -85,7 +85,7 @@ func (t *temporary) remove() {
 	t.all = nil
 }
 
-// command returns the elect command, built from this tree when it is first needed.
+// command returns the elect command, which the first call builds from this tree.
 var command = sync.OnceValues(func() (string, error) {
 	dir, err := folders.make("")
 	if err != nil {
@@ -99,7 +99,7 @@ var command = sync.OnceValues(func() (string, error) {
 	return path, nil
 })
 
-// dataDir is where the data folders are made: a new folder on a disk.
+// dataDir returns a new folder on a disk for the data folders.
 var dataDir = sync.OnceValues(func() (string, error) {
 	if *dataFlag != "" {
 		return folders.make(*dataFlag)
@@ -111,7 +111,7 @@ var dataDir = sync.OnceValues(func() (string, error) {
 	return folders.make(dir)
 })
 
-// config is how all fleets of this package are made.
+// config returns the configuration of all fleets of this package.
 func config(tb testing.TB) fleet.Config {
 	tb.Helper()
 	if runtime.GOOS != "linux" {
@@ -134,8 +134,7 @@ func config(tb testing.TB) fleet.Config {
 
 var printSetting sync.Once
 
-// setting prints what holds for all benchmarks of a run, once, and in the form in which
-// benchstat takes it for configuration.
+// setting prints the setting of all benchmarks of a run once, as configuration for benchstat.
 func setting(b *testing.B) fleet.Config {
 	b.Helper()
 	c := config(b)
@@ -155,8 +154,8 @@ func settingLines(c fleet.Config) string {
 		"clock: "+fleet.Clock)
 }
 
-// configuration is what elect bench says of the machine too, where go test does not itself, and more of such
-// lines. The load is a comment: of two runs it is never the same, and benchstat would not compare them.
+// configuration returns the lines of elect bench about the machine that go test does not print, and
+// the given lines. The load is a comment: it differs between runs, and benchstat would not compare them.
 func configuration(dir string, more ...string) string {
 	m := machine.Describe()
 	m.FileSystem = machine.FileSystem(dir)
@@ -173,21 +172,21 @@ func configuration(dir string, more ...string) string {
 	return strings.Join(append(lines, fmt.Sprintf("seed: %d\n", *seedFlag)), "\n")
 }
 
-// moments are the pauses before signals: anywhere in two heartbeat intervals.
+// moments returns the pauses before signals, which are spread over two heartbeat intervals.
 func moments() func() time.Duration {
 	r := rand.New(rand.NewPCG(*seedFlag, 0))
 	return func() time.Duration { return time.Duration(r.Int64N(int64(2 * algo.LAN().Heartbeat))) }
 }
 
-// within bounds what must have happened by then on any machine.
+// within returns a context with a deadline that suffices on any machine.
 func within(tb testing.TB, d time.Duration) context.Context {
 	ctx, cancel := context.WithTimeoutCause(tb.Context(), d, fmt.Errorf("not done after %v", d))
 	tb.Cleanup(cancel)
 	return ctx
 }
 
-// repeat runs round as often as -benchtime asks for, and at least that often. The time
-// of an iteration is not reported: it holds pauses and restarts.
+// repeat runs round as often as -benchtime requires, and at least least times. It does not report the
+// time of an iteration, which includes pauses and restarts.
 func repeat(b *testing.B, least int, round func()) {
 	b.Helper()
 	for b.Loop() {
@@ -199,13 +198,13 @@ func repeat(b *testing.B, least int, round func()) {
 	b.ReportMetric(0, "ns/op")
 }
 
-// measured is what elect bench measures with, and with processes made of config.
+// measured returns the measuring of elect bench, with processes as config says.
 func measured(config fleet.Config) *measuring {
 	return &measuring{Options: Options{Seed: *seedFlag}, registry: builtin.Registry(), nodes: config}
 }
 
-// benchmark runs rounds of a subject as elect bench does, and reports of each metric what sum makes of
-// them. What cannot be had here is skipped.
+// benchmark runs rounds of a subject as elect bench does and reports each metric, combined by sum. It
+// skips a subject that this machine does not permit.
 func (of subject) benchmark(b *testing.B, least int, sum func([]float64) float64) map[string][]float64 {
 	b.Helper()
 	check := func(err error) {
@@ -244,10 +243,10 @@ func (of subject) benchmark(b *testing.B, least int, sum func([]float64) float64
 
 func median(values []float64) float64 { return sample.Summarize(values).Median }
 
-// A reporter takes the figures of a benchmark, as a *testing.B does.
+// reporter receives the figures of a benchmark, such as *testing.B.
 type reporter interface{ ReportMetric(n float64, unit string) }
 
-// reportMS hands a summary in ms to r.
+// reportMS reports a summary in ms to r.
 func reportMS(r reporter, s sample.Summary) {
 	r.ReportMetric(s.Min, "min-ms")
 	r.ReportMetric(s.Median, "p50-ms")
@@ -255,7 +254,7 @@ func reportMS(r reporter, s sample.Summary) {
 	r.ReportMetric(s.Max, "max-ms")
 }
 
-// inWords is a summary in ms.
+// inWords formats a summary in ms.
 func inWords(s sample.Summary) string {
 	if s.Trials == 0 {
 		return "none"

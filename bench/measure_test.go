@@ -23,7 +23,7 @@ import (
 	"github.com/elect-go/elect/internal/testkit"
 )
 
-// TestTrialsFillTables: what the simulator counts, as it is written, read and shown.
+// TestTrialsFillTables writes, reads and prints counts of the simulator.
 func TestTrialsFillTables(t *testing.T) {
 	testkit.OnlyLong(t)
 	t.Parallel()

@@ -94,7 +94,7 @@ func TestSavesOfAllNodesAreCounted(t *testing.T) {
 func TestMessageLogIsTakenOnce(t *testing.T) {
 	l := newMessageLog()
 	l.see("n1", trace.Event{Kind: trace.Send, At: 1})
-	l.see("n1", trace.Event{Kind: trace.Suspect, At: 2}) // not about messages
+	l.see("n1", trace.Event{Kind: trace.Suspect, At: 2}) // not recorded
 	require.Len(t, l.take()["n1"], 1)
 	require.Empty(t, l.take())
 }

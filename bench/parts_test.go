@@ -26,16 +26,16 @@ import (
 	"github.com/elect-go/elect/transport"
 )
 
-// part is something that a node is made of, or that is made of nodes, and how fast it is.
-// The packages have benchmarks of their own that go further; here is one place to look.
+// part is a component of a node, or a program that runs nodes. This file is an overview; the packages
+// have more detailed benchmarks.
 type part struct {
 	name string
-	unit string // what a call of what prepare returns does some of: "messages", "saves", …
-	// prepare makes what is needed, and returns what does some units, and how many.
+	unit string // unit of the work of a call: "messages", "saves", …
+	// prepare returns a function that processes some units and returns their number.
 	prepare func(tb testing.TB) (do func() (units int, err error))
 }
 
-// parts returns all of them.
+// parts returns all parts.
 func parts() []part {
 	memory := func(string) (*store.Store, error) { return store.NewMemory(), nil }
 	return []part{
@@ -55,9 +55,8 @@ func parts() []part {
 	}
 }
 
-// BenchmarkParts is how fast the parts are of which nodes are made, with what they
-// allocate. There are units in a second, and on Linux in a second of a processor, which says
-// more on a machine that has something else to do.
+// BenchmarkParts measures the speed and the allocations of the components of nodes. It reports units in
+// a second, and on Linux units in a second of processor time, which is better on a busy machine.
 func BenchmarkParts(b *testing.B) {
 	for _, p := range parts() {
 		b.Run(p.name, func(b *testing.B) {
@@ -80,7 +79,7 @@ func BenchmarkParts(b *testing.B) {
 	}
 }
 
-// processor is the time of a processor that this process has used, or zero.
+// processor returns the processor time of this process, or zero.
 func processor() time.Duration {
 	if runtime.GOOS != "linux" {
 		return 0
@@ -92,7 +91,7 @@ func processor() time.Duration {
 	return used.CPU
 }
 
-// TestParts does each of them twice.
+// TestParts runs each part twice.
 func TestParts(t *testing.T) {
 	t.Parallel()
 	names := make(map[string]bool)
@@ -113,7 +112,7 @@ func TestParts(t *testing.T) {
 	}
 }
 
-// codec is a message that is encoded and decoded, into a buffer that is used again.
+// codec encodes and decodes a message, with a reused buffer.
 func codec(m algo.Message) func(testing.TB) func() (int, error) {
 	return func(tb testing.TB) func() (int, error) {
 		c, err := wire.NewCodec(m)
@@ -129,11 +128,10 @@ func codec(m algo.Message) func(testing.TB) func() (int, error) {
 	}
 }
 
-// batchOfFrames is how many are written at once.
+// batchOfFrames is the number of frames in one write.
 const batchOfFrames = 1000
 
-// frames are heartbeats that come over TCP on the loopback, from the kernel to the
-// handler of a transport.
+// frames receives heartbeats over TCP on the loopback, from the kernel to the handler of a transport.
 func frames(tb testing.TB) func() (int, error) {
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	require.NoError(tb, err)
@@ -150,7 +148,7 @@ func frames(tb testing.TB) func() (int, error) {
 	conn, err := net.Dial("tcp", listener.Addr().String())
 	require.NoError(tb, err)
 	tb.Cleanup(func() { require.NoError(tb, conn.Close()) })
-	_, err = conn.Write([]byte{0, 0, 0, 1, 0x90}) // its hello
+	_, err = conn.Write([]byte{0, 0, 0, 1, 0x90}) // hello of the peer
 	require.NoError(tb, err)
 	beat := fd.Heartbeat{Digest: 1 << 60}
 	c, err := wire.NewCodec(beat)
@@ -219,14 +217,14 @@ func stepping(m algo.Message) func(testing.TB) func() (int, error) {
 			e.Receive(0, m.ID, membership.Self{Member: membership.MemberOf(m)})
 		}
 		lowest, now := sim.ID(1), time.Duration(0)
-		for l, _ := e.Leader(); l.IsVacant(); l, _ = e.Leader() { // it asks the others first
+		for l, _ := e.Leader(); l.IsVacant(); l, _ = e.Leader() { // the node first asks the other nodes
 			now, _ = e.Deadline()
 			e.Wake(now)
 		}
 		l, _ := e.Leader()
 		require.Equal(tb, sim.ID(nodes), l.ID, "the highest leads")
 		if beat, ok := m.(fd.Heartbeat); ok {
-			beat.Digest = e.Digest() // else it would be answered with the membership
+			beat.Digest = e.Digest() // another digest would be answered with the config
 			m = beat
 		}
 		return func() (int, error) {
@@ -239,8 +237,8 @@ func stepping(m algo.Message) func(testing.TB) func() (int, error) {
 	}
 }
 
-// saving is what a vote costs: an epoch, an id and a word, in a folder where the nodes of the
-// other benchmarks have theirs.
+// saving saves the size of a vote: an epoch, an ID and a word, in the data folder of the other
+// benchmarks.
 func saving(open func(dir string) (*store.Store, error)) func(testing.TB) func() (int, error) {
 	return func(tb testing.TB) func() (int, error) {
 		dir := tb.TempDir()
@@ -309,7 +307,7 @@ func search(tb testing.TB) func() (int, error) {
 	}
 }
 
-// walk takes 100,000 random steps through them.
+// walk takes 100,000 random steps through the states.
 func walk(tb testing.TB) func() (int, error) {
 	o := exploring(tb)
 	return func() (int, error) {
@@ -318,7 +316,7 @@ func walk(tb testing.TB) func() (int, error) {
 	}
 }
 
-// bullySpec is what the parts are fed with.
+// bullySpec returns the algorithm that the parts run.
 func bullySpec(tb testing.TB, t algo.Timing, options ...[2]string) algo.Spec {
 	tb.Helper()
 	spec, err := bully.Factory(t, election.Options(options))

@@ -10,8 +10,8 @@ import (
 	"github.com/elect-go/elect/internal/fleet"
 )
 
-// The lines are what benchstat takes for configuration: a key in lower case without
-// spaces, a colon, and a value.
+// benchstat accepts the lines as configuration: a key in lower case without spaces, a colon, and a
+// value.
 func TestSettingLinesAreConfiguration(t *testing.T) {
 	lines := strings.Split(settingLines(fleet.Config{Dir: t.TempDir()}), "\n")
 	require.Empty(t, lines[len(lines)-1], "the last line ends too")

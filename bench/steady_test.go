@@ -45,7 +45,7 @@ func BenchmarkSteady(b *testing.B) {
 func TestSteadyMeasuresIdleCluster(t *testing.T) {
 	testkit.OnlyLong(t)
 	if runtime.GOOS != "linux" {
-		t.Skip("the time that a process has used is known on linux only")
+		t.Skip("the processor time of a process is known on linux only")
 	}
 	r, err := startIdle(within(t, time.Minute), builtin.Registry(), "bully", 3)
 	require.NoError(t, err)

@@ -22,10 +22,10 @@ import (
 	"github.com/elect-go/elect/internal/wire"
 )
 
-// taps look on at sockets: what a process reads from them, as frames of an algorithm.
+// taps reads along with sockets and counts the frames of an algorithm.
 type taps struct {
 	codec *wire.Codec
-	kinds map[string]bool // of the algorithm
+	kinds map[string]bool // kinds of the algorithm
 
 	mu    sync.Mutex
 	conns []*tapped
@@ -36,7 +36,7 @@ func newTaps(spec algo.Spec) (*taps, error) {
 	return &taps{codec: codec, kinds: election.Kinds(spec)}, err
 }
 
-// take counts the messages of elections that were read since the last call, repeats left out.
+// take returns the number of election messages read since the last call, without repeats.
 func (t *taps) take() counts {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -45,10 +45,10 @@ func (t *taps) take() counts {
 		for len(c.read) >= election.FrameHead {
 			end := election.FrameHead + int(binary.BigEndian.Uint32(c.read))
 			if len(c.read) < end {
-				break // the rest is yet to come
+				break // incomplete frame
 			}
 			m, err := t.codec.Decode(c.read[election.FrameHead:end])
-			if err == nil && election.Counts(m, t.kinds) { // else a hello, the transport's own, or a repeat
+			if err == nil && election.Counts(m, t.kinds) { // not a hello, a frame of the transport, or a repeat
 				all[m.Kind()]++
 			}
 			c.read = c.read[end:]
@@ -79,12 +79,12 @@ func (c wireCase) startTapped(ctx context.Context, registry algo.Registry, n int
 	return tappedWire{w, t}, err
 }
 
-// round is one in which what nodes received must be what was read from their sockets.
+// round runs a round and checks that the received messages are those read from the sockets.
 func (w tappedWire) round(ctx context.Context, random *rand.Rand) (wireRound, error) {
 	if w.taps == nil {
 		return w.wired.round(ctx, random)
 	}
-	w.taps.take() // what was before is over
+	w.taps.take() // drop earlier frames
 	r, err := w.wired.round(ctx, random)
 	if read := w.taps.take(); err == nil && !maps.Equal(read, r.Received) {
 		err = fmt.Errorf("%w: %v were received, and %v read from the sockets", errWire, r.Received, read)
@@ -95,7 +95,7 @@ func (w tappedWire) round(ctx context.Context, random *rand.Rand) (wireRound, er
 // listener taps each accepted connection.
 func (t *taps) listener(inner net.Listener) net.Listener { return tappedListener{inner, t} }
 
-// dial connects as a node does by itself.
+// dial connects as a node does by default.
 func (t *taps) dial(ctx context.Context, addr string) (net.Conn, error) {
 	var d net.Dialer
 	c, err := d.DialContext(ctx, "tcp", addr)
@@ -128,7 +128,7 @@ func (l tappedListener) Accept() (net.Conn, error) {
 type tapped struct {
 	*net.TCPConn
 	taps *taps
-	read []byte // and not counted yet; guarded by taps.mu
+	read []byte // bytes that are not counted yet; guarded by taps.mu
 }
 
 func (c *tapped) Read(b []byte) (int, error) {

@@ -41,7 +41,7 @@ func TestReadUsageCountsUsedResources(t *testing.T) {
 	if runtime.GOOS != "linux" {
 		_, err := readUsage(os.Getpid())
 		require.Error(t, err)
-		t.Skip("what a process has used is known on linux only")
+		t.Skip("the resources of a process are known on linux only")
 	}
 	before, err := readUsage(os.Getpid())
 	require.NoError(t, err)
@@ -58,24 +58,24 @@ func TestReadUsageCountsUsedResources(t *testing.T) {
 }
 
 func TestReadUsageRejectsMissingProcess(t *testing.T) {
-	_, err := readUsage(1<<22 + 1) // above what Linux gives out
+	_, err := readUsage(1<<22 + 1) // above the largest process ID of Linux
 	require.ErrorContains(t, err, "process 4194305")
 }
 
-// usage is what a process has used.
+// usage contains the resources of a process.
 type usage struct {
-	CPU      time.Duration // of all its threads, also those that have ended
-	Resident int64         // bytes of memory, those that it shares included
+	CPU      time.Duration // processor time of all threads, ended ones included
+	Resident int64         // bytes of memory, shared ones included
 }
 
-// readUsage reads what a process of this machine has used until now. It is for Linux,
-// elsewhere it returns an error.
+// readUsage returns the resources of a process of this machine. It works on Linux only; elsewhere it
+// returns an error.
 func readUsage(pid int) (usage, error) {
 	cpu, err := processTime(pid)
 	if err != nil {
 		return usage{}, fmt.Errorf("bench: processor time of process %d: %w", pid, err)
 	}
-	// smaps_rollup counts the pages; what status and statm say may be off by hundreds.
+	// smaps_rollup counts the pages; status and statm may be off by hundreds.
 	f, err := os.Open(fmt.Sprintf("/proc/%d/smaps_rollup", pid))
 	if err != nil {
 		return usage{}, fmt.Errorf("bench: memory of process %d: %w", pid, err)
@@ -88,7 +88,7 @@ func readUsage(pid int) (usage, error) {
 	return usage{CPU: cpu, Resident: resident}, nil
 }
 
-// residentOf finds "Rss:  1672 kB".
+// residentOf parses a line such as "Rss:  1672 kB".
 func residentOf(rollup io.Reader) (int64, error) {
 	value, ok := machine.Field(rollup, "Rss")
 	if !ok {
