@@ -47,7 +47,7 @@ func BenchmarkCost(b *testing.B) { benchmarkFaults(b, fault.Faults(), median) }
 func BenchmarkStability(b *testing.B) { benchmarkFaults(b, fault.Stability(), slices.Max) }
 
 func benchmarkFaults(b *testing.B, faults []fault.Fault, of func([]float64) float64) {
-	m := measured(setting(b))
+	m := newMeasuring(setting(b))
 	for _, host := range []string{simulator, processes} {
 		least := map[string]int{simulator: *roundsFlag, processes: *slowRoundsFlag}[host]
 		for _, c := range faultCases(5, faults) {

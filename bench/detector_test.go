@@ -67,7 +67,7 @@ func BenchmarkDetector(b *testing.B) {
 		for _, timeout := range []time.Duration{30 * time.Millisecond, 100 * time.Millisecond, algo.LAN().Timeout} {
 			b.Run(fmt.Sprintf("threads=%d/timeout=%v/host=%s", threads, timeout, processes), func(b *testing.B) {
 				config := config
-				config.Args = append(slices.Clone(config.Args), impatient(timeout)...)
+				config.Args = append(slices.Clone(config.Args), timeoutFlags(timeout)...)
 				var sum quality
 				repeat(b, 1, func() {
 					q, err := detectBeside(b.Context(), config, threads, span, crashes)
@@ -96,9 +96,9 @@ func (q quality) report(b *testing.B) {
 	b.Logf("%d mistakes in %v; detection: %v", len(q.Mistakes), q.Watched.Round(time.Second), inWords(sample.Milliseconds(q.Detections)))
 }
 
-// impatient returns the flags of a node with the timeout. The other times are proportional, as in the
+// timeoutFlags returns the flags of a node with the timeout. The other times are proportional, as in the
 // preset lan.
-func impatient(timeout time.Duration) []string {
+func timeoutFlags(timeout time.Duration) []string {
 	t := algo.LAN()
 	flags := election.Flags("bully")
 	for _, f := range []struct {
@@ -314,7 +314,7 @@ func TestDetectorsOfProcesses(t *testing.T) {
 	t.Parallel()
 	config := config(t)
 	timeout := algo.LAN().Timeout
-	config.Args = impatient(timeout)
+	config.Args = timeoutFlags(timeout)
 	require.Contains(t, strings.Join(config.Args, " "), "--timing-heartbeat 120ms --timing-timeout 380ms")
 	q, err := detectBeside(t.Context(), config, 1, 100*time.Millisecond, 1)
 	require.NoError(t, err)

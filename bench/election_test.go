@@ -85,7 +85,7 @@ func tooMany(n int) bool { return *maxNFlag > 0 && n > *maxNFlag }
 // benchmarkElections reports the means over all draws, however often -benchtime repeats them.
 func benchmarkElections(b *testing.B, c theory.Case, n int) (sent float64) {
 	draws := drawsOf(c, n)
-	running, err := measured(fleet.Config{}).election(c, n, draws).start(b.Context())
+	running, err := newMeasuring(fleet.Config{}).election(c, n, draws).start(b.Context())
 	require.NoError(b, err)
 	sums := make(map[string]float64)
 	once := func(round int) {

@@ -172,7 +172,7 @@ func configuration(dir string, more ...string) string {
 	return strings.Join(append(lines, fmt.Sprintf("seed: %d\n", *seedFlag)), "\n")
 }
 
-// moments returns the pauses before signals, which are spread over two heartbeat intervals.
+// moments returns a function that draws the pause before a signal, within two heartbeat intervals.
 func moments() func() time.Duration {
 	r := rand.New(rand.NewPCG(*seedFlag, 0))
 	return func() time.Duration { return time.Duration(r.Int64N(int64(2 * algo.LAN().Heartbeat))) }
@@ -198,8 +198,8 @@ func repeat(b *testing.B, least int, round func()) {
 	b.ReportMetric(0, "ns/op")
 }
 
-// measured returns the measuring of elect bench, with processes as config says.
-func measured(config fleet.Config) *measuring {
+// newMeasuring returns the measuring of elect bench, with processes as config says.
+func newMeasuring(config fleet.Config) *measuring {
 	return &measuring{Options: Options{Seed: *seedFlag}, registry: builtin.Registry(), nodes: config}
 }
 

@@ -19,7 +19,7 @@ import (
 // Each pair of nodes has a connection with two ends: 140 nodes need 20,000 open files, and 200 need
 // 40,000. Sizes above the limit are skipped.
 func BenchmarkSteady(b *testing.B) {
-	m, span := measured(setting(b)), 10*time.Second
+	m, span := newMeasuring(setting(b)), 10*time.Second
 	if testing.Short() {
 		span = time.Second
 	}

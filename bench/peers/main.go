@@ -16,8 +16,7 @@ import (
 
 const (
 	modulePath = "github.com/elect-go/elect"
-	// memberCommand is the hidden subcommand by which this program is one of the
-	// processes that it measures.
+	// memberCommand is the hidden subcommand that makes this program a measured process.
 	memberCommand = "member"
 )
 
@@ -47,7 +46,7 @@ func runMember() {
 	os.Exit(0)
 }
 
-// run is the whole command, and returns its exit status.
+// run runs the command and returns its exit status.
 func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	o, err := parseOptions(args, stderr)
 	switch {
@@ -73,7 +72,7 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	return o.perform(ctx, stdout, stderr)
 }
 
-// perform measures, and prints and saves what was measured, also before an interruption.
+// perform measures, prints and saves. After an interruption it prints and saves the finished rounds.
 func (o *options) perform(ctx context.Context, stdout, stderr io.Writer) int {
 	run, err := o.measure(ctx, stderr)
 	if len(run.Trials) > 0 {
@@ -87,7 +86,7 @@ func (o *options) perform(ctx context.Context, stdout, stderr io.Writer) int {
 	case err != nil:
 		fmt.Fprintln(stderr, "peers:", err)
 		return statusFailed
-	case len(run.Skipped) > 0: // a table without them must not look like success
+	case len(run.Skipped) > 0: // a table without failed rounds must not look like success
 		fmt.Fprintf(stderr, "peers: %d of %d rounds failed\n", len(run.Skipped), len(run.Skipped)+len(run.Trials))
 		return statusFailed
 	}

@@ -72,7 +72,7 @@ func TestHelp(t *testing.T) {
 	require.Contains(t, stderr.String(), "-settings")
 }
 
-// TestPlan: the systems take turns within a setting, a signal and a number of nodes.
+// TestPlan: the systems of a setting, a signal and a number of nodes take turns.
 func TestPlan(t *testing.T) {
 	o, err := parseOptions([]string{"-peers", "etcd-raft", "-settings", "defaults,aggressive", "-signal", "kill", "-nodes", "3,5"}, io.Discard)
 	require.NoError(t, err)

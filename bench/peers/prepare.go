@@ -12,8 +12,8 @@ import (
 	"github.com/elect-go/elect/internal/bench/machine"
 )
 
-// prepare builds the command that is measured, and finds a place on a disk. root is the
-// folder of the project.
+// prepare builds the measured command and creates a folder on a disk. root is the folder of the
+// project.
 func (o *options) prepare(ctx context.Context) (r *runner, root string, err error) {
 	r = &runner{elect: o.elect, random: rand.New(rand.NewPCG(o.seed, 0)), rest: o.steady}
 	if r.self, err = os.Executable(); err != nil {
@@ -32,7 +32,7 @@ func (o *options) prepare(ctx context.Context) (r *runner, root string, err erro
 		return r, root, err
 	}
 	r.elect = filepath.Join(r.dir, "elect")
-	// In its own module, so that it is built of what the project depends on.
+	// Build in the module of the project, with its dependencies.
 	_, err = goCommand(ctx, root, "build", "-o", r.elect, "./cmd/elect")
 	return r, root, err
 }
@@ -49,7 +49,7 @@ func goCommand(ctx context.Context, dir string, args ...string) (string, error) 
 	return string(out), nil
 }
 
-// dataDir makes the folder in which all others are made.
+// dataDir creates the parent of all data folders.
 func dataDir(wanted string) (string, error) {
 	if wanted == "" {
 		var err error

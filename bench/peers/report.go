@@ -12,14 +12,14 @@ import (
 	"github.com/elect-go/elect/internal/sample"
 )
 
-// row is a system in a case, and ours in the same.
+// row contains the values of a system in a case, and those of elect in the same case.
 type row struct {
 	setting, signal, nodes, system string
 	values, own                    map[string][]float64 // by metric
 	rounds                         int
 }
 
-// write prints a file as text that is Markdown too.
+// write prints a file as readable Markdown.
 func write(w io.Writer, f result.File) {
 	for _, note := range f.Notes {
 		fmt.Fprintf(w, "- %s\n", note)
@@ -42,7 +42,7 @@ func write(w io.Writer, f result.File) {
 	}
 }
 
-// rowsOf are the systems in the order in which their settings, signals and numbers of nodes came.
+// rowsOf returns a row for each system and case, in the order of their first results.
 func rowsOf(f result.File) (rows []row) {
 	all, _ := report.Rows(f.Results, ".name:Peers", "/setting,/signal,/n,/system")
 	for _, of := range all {
@@ -57,7 +57,7 @@ func rowsOf(f result.File) (rows []row) {
 	return rows
 }
 
-// writeBlock is a table of what was done alike to all systems, and of signals what became of our aim.
+// writeBlock writes the table of a setting and a signal and, for a signal, whether elect reaches its aim.
 func writeBlock(w io.Writer, rows []row) {
 	setting, signal := rows[0].setting, fleet.Signal(rows[0].signal)
 	if f, found := lookupFault(signal); found {
@@ -87,7 +87,7 @@ func writeBlock(w io.Writer, rows []row) {
 	}
 }
 
-// writeWorst has the worst of the rounds.
+// writeWorst writes a table with the worst of the rounds.
 func writeWorst(w io.Writer, rows []row, metrics []string) {
 	t := table{header: append([]string{"nodes", "system", "rounds"}, metrics...)}
 	for _, r := range rows {
@@ -104,7 +104,7 @@ func writeWorst(w io.Writer, rows []row, metrics []string) {
 	t.write(w)
 }
 
-// compare is the four cells about a metric, held against ours.
+// compare returns the four cells of a metric: the values and the ratio to elect.
 func (r row) compare(metric string) []string {
 	values := r.values[metric]
 	if len(values) == 0 {
@@ -125,7 +125,7 @@ func sum(values []float64) (all float64) {
 	return all
 }
 
-// writeAim compares ours with the fastest of the others that have leaders, at 5 nodes.
+// writeAim compares elect with the fastest other system that has leaders, at 5 nodes.
 func writeAim(w io.Writer, rows []row, want float64) {
 	var best *row
 	for i, r := range rows {

@@ -16,7 +16,7 @@ import (
 	"github.com/elect-go/elect/internal/fleet"
 )
 
-// example is what three rounds might have measured.
+// example returns possible results of three rounds.
 func example() result.Run {
 	r := result.Run{
 		Began: time.Date(2001, 2, 3, 4, 5, 0, 0, time.UTC), Command: "go run . -rounds 3", Seed: 7, Clock: "monotonic",

@@ -13,7 +13,7 @@ import (
 	"github.com/elect-go/elect/internal/fleet"
 )
 
-// begin is a run in which nothing was measured yet.
+// begin returns a run without trials.
 func (o *options) begin(dir, own string, settings []Settings) result.Run {
 	run := result.Run{
 		Began: time.Now(), Command: "go run . " + strings.Join(o.args, " "), Seed: o.seed, Machine: machine.Describe(), Clock: fleet.Clock,
@@ -33,8 +33,8 @@ type Settings struct {
 	Lines           []string
 }
 
-// versionsOf are those of the modules behind the systems, as this program was built;
-// own is ours.
+// versionsOf returns the versions of the modules of the systems in this build. own is the version of
+// elect.
 func versionsOf(names []string, own string) map[string]string {
 	versions := make(map[string]string)
 	info, _ := debug.ReadBuildInfo()
@@ -56,8 +56,8 @@ func versionsOf(names []string, own string) map[string]string {
 	return versions
 }
 
-// commit names the last commit of a checkout that changed what is measured, and says if
-// there are changes that no commit has.
+// commit returns the last commit of a checkout that changed the measured code, and whether there are
+// uncommitted changes.
 func commit(root string) string {
 	measured := []string{"--", ".", ":!bench", ":!docs"}
 	hash, err := git(root, append([]string{"log", "-1", "--abbrev=12", "--format=%h"}, measured...)...)

@@ -98,5 +98,5 @@ func (t Trial) String() string {
 	if t.Error != "" {
 		return text + "failed: " + t.Error
 	}
-	return text + described(t.Values)
+	return text + formatValues(t.Values)
 }

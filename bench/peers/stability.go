@@ -50,8 +50,8 @@ func (t *Trial) measureFault(ctx context.Context, f fault.Fault, config fleet.Co
 	return err
 }
 
-// described formats the values of a trial.
-func described(values map[string]float64) string {
+// formatValues formats the values of a trial.
+func formatValues(values map[string]float64) string {
 	var all []string
 	for _, metric := range slices.SortedFunc(maps.Keys(values), result.InOrder) {
 		all = append(all, metric+" "+report.Number(values[metric]))

@@ -9,14 +9,14 @@ import (
 	"golang.org/x/perf/benchmath"
 )
 
-// ratio is how many times one median is another. The true one lies between low and high with at least
-// 95 % confidence: these are the ratios of the ends of the two medians' intervals of 97.5 %.
+// ratio is the ratio of two medians. With at least 95 % confidence the true ratio lies between low and
+// high, which are ratios of the ends of the two medians' intervals of 97.5 %.
 type ratio struct {
 	times, low, high float64
-	defined          bool // there are values, and none of the lower ones is zero
+	defined          bool // both have values, and no lower end is zero
 }
 
-// ratioOf compares durations. Of fewer than seven values a median has no interval, nor has a ratio.
+// ratioOf compares durations. With fewer than seven values a median and a ratio have no interval.
 func ratioOf(theirs, own []float64) ratio {
 	if len(theirs) == 0 || len(own) == 0 || slices.Min(own) <= 0 {
 		return ratio{}
@@ -45,7 +45,7 @@ func (r ratio) String() string {
 
 func milliseconds(v float64) string { return digits(v) + " ms" }
 
-// digits is v with at least two digits that count, and none after the point from 100.
+// digits formats v with at least two significant digits, and without decimals from 100.
 func digits(v float64) string {
 	switch {
 	case v < 10:

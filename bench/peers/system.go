@@ -79,7 +79,7 @@ func (s system) isOurs() bool { return s.library.Name == "" }
 // leads reports whether the system has leaders.
 func (s system) leads() bool { return s.isOurs() || s.library.Leads }
 
-// The settings that have a name.
+// The named settings.
 const (
 	atDefaults = "defaults"
 	equal      = "equal"
@@ -100,7 +100,7 @@ func (s system) timing(setting string) (member.Timing, error) {
 	return t, err
 }
 
-// timingOf is the timing of the elect command.
+// timingOf returns the timing of the elect command.
 func timingOf(t member.Timing) algo.Timing {
 	c := algo.LAN()
 	if t != (member.Timing{}) && (t.Heartbeat != c.Heartbeat || t.Timeout != c.Timeout) {

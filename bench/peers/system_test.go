@@ -12,7 +12,7 @@ import (
 	"github.com/elect-go/elect/cluster"
 )
 
-// TestEqualSettingIsElectDefault: the setting equal must not tell ours anything.
+// TestEqualSettingIsElectDefault: the setting equal must add no flag to elect.
 func TestEqualSettingIsElectDefault(t *testing.T) {
 	s, ok := lookupSystem(ours)
 	require.True(t, ok)
@@ -27,7 +27,7 @@ func TestEqualSettingIsElectDefault(t *testing.T) {
 	}
 }
 
-// TestCommandAcceptsOwnTiming: the same rules check it.
+// TestCommandAcceptsOwnTiming: a node accepts every timing that timingOf returns.
 func TestCommandAcceptsOwnTiming(t *testing.T) {
 	for _, given := range []member.Timing{{}, timing(120, 380), quick, shortest[ours], shortest["elect-vote"]} {
 		_, err := cluster.New(cluster.Config{Name: "a", Listen: "127.0.0.1:1", Timing: timingOf(given), Lease: lease.Off})
@@ -58,7 +58,7 @@ func TestEverySystemHasShortestTiming(t *testing.T) {
 	require.False(t, ok)
 }
 
-// TestLibrariesGetAllAddresses: each of its own, and before any of them listens.
+// TestLibrariesGetAllAddresses: each member gets its own address, and all addresses before it listens.
 func TestLibrariesGetAllAddresses(t *testing.T) {
 	s, _ := lookupSystem("memberlist")
 	config, err := s.fleet(quick, 3, "elect", "self", "nowhere")

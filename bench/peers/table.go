@@ -7,7 +7,7 @@ import (
 	"unicode/utf8"
 )
 
-// table is text in columns that line up, and that Markdown reads.
+// table is a Markdown table with aligned columns.
 type table struct {
 	header []string
 	rows   [][]string

@@ -40,8 +40,8 @@ func (r *eventRecorder) countDisturbances(from int64) int {
 	return n
 }
 
-// suspectedAt returns the times at which the first and the last survivor gave up a node that failed
-// at at: the survivor suspected it, or followed another leader.
+// suspectedAt returns the times at which the first and the last survivor gave up the failed node,
+// after the failure at at: a survivor suspected it, or followed another leader.
 func (r *eventRecorder) suspectedAt(survivors []fleet.State, failed fleet.State, at int64) (first, last int64, err error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()

@@ -55,7 +55,7 @@ func TestMemberlistSuspectsNearTimeout(t *testing.T) {
 	require.Equal(t, memberlist.DefaultLocalConfig(), memberlistConfig(Timing{}))
 	for _, test := range []struct {
 		timing Timing
-		mult   int // a probe and this many intervals
+		mult   int // number of intervals after the probe
 	}{
 		{lan, 2},
 		{Timing{Heartbeat: 100 * ms, Timeout: 350 * ms}, 3},
@@ -69,7 +69,7 @@ func TestMemberlistSuspectsNearTimeout(t *testing.T) {
 	}
 }
 
-// TestSettingsDescribeConfiguration: the text is made of the configuration that runs.
+// TestSettingsDescribeConfiguration: the text describes the configuration in use.
 func TestSettingsDescribeConfiguration(t *testing.T) {
 	for name, want := range map[string][]string{
 		"hashicorp-raft":    {"HeartbeatTimeout 380ms", "LeaderLeaseTimeout 190ms", "every 38ms to 76ms", "pre-vote on"},

@@ -52,7 +52,7 @@ func newEtcdConfig(t Timing, asEtcd bool) etcdConfig {
 	return c
 }
 
-// divisor is the longest time of which both are a multiple.
+// divisor returns the longest duration that divides both.
 func divisor(a, b time.Duration) time.Duration {
 	for b != 0 {
 		a, b = b, a%b

@@ -23,7 +23,7 @@ import (
 	"google.golang.org/protobuf/proto"
 )
 
-// etcdMember hosts a raft.Node: its log, its connections and its clock.
+// etcdMember runs a raft.Node with its log, its connections and its clock.
 type etcdMember struct {
 	*member
 	tick      time.Duration
@@ -60,8 +60,8 @@ func startEtcd(m *member, c etcdConfig) error {
 	return nil
 }
 
-// openLog opens the write-ahead log, and fills the storage from it. known says that there
-// was one. It holds some entries for each election, so it is never cut by a snapshot.
+// openLog opens the write-ahead log and fills the storage from it. known reports whether the log
+// existed. It holds a few entries for each election, so it needs no snapshot.
 func (e *etcdMember) openLog() (known bool, err error) {
 	dir := filepath.Join(e.data, "wal")
 	if !wal.Exist(dir) {
@@ -84,7 +84,7 @@ func (e *etcdMember) openLog() (known bool, err error) {
 	return true, e.storage.Append(entries)
 }
 
-// connect listens, and dials the others.
+// connect listens and dials the other members.
 func (e *etcdMember) connect() error {
 	id := strconv.Itoa(e.number(e.listen))
 	e.transport = &rafthttp.Transport{
@@ -111,7 +111,7 @@ func (e *etcdMember) connect() error {
 	return nil
 }
 
-// run is the loop that the library asks for.
+// run is the loop that the library requires.
 func (e *etcdMember) run() {
 	ticks := time.NewTicker(e.tick)
 	defer ticks.Stop()
@@ -121,7 +121,7 @@ func (e *etcdMember) run() {
 			e.node.Tick()
 		case ready := <-e.node.Ready():
 			if err := e.handle(ready); err != nil {
-				panic(err) // what was promised to others may not be durable
+				panic(err) // a promise to peers may not be durable
 			}
 			e.node.Advance()
 		case err := <-e.transport.ErrorC:
@@ -174,7 +174,7 @@ func (e *etcdMember) observe(ready raft.Ready) {
 	e.events.follow(func() (string, uint64) { return leader, e.term })
 }
 
-// The transport calls these.
+// The transport calls the following methods.
 
 func (e *etcdMember) Process(ctx context.Context, m *raftpb.Message) error {
 	return e.node.Step(ctx, m)

@@ -18,7 +18,7 @@ import (
 	"github.com/elect-go/elect/trace"
 )
 
-// A Library is a measured library.
+// Library is a library that can be measured.
 type Library struct {
 	Name string
 	// Leads is set if the library elects leaders. A library without leaders only reports failed members.
@@ -33,7 +33,7 @@ type Library struct {
 	start func(*member, Timing) error
 }
 
-// Libraries are those that can be measured.
+// Libraries returns the libraries that can be measured.
 func Libraries() []Library {
 	return []Library{hashicorpRaft, etcdRaft, etcdRaftAsEtcd, memberlistLibrary}
 }
@@ -120,17 +120,17 @@ func parse(args []string) (*member, Library, Timing, error) {
 	return m, library, timing, err
 }
 
-// number is the place of an address among the members, from 1; 0 if it is not there.
+// number returns the place of an address among the members, from 1; 0 if it is missing.
 func (m *member) number(addr string) int { return slices.Index(m.members, addr) + 1 }
 
 func (m *member) nameOf(addr string) string { return name(m.number(addr)) }
 
 func name(number int) string { return "n" + strconv.Itoa(number) }
 
-// idOf is the ID of a member.
+// idOf returns the ID of a member.
 func idOf(name string) algo.NodeID { return algosim.ID(fleet.Number(name)) }
 
-// others are the numbers and addresses of the other members.
+// others calls visit with the number and address of each other member.
 func (m *member) others(visit func(number int, addr string)) {
 	for i, addr := range m.members {
 		if addr != m.listen {

@@ -34,7 +34,7 @@ func memberlistConfig(t Timing) *memberlist.Config {
 func describeMemberlist(c *memberlist.Config) []string {
 	suspicion := time.Duration(c.SuspicionMult) * c.ProbeInterval
 	dead := fmt.Sprintf("up to 10 members a suspect is dead after %v", suspicion)
-	if c.SuspicionMult > 2 { // else, and in clusters too small for it, no confirmation is waited for
+	if c.SuspicionMult > 2 { // with a lower value, or in a small cluster, the library waits for no confirmation
 		dead += fmt.Sprintf(", where %d others confirm it, else after up to %v",
 			c.SuspicionMult-2, time.Duration(c.SuspicionMaxTimeoutMult)*suspicion)
 	}
@@ -70,14 +70,14 @@ func startMemberlist(m *member, t Timing) error {
 	}
 	go func() {
 		for list.NumMembers() < len(m.members) {
-			_, _ = list.Join(others) // some may not be there yet
+			_, _ = list.Join(others) // some members may not run yet
 			time.Sleep(50 * time.Millisecond)
 		}
 	}()
 	return nil
 }
 
-// marks turns what a member list says of others into events.
+// marks reports the changes of a member list as events.
 type marks struct{ *member }
 
 func (m marks) NotifyJoin(n *memberlist.Node) {

@@ -22,7 +22,7 @@ var (
 
 const defaults = "defaults"
 
-// String is "defaults", or as "120ms/380ms".
+// String returns "defaults", or a text such as "120ms/380ms".
 func (t Timing) String() string {
 	if t == (Timing{}) {
 		return defaults
