@@ -16,10 +16,10 @@ import (
 	"github.com/elect-go/elect/algo"
 	"github.com/elect-go/elect/algo/lease"
 	"github.com/elect-go/elect/internal/bench/election"
-	"github.com/elect-go/elect/internal/bench/machine"
+	"github.com/elect-go/elect/internal/bench/hostinfo"
 	"github.com/elect-go/elect/internal/bench/report"
 	"github.com/elect-go/elect/internal/bench/result"
-	"github.com/elect-go/elect/internal/fleet"
+	"github.com/elect-go/elect/internal/proccluster"
 )
 
 // Groups returns the groups of measurements, in the order of a report. Each is a benchmark of this
@@ -99,17 +99,17 @@ func Run(ctx context.Context, registry algo.Registry, o Options) (*Report, error
 		return nil, err
 	}
 	r := &Report{result.Run{
-		Began: time.Now().Round(time.Second), Command: o.Again, Seed: o.Seed, Machine: machine.Describe(), Clock: fleet.Clock,
+		Began: time.Now().Round(time.Second), Command: o.Again, Seed: o.Seed, Machine: hostinfo.Describe(), Clock: proccluster.Clock,
 		Skipped: []string{}, Trials: []result.Trial{},
 	}}
 	m := &measuring{Options: o, registry: registry, run: &r.run}
 	var err error
-	if m.nodes.Dir, err = machine.DiskTempDir(); err != nil {
+	if m.nodes.Dir, err = hostinfo.DiskTempDir(); err != nil {
 		m.nodes.Dir = os.TempDir()
 		m.note("what a save costs: " + err.Error())
 	}
 	m.nodes.Command = o.Node
-	r.run.Machine.FileSystem = machine.FileSystem(m.nodes.Dir)
+	r.run.Machine.FileSystem = hostinfo.FileSystem(m.nodes.Dir)
 	wrong := m.perform(ctx, m.plan())
 	if ctx.Err() != nil {
 		return nil, wrong

@@ -8,9 +8,9 @@ import (
 
 	"github.com/elect-go/elect/internal/bench/election"
 	"github.com/elect-go/elect/internal/bench/fault"
-	"github.com/elect-go/elect/internal/bench/machine"
-	"github.com/elect-go/elect/internal/fleet"
-	"github.com/elect-go/elect/internal/sample"
+	"github.com/elect-go/elect/internal/bench/hostinfo"
+	"github.com/elect-go/elect/internal/proccluster"
+	"github.com/elect-go/elect/internal/stats"
 	"github.com/elect-go/elect/internal/testkit"
 )
 
@@ -21,7 +21,7 @@ var coldStarts = []struct {
 }{{"bully+lease", false}, {"bully+lease", true}, {"bully", false}}
 
 // starting returns the name and the configuration of a way to start.
-func starting(config fleet.Config, variant string, nodes int, joins bool) (string, fleet.Config) {
+func starting(config proccluster.Config, variant string, nodes int, joins bool) (string, proccluster.Config) {
 	config.Nodes, config.Joins = nodes, joins
 	config.Args = append(slices.Clone(config.Args), election.Flags(variant)...)
 	if joins {
@@ -45,11 +45,11 @@ func BenchmarkColdStart(b *testing.B) {
 				}
 				agreed, total = append(agreed, s.agreed), append(total, s.total)
 			})
-			up, all := sample.Milliseconds(agreed), sample.Milliseconds(total)
+			up, all := stats.Milliseconds(agreed), stats.Milliseconds(total)
 			reportMS(b, up)
 			b.ReportMetric(all.Median, "from-start-p50-ms")
 			b.Logf("from the start of the last loop of 5, by its own timestamp, until all announced one leader: %v", inWords(up))
-			b.Logf("from before the first process was started: %v; load average now %s", inWords(all), machine.LoadAverage())
+			b.Logf("from before the first process was started: %v; load average now %s", inWords(all), hostinfo.LoadAverage())
 		})
 	}
 }
@@ -60,11 +60,11 @@ type coldStarted struct {
 }
 
 // coldStart starts a cluster, waits until all agree on its highest node, and stops the cluster.
-func coldStart(ctx context.Context, config fleet.Config) (s coldStarted, err error) {
+func coldStart(ctx context.Context, config proccluster.Config) (s coldStarted, err error) {
 	ctx, cancel := context.WithTimeout(ctx, time.Minute)
 	defer cancel()
-	begin := fleet.Now()
-	f, err := fleet.New(ctx, config)
+	begin := proccluster.Now()
+	f, err := proccluster.New(ctx, config)
 	if err != nil {
 		return s, err
 	}
@@ -74,9 +74,9 @@ func coldStart(ctx context.Context, config fleet.Config) (s coldStarted, err err
 		}
 	}()
 	// With a lease, a node that is ready before the others may lead first.
-	highest := func(states []fleet.State) bool {
-		leader, agreed := fleet.Agreement(states)
-		return agreed && leader.Name == fleet.Name(config.Nodes)
+	highest := func(states []proccluster.State) bool {
+		leader, agreed := proccluster.Agreement(states)
+		return agreed && leader.Name == proccluster.Name(config.Nodes)
 	}
 	if err := f.Await(ctx, highest); err != nil {
 		return s, err

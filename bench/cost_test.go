@@ -12,7 +12,7 @@ import (
 	"github.com/elect-go/elect/algo"
 	"github.com/elect-go/elect/algo/builtin"
 	"github.com/elect-go/elect/internal/bench/fault"
-	"github.com/elect-go/elect/internal/bench/machine"
+	"github.com/elect-go/elect/internal/bench/hostinfo"
 	"github.com/elect-go/elect/internal/bench/result"
 	"github.com/elect-go/elect/internal/netlab"
 	"github.com/elect-go/elect/internal/testkit"
@@ -53,7 +53,7 @@ func benchmarkFaults(b *testing.B, faults []fault.Fault, of func([]float64) floa
 		for _, c := range faultCases(5, faults) {
 			b.Run(nameOf(c, host), func(b *testing.B) {
 				m.fault(c, host, least).benchmark(b, least, of)
-				b.Logf("%s; load average now %s", c.Fault.About, machine.LoadAverage())
+				b.Logf("%s; load average now %s", c.Fault.About, hostinfo.LoadAverage())
 			})
 		}
 	}

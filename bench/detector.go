@@ -10,7 +10,7 @@ import (
 	"github.com/elect-go/elect/algo"
 	"github.com/elect-go/elect/internal/bench/fault"
 	"github.com/elect-go/elect/internal/bench/result"
-	"github.com/elect-go/elect/internal/sample"
+	"github.com/elect-go/elect/internal/stats"
 	"github.com/elect-go/elect/sim"
 	"github.com/elect-go/elect/trace"
 )
@@ -58,10 +58,10 @@ func (q quality) wrong() (sum time.Duration) {
 func (q quality) values() figures {
 	values := figures{result.MetricMistakes: q.rate(), result.MetricAccuracy: q.accuracy()}
 	if len(q.Mistakes) > 0 {
-		values[result.MetricMistake] = sample.MS(q.wrong()) / float64(len(q.Mistakes))
+		values[result.MetricMistake] = stats.MS(q.wrong()) / float64(len(q.Mistakes))
 	}
 	if len(q.Detections) > 0 {
-		s := sample.Milliseconds(q.Detections)
+		s := stats.Milliseconds(q.Detections)
 		values[result.MetricDetection], values[result.MetricSlowest] = s.Median, s.Max
 	}
 	return values

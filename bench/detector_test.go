@@ -16,8 +16,8 @@ import (
 	"github.com/elect-go/elect/internal/bench/election"
 	"github.com/elect-go/elect/internal/bench/fault"
 	"github.com/elect-go/elect/internal/bench/result"
-	"github.com/elect-go/elect/internal/fleet"
-	"github.com/elect-go/elect/internal/sample"
+	"github.com/elect-go/elect/internal/proccluster"
+	"github.com/elect-go/elect/internal/stats"
 	"github.com/elect-go/elect/internal/testkit"
 	"github.com/elect-go/elect/sim"
 	"github.com/elect-go/elect/trace"
@@ -93,7 +93,7 @@ func (q quality) report(b *testing.B) {
 	for metric, value := range q.values() {
 		b.ReportMetric(value, metric)
 	}
-	b.Logf("%d mistakes in %v; detection: %v", len(q.Mistakes), q.Watched.Round(time.Second), inWords(sample.Milliseconds(q.Detections)))
+	b.Logf("%d mistakes in %v; detection: %v", len(q.Mistakes), q.Watched.Round(time.Second), inWords(stats.Milliseconds(q.Detections)))
 }
 
 // timeoutFlags returns the flags of a node with the timeout. The other times are proportional, as in the
@@ -119,7 +119,7 @@ func timeoutFlags(timeout time.Duration) []string {
 // detectBeside measures the detectors of processes next to spinning threads: their mistakes in an idle
 // cluster of three, and the time until a pause of the leader is detected. The first detection starts
 // an election, which ends the monitoring by the other follower, so a pause is one detection.
-func detectBeside(ctx context.Context, config fleet.Config, threads int, span time.Duration, crashes int) (q quality, err error) {
+func detectBeside(ctx context.Context, config proccluster.Config, threads int, span time.Duration, crashes int) (q quality, err error) {
 	if threads > 0 {
 		load, err := startLoad(threads)
 		if err != nil {
@@ -143,12 +143,12 @@ func detectBeside(ctx context.Context, config fleet.Config, threads int, span ti
 
 // restBeside measures mistakes in an idle cluster. Two followers monitor their leader, which monitors
 // no node.
-func restBeside(ctx context.Context, config fleet.Config, span time.Duration) (q quality, err error) {
+func restBeside(ctx context.Context, config proccluster.Config, span time.Duration) (q quality, err error) {
 	ctx, cancel := context.WithTimeout(ctx, time.Minute+span)
 	defer cancel()
 	var seen witness
 	config.Nodes, config.OnEvent = 3, seen.see
-	f, err := fleet.New(ctx, config)
+	f, err := proccluster.New(ctx, config)
 	if err != nil {
 		return q, err
 	}
@@ -156,11 +156,11 @@ func restBeside(ctx context.Context, config fleet.Config, span time.Duration) (q
 	if _, err := f.AwaitLeader(ctx); err != nil {
 		return q, err
 	}
-	from := fleet.Now()
-	if err := fleet.Sleep(ctx, span); err != nil {
+	from := proccluster.Now()
+	if err := proccluster.Sleep(ctx, span); err != nil {
 		return q, err
 	}
-	to := fleet.Now()
+	to := proccluster.Now()
 	return quality{Watched: 2 * time.Duration(to-from), Mistakes: seen.mistakes(from, to)}, nil
 }
 
@@ -208,10 +208,10 @@ func (w *witness) mistakes(from, to int64) []time.Duration {
 }
 
 // detectPause pauses the leader of a new cluster and returns the time of the first detection.
-func detectPause(ctx context.Context, config fleet.Config, moment time.Duration) (took time.Duration, err error) {
+func detectPause(ctx context.Context, config proccluster.Config, moment time.Duration) (took time.Duration, err error) {
 	ctx, cancel := context.WithTimeout(ctx, time.Minute)
 	defer cancel()
-	c := failoverCase{Algorithm: "bully", Signal: fleet.Stop, Nodes: 3}
+	c := failoverCase{Algorithm: "bully", Signal: proccluster.Stop, Nodes: 3}
 	s, err := c.start(ctx, builtin.Registry(), config)
 	if err != nil {
 		return 0, err
@@ -219,7 +219,7 @@ func detectPause(ctx context.Context, config fleet.Config, moment time.Duration)
 	defer func() { err = errors.Join(err, s.close()) }()
 	for {
 		r, err := s.round(ctx, moment)
-		if errors.Is(err, fleet.ErrNoLeader) { // a mistake right before the pause
+		if errors.Is(err, proccluster.ErrNoLeader) { // a mistake right before the pause
 			continue
 		}
 		return r.Detect, err
@@ -246,7 +246,7 @@ func TestDetectionTimeFollowsTimeout(t *testing.T) {
 		// The times of crashes are uniform, so the standard error of a mean of n is heartbeat/√(12n).
 		// It exceeds heartbeat/8 in one of 10⁵ runs; the seed is fixed.
 		mean := sum / time.Duration(len(q.Detections))
-		require.InDelta(t, sample.MS(timeout-heartbeat/2), sample.MS(mean), sample.MS(heartbeat/8))
+		require.InDelta(t, stats.MS(timeout-heartbeat/2), stats.MS(mean), stats.MS(heartbeat/8))
 		if at == 0 || testkit.Long() {
 			again, err := c.measure(t.Context(), 1)
 			require.NoError(t, err)
@@ -273,7 +273,7 @@ func TestDetectorTradesSpeedForMistakes(t *testing.T) {
 			require.Greater(t, short.rate(), 10*long.rate())
 			require.Greater(t, short.rate(), 5*adapts.rate())
 			require.Less(t, short.accuracy(), adapts.accuracy())
-			require.Less(t, sample.Milliseconds(short.Detections).Median, sample.Milliseconds(adapts.Detections).Median)
+			require.Less(t, stats.Milliseconds(short.Detections).Median, stats.Milliseconds(adapts.Detections).Median)
 		})
 	}
 }

@@ -29,7 +29,7 @@
 //	go test ./bench -bench 'Election|Wire/host=one|Parts|(Cost|Stability)/././host=simulator|Detector/condition' \
 //	    -benchtime 1x -max-n 32 -wire-rounds 2 -rounds 2
 //
-// bench/peers, a separate module, measures other projects.
+// bench/compare, a separate module, measures other projects.
 //
 // The output is in Go's benchmark format, with the names and metrics of elect bench. benchstat and
 // elect bench compare read it; bench/page, a separate module, draws plots.

@@ -12,7 +12,7 @@ import (
 	"github.com/elect-go/elect/internal/bench/election"
 	"github.com/elect-go/elect/internal/bench/result"
 	"github.com/elect-go/elect/internal/bench/theory"
-	"github.com/elect-go/elect/internal/fleet"
+	"github.com/elect-go/elect/internal/proccluster"
 )
 
 var maxNFlag = flag.Int("max-n", 0, "the largest N of elections (default that of each case: 33 for live nodes, 1,024 or 16,384 for simulated ones)")
@@ -85,7 +85,7 @@ func tooMany(n int) bool { return *maxNFlag > 0 && n > *maxNFlag }
 // benchmarkElections reports the means over all draws, however often -benchtime repeats them.
 func benchmarkElections(b *testing.B, c theory.Case, n int) (sent float64) {
 	draws := drawsOf(c, n)
-	running, err := newMeasuring(fleet.Config{}).election(c, n, draws).start(b.Context())
+	running, err := newMeasuring(proccluster.Config{}).election(c, n, draws).start(b.Context())
 	require.NoError(b, err)
 	sums := make(map[string]float64)
 	once := func(round int) {

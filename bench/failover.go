@@ -14,14 +14,14 @@ import (
 	"github.com/elect-go/elect/internal/bench/election"
 	"github.com/elect-go/elect/internal/bench/fault"
 	"github.com/elect-go/elect/internal/bench/result"
-	"github.com/elect-go/elect/internal/fleet"
-	"github.com/elect-go/elect/internal/sample"
+	"github.com/elect-go/elect/internal/proccluster"
+	"github.com/elect-go/elect/internal/stats"
 )
 
 // failoverCase is one kind of failure of a leader.
 type failoverCase struct {
 	Algorithm string
-	Signal    fleet.Signal // or one of drop, dropOut and dropIn
+	Signal    proccluster.Signal // or one of drop, dropOut and dropIn
 	Nodes     int
 	Dead      int // members that are down besides the leader: the highest, one of which would lead next
 }
@@ -29,9 +29,9 @@ type failoverCase struct {
 // The failures of the network: the leader's packets are dropped in both directions, or only those
 // from the leader, or only those to the leader. No node gets an error.
 const (
-	drop    fleet.Signal = "drop"
-	dropOut fleet.Signal = "drop-out"
-	dropIn  fleet.Signal = "drop-in"
+	drop    proccluster.Signal = "drop"
+	dropOut proccluster.Signal = "drop-out"
+	dropIn  proccluster.Signal = "drop-in"
 )
 
 // network reports whether c is a failure of the network.
@@ -41,8 +41,8 @@ func (c failoverCase) network() bool {
 
 // failoverRound is one round.
 type failoverRound struct {
-	fleet.Failover
-	recovery fleet.Recovery
+	proccluster.Failover
+	recovery proccluster.Recovery
 }
 
 // failoverSeries is a cluster that loses its leader in each round.
@@ -54,7 +54,7 @@ type failoverSeries struct {
 }
 
 // start starts a cluster for c as config says. When it returns, all nodes run and agree on a leader.
-func (c failoverCase) start(ctx context.Context, registry algo.Registry, config fleet.Config) (*failoverSeries, error) {
+func (c failoverCase) start(ctx context.Context, registry algo.Registry, config proccluster.Config) (*failoverSeries, error) {
 	spec, err := election.Spec(registry, c.Algorithm, algo.LAN(), nil)
 	if err != nil {
 		return nil, err
@@ -77,7 +77,7 @@ func (c failoverCase) start(ctx context.Context, registry algo.Registry, config 
 // expect waits until the cluster is idle and returns an error if an unexpected node leads.
 func (s *failoverSeries) expect(ctx context.Context) error {
 	leader, err := s.Settle(ctx)
-	if err == nil && s.claims.HighestLeads && !s.leased && leader.Name != fleet.Name(s.of.Nodes) {
+	if err == nil && s.claims.HighestLeads && !s.leased && leader.Name != proccluster.Name(s.of.Nodes) {
 		err = fmt.Errorf("bench: %s leads, want the highest of %d", leader.Name, s.of.Nodes)
 	}
 	return err
@@ -86,7 +86,7 @@ func (s *failoverSeries) expect(ctx context.Context) error {
 // round lets the leader fail after a pause, measures the failover, and brings the old leader back. It
 // returns an error if the outcome is wrong.
 func (s *failoverSeries) round(ctx context.Context, pause time.Duration) (failoverRound, error) {
-	if err := fleet.Sleep(ctx, pause); err != nil {
+	if err := proccluster.Sleep(ctx, pause); err != nil {
 		return failoverRound{}, err
 	}
 	failure, err := s.failLeader()
@@ -97,7 +97,7 @@ func (s *failoverSeries) round(ctx context.Context, pause time.Duration) (failov
 }
 
 // after measures the failover after a failure and brings the old leader back.
-func (s *failoverSeries) after(ctx context.Context, failure *fleet.Strike) (r failoverRound, err error) {
+func (s *failoverSeries) after(ctx context.Context, failure *proccluster.Strike) (r failoverRound, err error) {
 	if r.Failover, err = failure.Settle(ctx); err != nil {
 		return r, err
 	}
@@ -113,12 +113,12 @@ func (s *failoverSeries) after(ctx context.Context, failure *fleet.Strike) (r fa
 }
 
 // failLeader lets the leader fail.
-func (s *failoverSeries) failLeader() (*fleet.Strike, error) {
+func (s *failoverSeries) failLeader() (*proccluster.Strike, error) {
 	if !s.of.network() {
 		return s.Strike(s.of.Signal)
 	}
-	return s.Isolate(s.of.Signal, func(leader fleet.State) (err error) {
-		failed := fleet.Number(leader.Name)
+	return s.Isolate(s.of.Signal, func(leader proccluster.State) (err error) {
+		failed := proccluster.Number(leader.Name)
 		rest := fault.Others(s.of.Nodes, failed)
 		if s.of.Signal != dropIn {
 			err = s.Cut(failed, rest...)
@@ -142,7 +142,7 @@ func (s *failoverSeries) check(r failoverRound) error {
 	old, next := r.OldLeader, r.NewLeader
 	back := next // leader after the return of the old leader, which follows
 	if s.claims.HighestLeads && !s.leased {
-		old, next = fleet.Name(c.Nodes), fleet.Name(survivors)
+		old, next = proccluster.Name(c.Nodes), proccluster.Name(survivors)
 		back = old
 	}
 	switch {
@@ -167,7 +167,7 @@ func (s *failoverSeries) check(r failoverRound) error {
 // values returns r by metric.
 func (r failoverRound) values() figures {
 	return figures{
-		result.MetricFailover: sample.MS(r.Failover.Failover), result.MetricDetect: sample.MS(r.Detect),
-		result.MetricElect: sample.MS(r.Elect), result.MetricFailoverMessages: float64(algosim.Total(r.Messages)),
+		result.MetricFailover: stats.MS(r.Failover.Failover), result.MetricDetect: stats.MS(r.Detect),
+		result.MetricElect: stats.MS(r.Elect), result.MetricFailoverMessages: float64(algosim.Total(r.Messages)),
 	}
 }

@@ -7,18 +7,18 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/elect-go/elect/algo"
-	"github.com/elect-go/elect/internal/fleet"
+	"github.com/elect-go/elect/internal/proccluster"
 )
 
 func TestCheckReportsWrongFailover(t *testing.T) {
 	s := &failoverSeries{of: failoverCase{Nodes: 5, Dead: 1}, claims: algo.Claims{HighestLeads: true}}
 	right := func() failoverRound {
 		return failoverRound{
-			Failover: fleet.Failover{
+			Failover: proccluster.Failover{
 				Nodes: 5, Survivors: 3, OldLeader: "n5", NewLeader: "n3", EpochBefore: 7, EpochAfter: 8,
 				Failover: time.Millisecond, Messages: map[string]int{"coordinator": 2},
 			},
-			recovery: fleet.Recovery{Node: "n5", Leader: "n5", EpochAfter: 9},
+			recovery: proccluster.Recovery{Node: "n5", Leader: "n5", EpochAfter: 9},
 		}
 	}
 	require.NoError(t, s.check(right()))
@@ -48,11 +48,11 @@ func TestCheckReportsWrongFailover(t *testing.T) {
 func TestReturningNodeFollowsElectedLeader(t *testing.T) {
 	s := &failoverSeries{of: failoverCase{Nodes: 5}}
 	right := failoverRound{
-		Failover: fleet.Failover{
+		Failover: proccluster.Failover{
 			Nodes: 5, Survivors: 4, OldLeader: "n2", NewLeader: "n4", EpochBefore: 7, EpochAfter: 9,
 			Failover: time.Millisecond, Messages: map[string]int{"lead": 4},
 		},
-		recovery: fleet.Recovery{Node: "n2", Leader: "n4", EpochAfter: 9},
+		recovery: proccluster.Recovery{Node: "n2", Leader: "n4", EpochAfter: 9},
 	}
 	require.NoError(t, s.check(right))
 	same := right
@@ -65,10 +65,10 @@ func TestReturningNodeFollowsElectedLeader(t *testing.T) {
 
 func TestCaseNames(t *testing.T) {
 	for want, c := range map[string]failoverBenchmark{
-		"algorithm=bully/signal=kill/n=5":                        {failoverCase{Algorithm: "bully", Signal: fleet.Kill, Nodes: 5}, false, false},
-		"algorithm=bully/signal=kill/dead=1/n=3":                 {failoverCase{Algorithm: "bully", Signal: fleet.Kill, Nodes: 3, Dead: 1}, false, false},
-		"algorithm=bully/signal=kill/evidence=off/n=7":           {failoverCase{Algorithm: "bully", Signal: fleet.Kill, Nodes: 7}, true, false},
-		"algorithm=bully+lease/signal=kill/evidence=trusted/n=3": {failoverCase{Algorithm: "bully+lease", Signal: fleet.Kill, Nodes: 3}, false, true},
+		"algorithm=bully/signal=kill/n=5":                        {failoverCase{Algorithm: "bully", Signal: proccluster.Kill, Nodes: 5}, false, false},
+		"algorithm=bully/signal=kill/dead=1/n=3":                 {failoverCase{Algorithm: "bully", Signal: proccluster.Kill, Nodes: 3, Dead: 1}, false, false},
+		"algorithm=bully/signal=kill/evidence=off/n=7":           {failoverCase{Algorithm: "bully", Signal: proccluster.Kill, Nodes: 7}, true, false},
+		"algorithm=bully+lease/signal=kill/evidence=trusted/n=3": {failoverCase{Algorithm: "bully+lease", Signal: proccluster.Kill, Nodes: 3}, false, true},
 	} {
 		require.Equal(t, want, c.name())
 	}

@@ -15,11 +15,11 @@ import (
 	"github.com/elect-go/elect/algo/lease"
 	"github.com/elect-go/elect/internal/algosim"
 	"github.com/elect-go/elect/internal/bench/election"
-	"github.com/elect-go/elect/internal/bench/machine"
+	"github.com/elect-go/elect/internal/bench/hostinfo"
 	"github.com/elect-go/elect/internal/bench/result"
-	"github.com/elect-go/elect/internal/fleet"
 	"github.com/elect-go/elect/internal/netlab"
-	"github.com/elect-go/elect/internal/sample"
+	"github.com/elect-go/elect/internal/proccluster"
+	"github.com/elect-go/elect/internal/stats"
 	"github.com/elect-go/elect/internal/testkit"
 )
 
@@ -46,7 +46,7 @@ func (c failoverBenchmark) name() string {
 }
 
 // start starts a cluster and kills c.Dead of its nodes.
-func (c failoverBenchmark) start(ctx context.Context, config fleet.Config) (*failoverSeries, error) {
+func (c failoverBenchmark) start(ctx context.Context, config proccluster.Config) (*failoverSeries, error) {
 	if c.NoEvidence {
 		config.Args = append(slices.Clone(config.Args), "--timeout-only")
 	}
@@ -57,10 +57,10 @@ func (c failoverBenchmark) start(ctx context.Context, config fleet.Config) (*fai
 	if err != nil {
 		return nil, err
 	}
-	leader, _ := fleet.Agreement(s.States())
+	leader, _ := proccluster.Agreement(s.States())
 	for i, dead := c.Nodes, 0; dead < c.Dead && err == nil; i-- {
-		if fleet.Name(i) != leader.Name {
-			_, err = s.Signal(fleet.Name(i), fleet.Kill)
+		if proccluster.Name(i) != leader.Name {
+			_, err = s.Signal(proccluster.Name(i), proccluster.Kill)
 			dead++
 		}
 	}
@@ -88,17 +88,17 @@ func cases() []failoverBenchmark {
 	for _, algorithm := range []string{"bully", "ring", "vote"} {
 		add(
 			algorithm+lease.Suffix,
-			failoverBenchmark{failoverCase: failoverCase{Signal: fleet.Kill}},
-			failoverBenchmark{failoverCase: failoverCase{Signal: fleet.Kill}, Trusted: true},
-			failoverBenchmark{failoverCase: failoverCase{Signal: fleet.Term}},
+			failoverBenchmark{failoverCase: failoverCase{Signal: proccluster.Kill}},
+			failoverBenchmark{failoverCase: failoverCase{Signal: proccluster.Kill}, Trusted: true},
+			failoverBenchmark{failoverCase: failoverCase{Signal: proccluster.Term}},
 		)
 		add(
 			algorithm,
-			failoverBenchmark{failoverCase: failoverCase{Signal: fleet.Kill}},
-			failoverBenchmark{failoverCase: failoverCase{Signal: fleet.Kill, Dead: 1}},
-			failoverBenchmark{failoverCase: failoverCase{Signal: fleet.Kill}, NoEvidence: true},
-			failoverBenchmark{failoverCase: failoverCase{Signal: fleet.Stop}},
-			failoverBenchmark{failoverCase: failoverCase{Signal: fleet.Term}},
+			failoverBenchmark{failoverCase: failoverCase{Signal: proccluster.Kill}},
+			failoverBenchmark{failoverCase: failoverCase{Signal: proccluster.Kill, Dead: 1}},
+			failoverBenchmark{failoverCase: failoverCase{Signal: proccluster.Kill}, NoEvidence: true},
+			failoverBenchmark{failoverCase: failoverCase{Signal: proccluster.Stop}},
+			failoverBenchmark{failoverCase: failoverCase{Signal: proccluster.Term}},
 			failoverBenchmark{failoverCase: failoverCase{Signal: drop}},
 			failoverBenchmark{failoverCase: failoverCase{Signal: dropOut}},
 			failoverBenchmark{failoverCase: failoverCase{Signal: dropIn}},
@@ -125,7 +125,7 @@ func BenchmarkFailover(b *testing.B) {
 	}
 }
 
-func (c failoverBenchmark) benchmark(b *testing.B, config fleet.Config) {
+func (c failoverBenchmark) benchmark(b *testing.B, config proccluster.Config) {
 	var results, observed []observedRound
 	next := moments()
 	series := c.series(b, config)
@@ -144,12 +144,12 @@ func (c failoverBenchmark) benchmark(b *testing.B, config fleet.Config) {
 
 // slow reports whether the failover waits for a timeout.
 func (c failoverBenchmark) slow() bool {
-	return c.Signal == fleet.Stop || c.NoEvidence || strings.HasSuffix(c.Algorithm, lease.Suffix) && !c.Trusted && c.Signal == fleet.Kill || c.network()
+	return c.Signal == proccluster.Stop || c.NoEvidence || strings.HasSuffix(c.Algorithm, lease.Suffix) && !c.Trusted && c.Signal == proccluster.Kill || c.network()
 }
 
 // series returns a function that runs a round. If the leader stays alive, each round has a cluster of
 // its own: after a mistake a detector gives the peer more time for a while.
-func (c failoverBenchmark) series(b *testing.B, config fleet.Config) func(pause time.Duration, observed bool) observedRound {
+func (c failoverBenchmark) series(b *testing.B, config proccluster.Config) func(pause time.Duration, observed bool) observedRound {
 	var s *failoverSeries
 	start := func() {
 		var err error
@@ -180,7 +180,7 @@ func (c failoverBenchmark) series(b *testing.B, config fleet.Config) func(pause 
 		if err != nil {
 			b.Fatal(err)
 		}
-		if c.Signal == fleet.Stop || c.network() {
+		if c.Signal == proccluster.Stop || c.network() {
 			end()
 		}
 		return r
@@ -199,22 +199,22 @@ func (c failoverBenchmark) report(b *testing.B, results, observed []observedRoun
 		messages = append(messages, float64(algosim.Total(r.Messages)))
 		critical = append(critical, float64(r.CriticalSaves))
 	}
-	failover, save := sample.Milliseconds(took), sample.Milliseconds(saves)
+	failover, save := stats.Milliseconds(took), stats.Milliseconds(saves)
 	b.ReportMetric(failover.Min, "min-ms")
 	b.ReportMetric(failover.Median, result.MetricFailover)
 	b.ReportMetric(failover.P90, "p90-ms")
 	b.ReportMetric(failover.Max, "max-ms")
-	b.ReportMetric(sample.Milliseconds(detect).Median, result.MetricDetect)
-	b.ReportMetric(sample.Milliseconds(elect).Median, result.MetricElect)
+	b.ReportMetric(stats.Milliseconds(detect).Median, result.MetricDetect)
+	b.ReportMetric(stats.Milliseconds(elect).Median, result.MetricElect)
 	b.ReportMetric(save.Median, "save-p50-ms")
 	b.ReportMetric(median(critical), "critical-saves")
 	b.ReportMetric(median(messages), result.MetricFailoverMessages)
 	b.Logf("survivors: %d of %d; from the signal until the last survivor announces the new leader, by its own timestamp: %v",
 		c.Nodes-1-c.Dead, c.Nodes, inWords(failover))
-	b.Logf("until the first suspicion: %v; from then on: %v", inWords(sample.Milliseconds(detect)), inWords(sample.Milliseconds(elect)))
+	b.Logf("until the first suspicion: %v; from then on: %v", inWords(stats.Milliseconds(detect)), inWords(stats.Milliseconds(elect)))
 	b.Logf("a save: %v; %g on the critical path (median): the new leader's before its announcement, and that of the last survivor before its own; messages %g (median)",
-		inWords(save), sample.Summarize(critical).Median, sample.Summarize(messages).Median)
-	b.Logf("from the return of the old leader until all agree again: %v", inWords(sample.Milliseconds(back)))
+		inWords(save), stats.Summarize(critical).Median, stats.Summarize(messages).Median)
+	b.Logf("from the return of the old leader until all agree again: %v", inWords(stats.Milliseconds(back)))
 	if len(observed) > 0 {
 		var self, outside, questions []time.Duration
 		for _, r := range observed {
@@ -222,12 +222,12 @@ func (c failoverBenchmark) report(b *testing.B, results, observed []observedRoun
 			outside = append(outside, r.Observed)
 			questions = append(questions, r.Questions...)
 		}
-		seen := sample.Milliseconds(outside)
+		seen := stats.Milliseconds(outside)
 		b.ReportMetric(seen.Median, "observer-p50-ms")
 		b.Logf("an outside observer, in rounds of its own, from the signal until each survivor has answered with the new leader: %v", inWords(seen))
-		b.Logf("  the same rounds, by the timestamps of the survivors: %v; a question of the observer takes %v", inWords(sample.Milliseconds(self)), inWords(sample.Milliseconds(questions)))
+		b.Logf("  the same rounds, by the timestamps of the survivors: %v; a question of the observer takes %v", inWords(stats.Milliseconds(self)), inWords(stats.Milliseconds(questions)))
 	}
-	b.Logf("load average now: %s; for more: -rounds, or -benchtime", machine.LoadAverage())
+	b.Logf("load average now: %s; for more: -rounds, or -benchtime", hostinfo.LoadAverage())
 }
 
 // TestFailoverRound runs one round of each kind with three processes, to check that the benchmarks
@@ -237,12 +237,12 @@ func TestFailoverRound(t *testing.T) {
 	t.Parallel()
 	config := config(t)
 	for _, c := range []failoverBenchmark{
-		{failoverCase: failoverCase{Algorithm: "bully", Signal: fleet.Kill, Nodes: 3}},
-		{failoverCase: failoverCase{Algorithm: "bully", Signal: fleet.Kill, Nodes: 3, Dead: 1}},
-		{failoverCase: failoverCase{Algorithm: "bully", Signal: fleet.Term, Nodes: 3}},
-		{failoverCase: failoverCase{Algorithm: "bully+lease", Signal: fleet.Term, Nodes: 3}},
-		{failoverCase: failoverCase{Algorithm: "ring", Signal: fleet.Kill, Nodes: 3}},
-		{failoverCase: failoverCase{Algorithm: "vote", Signal: fleet.Kill, Nodes: 3}},
+		{failoverCase: failoverCase{Algorithm: "bully", Signal: proccluster.Kill, Nodes: 3}},
+		{failoverCase: failoverCase{Algorithm: "bully", Signal: proccluster.Kill, Nodes: 3, Dead: 1}},
+		{failoverCase: failoverCase{Algorithm: "bully", Signal: proccluster.Term, Nodes: 3}},
+		{failoverCase: failoverCase{Algorithm: "bully+lease", Signal: proccluster.Term, Nodes: 3}},
+		{failoverCase: failoverCase{Algorithm: "ring", Signal: proccluster.Kill, Nodes: 3}},
+		{failoverCase: failoverCase{Algorithm: "vote", Signal: proccluster.Kill, Nodes: 3}},
 	} {
 		t.Run(c.name(), func(t *testing.T) {
 			ctx := within(t, time.Minute)

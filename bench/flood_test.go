@@ -30,8 +30,8 @@ import (
 	"github.com/elect-go/elect/client"
 	"github.com/elect-go/elect/cluster"
 	"github.com/elect-go/elect/internal/bench/fault"
-	"github.com/elect-go/elect/internal/bench/machine"
-	"github.com/elect-go/elect/internal/fleet"
+	"github.com/elect-go/elect/internal/bench/hostinfo"
+	"github.com/elect-go/elect/internal/proccluster"
 	"github.com/elect-go/elect/internal/wire"
 	"github.com/elect-go/elect/trace"
 )
@@ -79,7 +79,7 @@ func BenchmarkFlood(b *testing.B) {
 	}
 }
 
-func benchmarkFlood(b *testing.B, config fleet.Config, kind floodKind, span time.Duration) {
+func benchmarkFlood(b *testing.B, config proccluster.Config, kind floodKind, span time.Duration) {
 	var seen witness
 	config.Nodes, config.OnEvent = 3, seen.see
 	f, credentials := newFlood(b, kind.security)
@@ -88,10 +88,10 @@ func benchmarkFlood(b *testing.B, config fleet.Config, kind floodKind, span time
 	sites := make(map[string]string)
 	for i := range config.Nodes {
 		site := freeAddr(b)
-		sites[fleet.Name(i+1)] = site
-		config.Hosts = append(config.Hosts, fleet.Host{Command: []string{"env", "ELECT_HTTP=" + site}, Addr: freeAddr(b)})
+		sites[proccluster.Name(i+1)] = site
+		config.Hosts = append(config.Hosts, proccluster.Host{Command: []string{"env", "ELECT_HTTP=" + site}, Addr: freeAddr(b)})
 	}
-	nodes, err := fleet.New(within(b, time.Minute), config)
+	nodes, err := proccluster.New(within(b, time.Minute), config)
 	if err != nil {
 		b.Fatal(err)
 	}
@@ -119,7 +119,7 @@ func benchmarkFlood(b *testing.B, config fleet.Config, kind floodKind, span time
 		return f.status.Counters["saves"]
 	}
 	before := saves()
-	start := fleet.Now()
+	start := proccluster.Now()
 	var attackers sync.WaitGroup
 	for range kind.connections {
 		attackers.Go(func() {
@@ -128,7 +128,7 @@ func benchmarkFlood(b *testing.B, config fleet.Config, kind floodKind, span time
 			}
 		})
 	}
-	repeat(b, 1, func() { _ = fleet.Sleep(b.Context(), span/3) })
+	repeat(b, 1, func() { _ = proccluster.Sleep(b.Context(), span/3) })
 	failed, failedChecks, failedOrders, memory := 0, 0, 0, int64(0)
 	for range floodStatus {
 		request, cancel := context.WithTimeout(b.Context(), 5*time.Second)
@@ -138,7 +138,7 @@ func benchmarkFlood(b *testing.B, config fleet.Config, kind floodKind, span time
 		if !f.check(request) {
 			failedChecks++
 		}
-		if kind.security == "none" && (client.Client{}).SetPriority(request, leader.Addr, fleet.Number(leader.Name)) != nil {
+		if kind.security == "none" && (client.Client{}).SetPriority(request, leader.Addr, proccluster.Number(leader.Name)) != nil {
 			failedOrders++
 		}
 		cancel()
@@ -148,7 +148,7 @@ func benchmarkFlood(b *testing.B, config fleet.Config, kind floodKind, span time
 		}
 		memory = max(memory, used.Resident)
 	}
-	if _, err := nodes.Signal("n1", fleet.Kill); err != nil {
+	if _, err := nodes.Signal("n1", proccluster.Kill); err != nil {
 		b.Fatal(err)
 	}
 	if err := nodes.Restart(within(b, time.Minute), "n1"); err != nil {
@@ -160,8 +160,8 @@ func benchmarkFlood(b *testing.B, config fleet.Config, kind floodKind, span time
 	if err != nil {
 		b.Error(err)
 	}
-	_ = fleet.Sleep(b.Context(), span/3)
-	end := fleet.Now()
+	_ = proccluster.Sleep(b.Context(), span/3)
+	end := proccluster.Now()
 	saved := saves() - before
 	stop()
 	attackers.Wait()
@@ -193,7 +193,7 @@ func benchmarkFlood(b *testing.B, config fleet.Config, kind floodKind, span time
 	b.ReportMetric(float64(saved)/time.Duration(end-start).Seconds(), "saves/s")
 	b.ReportMetric(float64(f.answers.Load())/time.Duration(end-start).Seconds(), "answers/s")
 	b.ReportMetric(float64(f.count.Load())/time.Duration(end-start).Seconds(), "attacks/s")
-	b.Logf("load average now %s%s", machine.LoadAverage(), text)
+	b.Logf("load average now %s%s", hostinfo.LoadAverage(), text)
 }
 
 // flood is one attacker.
@@ -425,7 +425,7 @@ func (f *flood) holdHTTP(string, int) { f.hold(f.site, wire.Hello{}) }
 
 // hold sends the hello, if any, keeps the connection open, and waits a second after its end.
 func (f *flood) hold(addr string, hello wire.Hello) {
-	defer func() { _ = fleet.Sleep(f.ctx, time.Second) }()
+	defer func() { _ = proccluster.Sleep(f.ctx, time.Second) }()
 	var d net.Dialer
 	c, err := d.DialContext(f.ctx, "tcp", addr)
 	if err != nil {

@@ -10,8 +10,8 @@ import (
 	"github.com/elect-go/elect/client"
 	"github.com/elect-go/elect/internal/bench/election"
 	"github.com/elect-go/elect/internal/bench/fault"
-	"github.com/elect-go/elect/internal/bench/machine"
-	"github.com/elect-go/elect/internal/fleet"
+	"github.com/elect-go/elect/internal/bench/hostinfo"
+	"github.com/elect-go/elect/internal/proccluster"
 )
 
 // variants contains the measured variants, the default first.
@@ -42,7 +42,7 @@ type reading struct {
 	bytes  uint64
 }
 
-func read(b *testing.B, node fleet.State) reading {
+func read(b *testing.B, node proccluster.State) reading {
 	b.Helper()
 	usage, err := readUsage(node.Pid)
 	if err != nil {
@@ -60,9 +60,9 @@ func read(b *testing.B, node fleet.State) reading {
 	return reading{time.Now(), usage, status.Counters["frames.out"], status.Counters["bytes.out"]}
 }
 
-func benchmarkIdle(b *testing.B, config fleet.Config, span time.Duration) {
+func benchmarkIdle(b *testing.B, config proccluster.Config, span time.Duration) {
 	config.Nodes = 5
-	f, err := fleet.New(within(b, time.Minute), config)
+	f, err := proccluster.New(within(b, time.Minute), config)
 	if err != nil {
 		b.Fatal(err)
 	}
@@ -75,14 +75,14 @@ func benchmarkIdle(b *testing.B, config fleet.Config, span time.Duration) {
 	if err != nil {
 		b.Fatal(err)
 	}
-	_ = fleet.Sleep(b.Context(), 2*time.Second) // wait for the leases and redials of the start
+	_ = proccluster.Sleep(b.Context(), 2*time.Second) // wait for the leases and redials of the start
 
 	nodes := f.States()
 	first := make([]reading, len(nodes))
 	for i, n := range nodes {
 		first[i] = read(b, n)
 	}
-	repeat(b, 1, func() { _ = fleet.Sleep(b.Context(), span) })
+	repeat(b, 1, func() { _ = proccluster.Sleep(b.Context(), span) })
 	var cpu, frames, resident, bytes, mostCPU, mostFrames float64
 	for i, n := range nodes {
 		last := read(b, n)
@@ -109,5 +109,5 @@ func benchmarkIdle(b *testing.B, config fleet.Config, span time.Duration) {
 	b.ReportMetric(mostFrames, "frames/interval/busiest")
 	b.ReportMetric(bytes, "B/s/node")
 	b.ReportMetric(resident, "MiB-resident-max")
-	b.Logf("processor time by the process's own clock, frames by the counters of status (the question itself adds 2 per node), memory by smaps_rollup (Rss); load average now %s", machine.LoadAverage())
+	b.Logf("processor time by the process's own clock, frames by the counters of status (the question itself adds 2 per node), memory by smaps_rollup (Rss); load average now %s", hostinfo.LoadAverage())
 }

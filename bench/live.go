@@ -11,7 +11,7 @@ import (
 	"github.com/elect-go/elect/algo"
 	"github.com/elect-go/elect/cluster"
 	"github.com/elect-go/elect/internal/bench/theory"
-	"github.com/elect-go/elect/internal/fleet"
+	"github.com/elect-go/elect/internal/proccluster"
 	"github.com/elect-go/elect/internal/store"
 	"github.com/elect-go/elect/trace"
 )
@@ -58,7 +58,7 @@ func startLocal(ctx context.Context, config cluster.Config, n int,
 		config.Members = append(config.Members, socket.Addr().String())
 	}
 	for i, socket := range sockets {
-		config.Name, config.Listen, config.Priority = fleet.Name(i+1), socket.Addr().String(), i+1
+		config.Name, config.Listen, config.Priority = proccluster.Name(i+1), socket.Addr().String(), i+1
 		config.Store = store.NewMemory()
 		config.Network.Listen = func(string) (net.Listener, error) { return socket, nil }
 		for _, option := range with {
@@ -76,7 +76,7 @@ func startLocal(ctx context.Context, config cluster.Config, n int,
 // run runs a node and handles its announcements of leaders.
 func (l *local) run(ctx context.Context, node *cluster.Node) {
 	l.nodes = append(l.nodes, node)
-	name, clock := node.Config().Name, fleet.NewStamper()
+	name, clock := node.Config().Name, proccluster.NewStamper()
 	l.running.Go(func() {
 		if err := node.Run(ctx); err != nil {
 			l.mu.Lock()
@@ -154,7 +154,7 @@ func (l *local) quiet(ctx context.Context, above uint64, least time.Duration) (u
 		case quiet >= least:
 			return uint64(leader.Epoch), nil
 		}
-		if err := fleet.Sleep(ctx, least-quiet); err != nil {
+		if err := proccluster.Sleep(ctx, least-quiet); err != nil {
 			return 0, fmt.Errorf("bench: the nodes do not agree: %w", err)
 		}
 	}

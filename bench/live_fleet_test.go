@@ -15,7 +15,7 @@ import (
 	"github.com/elect-go/elect/internal/bench/election"
 	"github.com/elect-go/elect/internal/bench/fault"
 	"github.com/elect-go/elect/internal/bench/theory"
-	"github.com/elect-go/elect/internal/fleet"
+	"github.com/elect-go/elect/internal/proccluster"
 	"github.com/elect-go/elect/trace"
 )
 
@@ -34,7 +34,7 @@ func crashCases() []wireCase {
 
 // fleetNodes is a live cluster of processes.
 type fleetNodes struct {
-	fleet *fleet.Fleet
+	fleet *proccluster.Fleet
 	down  string // the crashed node
 	// pause is the time until the nodes are idle. After an election of ring they save the epoch of
 	// the next in advance.
@@ -43,17 +43,17 @@ type fleetNodes struct {
 
 // startProcesses starts n nodes as processes, as config says. It sets the nodes and the flags of the
 // algorithm.
-func (c wireCase) startProcesses(ctx context.Context, config fleet.Config, n int) (*wired, error) {
+func (c wireCase) startProcesses(ctx context.Context, config proccluster.Config, n int) (*wired, error) {
 	w, err := c.wire(builtin.Registry(), n)
 	if err != nil {
 		return nil, err
 	}
-	config.Nodes, config.Hosts, config.OnEvent = n, fleet.Loopback(n), w.log.see
+	config.Nodes, config.Hosts, config.OnEvent = n, proccluster.Loopback(n), w.log.see
 	config.Args = slices.Concat(election.Flags(c.Algorithm), []string{"--preset", c.Preset}, config.Args)
 	for _, o := range c.Options {
 		config.Args = append(config.Args, "--option", o[0]+"="+o[1])
 	}
-	f, err := fleet.New(ctx, config)
+	f, err := proccluster.New(ctx, config)
 	if err != nil {
 		return nil, err
 	}
@@ -72,7 +72,7 @@ func (p *fleetNodes) statuses(ctx context.Context) (map[string]cluster.Status, e
 	var problems []error
 	all := make(map[string]cluster.Status)
 	for _, s := range p.fleet.States() {
-		if s.Life != fleet.Up {
+		if s.Life != proccluster.Up {
 			continue
 		}
 		asking.Go(func() {
@@ -97,27 +97,27 @@ func (p *fleetNodes) prepare(ctx context.Context) error {
 		}
 		p.down = ""
 	}
-	return fleet.Sleep(ctx, p.pause)
+	return proccluster.Sleep(ctx, p.pause)
 }
 
 // begin kills the leader, or starts a campaign at a node. It then waits until that node has sent a
 // message, because the command reaches the node with a delay.
 func (p *fleetNodes) begin(ctx context.Context, e theory.Election) error {
 	if e.Crashed > 0 {
-		leader, ok := fleet.Agreement(p.fleet.States())
+		leader, ok := proccluster.Agreement(p.fleet.States())
 		if !ok {
-			return fleet.ErrNoLeader
+			return proccluster.ErrNoLeader
 		}
 		p.down = leader.Name
-		_, err := p.fleet.Signal(leader.Name, fleet.Kill)
+		_, err := p.fleet.Signal(leader.Name, proccluster.Kill)
 		return err
 	}
 	i := e.Initiators[0] - 1
 	before := p.fleet.States()[i].Total()
-	if err := p.fleet.Campaign(fleet.Name(i + 1)); err != nil {
+	if err := p.fleet.Campaign(proccluster.Name(i + 1)); err != nil {
 		return err
 	}
-	return p.fleet.Await(ctx, func(states []fleet.State) bool { return states[i].Total() > before })
+	return p.fleet.Await(ctx, func(states []proccluster.State) bool { return states[i].Total() > before })
 }
 
 func (p *fleetNodes) waitAgreed(ctx context.Context, above uint64) (uint64, error) {
@@ -127,8 +127,8 @@ func (p *fleetNodes) waitAgreed(ctx context.Context, above uint64) (uint64, erro
 			return leader.Epoch, err
 		}
 		// They still agree on the old leader: the election has not begun on every node.
-		err = p.fleet.Await(ctx, func(states []fleet.State) bool {
-			now, agreed := fleet.Agreement(states)
+		err = p.fleet.Await(ctx, func(states []proccluster.State) bool {
+			now, agreed := proccluster.Agreement(states)
 			return agreed && now.Epoch > above
 		})
 		if err != nil {

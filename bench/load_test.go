@@ -15,8 +15,8 @@ import (
 
 	"github.com/elect-go/elect/internal/bench/election"
 	"github.com/elect-go/elect/internal/bench/fault"
-	"github.com/elect-go/elect/internal/bench/machine"
-	"github.com/elect-go/elect/internal/fleet"
+	"github.com/elect-go/elect/internal/bench/hostinfo"
+	"github.com/elect-go/elect/internal/proccluster"
 	"github.com/elect-go/elect/trace"
 )
 
@@ -98,11 +98,11 @@ func (w *witness) since(from int64) (all []reportedEvent) {
 	return all
 }
 
-func benchmarkLoad(b *testing.B, config fleet.Config, threads int, span time.Duration) {
+func benchmarkLoad(b *testing.B, config proccluster.Config, threads int, span time.Duration) {
 	var seen witness
 	config.Nodes, config.OnEvent = 5, seen.see
 	config.Args = append(slices.Clone(config.Args), election.Flags("bully")...)
-	f, err := fleet.New(within(b, time.Minute), config)
+	f, err := proccluster.New(within(b, time.Minute), config)
 	if err != nil {
 		b.Fatal(err)
 	}
@@ -115,13 +115,13 @@ func benchmarkLoad(b *testing.B, config fleet.Config, threads int, span time.Dur
 	if err != nil {
 		b.Fatal(err)
 	}
-	begin := fleet.Now()
+	begin := proccluster.Now()
 	load, err := startLoad(threads)
 	if err != nil {
 		b.Fatal(err)
 	}
-	repeat(b, 1, func() { _ = fleet.Sleep(b.Context(), span) })
-	elapsed := time.Duration(fleet.Now() - begin)
+	repeat(b, 1, func() { _ = proccluster.Sleep(b.Context(), span) })
+	elapsed := time.Duration(proccluster.Now() - begin)
 	used, usageErr := readUsage(load.cmd.Process.Pid)
 	if err := errors.Join(usageErr, load.stop()); err != nil {
 		b.Fatal(err)
@@ -132,7 +132,7 @@ func benchmarkLoad(b *testing.B, config fleet.Config, threads int, span time.Dur
 	if _, err := f.AwaitLeader(within(b, time.Minute)); err != nil {
 		b.Fatal(err)
 	}
-	failure, err := f.Strike(fleet.Term)
+	failure, err := f.Strike(proccluster.Term)
 	if err != nil {
 		b.Fatal(err)
 	}
@@ -145,7 +145,7 @@ func benchmarkLoad(b *testing.B, config fleet.Config, threads int, span time.Dur
 	b.ReportMetric(float64(changes), "leader-changes")
 	b.ReportMetric(float64(suspicions), "suspicions")
 	b.ReportMetric(cores, "load-cores")
-	b.Logf("%d spinning threads used %.2f of %d cores for %v; load average now %s", threads, cores, runtime.NumCPU(), elapsed.Round(time.Second), machine.LoadAverage())
+	b.Logf("%d spinning threads used %.2f of %d cores for %v; load average now %s", threads, cores, runtime.NumCPU(), elapsed.Round(time.Second), hostinfo.LoadAverage())
 	if cores < 0.5 {
 		b.Errorf("the load used %.2f cores, want at least 0.5, so the result shows nothing", cores)
 	}
@@ -153,9 +153,9 @@ func benchmarkLoad(b *testing.B, config fleet.Config, threads int, span time.Dur
 		b.Errorf("%d leader changes and %d suspicions although no node failed; %s in epoch %d led before and %s in epoch %d after: %s",
 			changes, suspicions, before.Name, before.Epoch, after.OldLeader, after.EpochBefore, text)
 	}
-	if after.EpochAfter <= after.EpochBefore || after.NewLeader != fleet.Name(config.Nodes-1) {
+	if after.EpochAfter <= after.EpochBefore || after.NewLeader != proccluster.Name(config.Nodes-1) {
 		b.Errorf("%s followed in epoch %d when the leader of epoch %d stopped, want %s in a newer one",
-			after.NewLeader, after.EpochAfter, after.EpochBefore, fleet.Name(config.Nodes-1))
+			after.NewLeader, after.EpochAfter, after.EpochBefore, proccluster.Name(config.Nodes-1))
 	}
 }
 

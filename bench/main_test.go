@@ -22,10 +22,10 @@ import (
 
 	"github.com/elect-go/elect/algo"
 	"github.com/elect-go/elect/algo/builtin"
-	"github.com/elect-go/elect/internal/bench/machine"
+	"github.com/elect-go/elect/internal/bench/hostinfo"
 	"github.com/elect-go/elect/internal/bench/result"
-	"github.com/elect-go/elect/internal/fleet"
-	"github.com/elect-go/elect/internal/sample"
+	"github.com/elect-go/elect/internal/proccluster"
+	"github.com/elect-go/elect/internal/stats"
 	"github.com/elect-go/elect/internal/testkit"
 )
 
@@ -104,7 +104,7 @@ var dataDir = sync.OnceValues(func() (string, error) {
 	if *dataFlag != "" {
 		return folders.make(*dataFlag)
 	}
-	dir, err := machine.DiskTempDir()
+	dir, err := hostinfo.DiskTempDir()
 	if err != nil {
 		return "", fmt.Errorf("%w: name one with -data", err)
 	}
@@ -112,7 +112,7 @@ var dataDir = sync.OnceValues(func() (string, error) {
 })
 
 // config returns the configuration of all fleets of this package.
-func config(tb testing.TB) fleet.Config {
+func config(tb testing.TB) proccluster.Config {
 	tb.Helper()
 	if runtime.GOOS != "linux" {
 		tb.Skipf("real processes are measured on linux only, this is %s: their clock, signals and /proc", runtime.GOOS)
@@ -125,7 +125,7 @@ func config(tb testing.TB) fleet.Config {
 	if err != nil {
 		tb.Fatal(err)
 	}
-	c := fleet.Config{Command: []string{elect}, Dir: dir}
+	c := proccluster.Config{Command: []string{elect}, Dir: dir}
 	if *procsFlag > 0 {
 		c.Env = []string{"GOMAXPROCS=" + strconv.Itoa(*procsFlag)}
 	}
@@ -135,14 +135,14 @@ func config(tb testing.TB) fleet.Config {
 var printSetting sync.Once
 
 // setting prints the setting of all benchmarks of a run once, as configuration for benchstat.
-func setting(b *testing.B) fleet.Config {
+func setting(b *testing.B) proccluster.Config {
 	b.Helper()
 	c := config(b)
 	printSetting.Do(func() { fmt.Print(settingLines(c)) })
 	return c
 }
 
-func settingLines(c fleet.Config) string {
+func settingLines(c proccluster.Config) string {
 	procs := "1, the command's own choice"
 	if *procsFlag > 0 {
 		procs = strconv.Itoa(*procsFlag)
@@ -151,16 +151,16 @@ func settingLines(c fleet.Config) string {
 	return configuration(c.Dir,
 		fmt.Sprintf("nodes: a process each, GOMAXPROCS %s, preset lan (heartbeat %v, timeout %v, round trip %v), loopback",
 			procs, t.Heartbeat, t.Timeout, t.RoundTrip),
-		"clock: "+fleet.Clock)
+		"clock: "+proccluster.Clock)
 }
 
 // configuration returns the lines of elect bench about the machine that go test does not print, and
 // the given lines. The load is a comment: it differs between runs, and benchstat would not compare them.
 func configuration(dir string, more ...string) string {
-	m := machine.Describe()
-	m.FileSystem = machine.FileSystem(dir)
+	m := hostinfo.Describe()
+	m.FileSystem = hostinfo.FileSystem(dir)
 	lines := []string{"# load average " + m.Load}
-	if machine.InMemory(m.FileSystem) {
+	if hostinfo.InMemory(m.FileSystem) {
 		lines = append(lines, "# the data folders are in memory: saves cost nothing here")
 	}
 	for _, c := range result.Config(m) {
@@ -199,7 +199,7 @@ func repeat(b *testing.B, least int, round func()) {
 }
 
 // newMeasuring returns the measuring of elect bench, with processes as config says.
-func newMeasuring(config fleet.Config) *measuring {
+func newMeasuring(config proccluster.Config) *measuring {
 	return &measuring{Options: Options{Seed: *seedFlag}, registry: builtin.Registry(), nodes: config}
 }
 
@@ -241,13 +241,13 @@ func (of subject) benchmark(b *testing.B, least int, sum func([]float64) float64
 	return columns
 }
 
-func median(values []float64) float64 { return sample.Summarize(values).Median }
+func median(values []float64) float64 { return stats.Summarize(values).Median }
 
 // reporter receives the figures of a benchmark, such as *testing.B.
 type reporter interface{ ReportMetric(n float64, unit string) }
 
 // reportMS reports a summary in ms to r.
-func reportMS(r reporter, s sample.Summary) {
+func reportMS(r reporter, s stats.Summary) {
 	r.ReportMetric(s.Min, "min-ms")
 	r.ReportMetric(s.Median, "p50-ms")
 	r.ReportMetric(s.P90, "p90-ms")
@@ -255,7 +255,7 @@ func reportMS(r reporter, s sample.Summary) {
 }
 
 // inWords formats a summary in ms.
-func inWords(s sample.Summary) string {
+func inWords(s stats.Summary) string {
 	if s.Trials == 0 {
 		return "none"
 	}
@@ -268,8 +268,8 @@ func (r reported) ReportMetric(n float64, unit string) { r[unit] = n }
 
 func TestSummaryIsReportedInMilliseconds(t *testing.T) {
 	got := make(reported)
-	reportMS(got, sample.Summary{Trials: 3, Min: 1, Median: 2, P90: 3, Max: 4})
+	reportMS(got, stats.Summary{Trials: 3, Min: 1, Median: 2, P90: 3, Max: 4})
 	require.Equal(t, reported{"min-ms": 1, "p50-ms": 2, "p90-ms": 3, "max-ms": 4}, got)
-	require.Equal(t, "none", inWords(sample.Summary{}))
-	require.Equal(t, "min 1.00, median 2.00, p90 3.25, max 4.00 ms of 3", inWords(sample.Summary{Trials: 3, Min: 1, Median: 2, P90: 3.25, Max: 4}))
+	require.Equal(t, "none", inWords(stats.Summary{}))
+	require.Equal(t, "min 1.00, median 2.00, p90 3.25, max 4.00 ms of 3", inWords(stats.Summary{Trials: 3, Min: 1, Median: 2, P90: 3.25, Max: 4}))
 }

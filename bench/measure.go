@@ -9,15 +9,15 @@ import (
 
 	"github.com/elect-go/elect/algo"
 	"github.com/elect-go/elect/internal/bench/result"
-	"github.com/elect-go/elect/internal/fleet"
 	"github.com/elect-go/elect/internal/netlab"
+	"github.com/elect-go/elect/internal/proccluster"
 )
 
 // measuring is one call of Run.
 type measuring struct {
 	Options
 	registry algo.Registry
-	nodes    fleet.Config // configuration of processes
+	nodes    proccluster.Config // configuration of processes
 	run      *result.Run
 	unclean  error // errors of stopping, and of files that were left
 }
@@ -136,7 +136,7 @@ func (m *measuring) turns(ctx context.Context, s step, part func(done float64)) 
 				continue
 			}
 			err := m.round(ctx, of, &now[at], round)
-			if errors.Is(err, fleet.ErrNoLeader) || errors.Is(err, errWire) {
+			if errors.Is(err, proccluster.ErrNoLeader) || errors.Is(err, errWire) {
 				// On a busy machine a cluster may lose its leader before the fault comes, or a node
 				// may ask again because a message is late. A new cluster repeats the round once.
 				m.end(&now[at])
@@ -192,9 +192,9 @@ func (m *measuring) round(ctx context.Context, of subject, now *running, round i
 }
 
 // config returns the configuration of processes, with their data on a disk if there is one.
-func (m *measuring) config() (fleet.Config, error) {
+func (m *measuring) config() (proccluster.Config, error) {
 	if m.nodes.Command == nil {
-		return fleet.Config{}, errNoNode
+		return proccluster.Config{}, errNoNode
 	}
 	return m.nodes, nil
 }

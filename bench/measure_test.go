@@ -19,7 +19,7 @@ import (
 	"github.com/elect-go/elect/internal/bench/report"
 	"github.com/elect-go/elect/internal/bench/result"
 	"github.com/elect-go/elect/internal/bench/theory"
-	"github.com/elect-go/elect/internal/fleet"
+	"github.com/elect-go/elect/internal/proccluster"
 	"github.com/elect-go/elect/internal/testkit"
 )
 
@@ -178,7 +178,7 @@ func TestSubjectsTakeTurns(t *testing.T) {
 	}
 	broken := errors.New("broken")
 	m := &measuring{run: new(result.Run), Options: Options{Groups: Groups(), Seed: 5, Progress: func(Progress) {}}}
-	err := m.turns(t.Context(), step{subjects: []subject{of("a", false), of("b", true), of("c", false, nil, broken), of("d", false, fleet.ErrNoLeader)}}, func(float64) {})
+	err := m.turns(t.Context(), step{subjects: []subject{of("a", false), of("b", true), of("c", false, nil, broken), of("d", false, proccluster.ErrNoLeader)}}, func(float64) {})
 	require.EqualError(t, err, "c: round 2: broken")
 	require.Equal(t, []string{
 		"a starts", "a", "b starts", "b", "b ends", "c starts", "c", "d starts", "d", "d ends", "d starts", "d",
@@ -191,7 +191,7 @@ func TestSubjectsTakeTurns(t *testing.T) {
 
 // A busy machine can spoil a round of a live cluster, but hardly two in a row.
 func TestSubjectRepeatsSpoiledRoundOnce(t *testing.T) {
-	for _, spoiled := range []error{fleet.ErrNoLeader, errWire} {
+	for _, spoiled := range []error{proccluster.ErrNoLeader, errWire} {
 		for failures, want := range []error{nil, nil, spoiled} {
 			clusters, rounds := 0, 0
 			m := &measuring{run: new(result.Run), Options: Options{Groups: Groups(), Progress: func(Progress) {}}}
@@ -224,9 +224,9 @@ func TestRunIsInterruptedWhileProcessesRun(t *testing.T) {
 				interrupt(enough)
 			}
 		}},
-		registry: builtin.Registry(), nodes: fleet.Config{Command: config.Command, Dir: temp}, run: new(result.Run),
+		registry: builtin.Registry(), nodes: proccluster.Config{Command: config.Command, Dir: temp}, run: new(result.Run),
 	}
-	of := m.failover(failoverCase{Algorithm: "bully", Signal: fleet.Kill, Nodes: 3}, 1000, false)
+	of := m.failover(failoverCase{Algorithm: "bully", Signal: proccluster.Kill, Nodes: 3}, 1000, false)
 	err := m.perform(ctx, []step{{"failovers", "kill", time.Second, []subject{of}}})
 	require.ErrorIs(t, err, enough)
 	require.Len(t, m.run.Trials, 1)

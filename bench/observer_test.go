@@ -8,14 +8,14 @@ import (
 	"time"
 
 	"github.com/elect-go/elect/client"
-	"github.com/elect-go/elect/internal/fleet"
+	"github.com/elect-go/elect/internal/proccluster"
 )
 
 // An observation is the result of a client that asks the nodes for their status, as elect status
 // does, with a new connection for each question.
 type observation struct {
 	// At is the time of the answer after which every node had named the new leader, by the clock of
-	// fleet.Now.
+	// proccluster.Now.
 	At int64
 	// Questions are the durations of the questions, with dial and handshake. The observer sees nothing
 	// between two answers, so At is late by up to about twice the median.
@@ -25,7 +25,7 @@ type observation struct {
 // observe asks the nodes without a pause until each has named a leader other than old in a newer
 // epoch. It first asks only the first node, and then the others concurrently: questions to all nodes
 // would take processor time from the election.
-func observe(ctx context.Context, nodes []fleet.State, old fleet.State) (observation, error) {
+func observe(ctx context.Context, nodes []proccluster.State, old proccluster.State) (observation, error) {
 	if len(nodes) == 0 {
 		return observation{}, fmt.Errorf("bench: there is no node to be asked")
 	}
@@ -53,15 +53,15 @@ func observe(ctx context.Context, nodes []fleet.State, old fleet.State) (observa
 }
 
 // ask asks one node until it names another leader than old.
-func ask(ctx context.Context, node, old fleet.State) (observation, error) {
+func ask(ctx context.Context, node, old proccluster.State) (observation, error) {
 	var o observation
 	for {
-		begin := fleet.Now()
+		begin := proccluster.Now()
 		status, err := client.Client{}.Status(ctx, node.Addr)
 		if err != nil {
 			return o, fmt.Errorf("bench: ask %s: %w", node.Name, err)
 		}
-		o.At = fleet.Now()
+		o.At = proccluster.Now()
 		o.Questions = append(o.Questions, time.Duration(o.At-begin))
 		if status.Leader != nil && status.Leader.String() != old.ID && uint64(status.Epoch) > old.Epoch {
 			return o, nil
@@ -83,14 +83,14 @@ func observeRound(ctx context.Context, s *failoverSeries, pause time.Duration, o
 		r.failoverRound, err = s.round(ctx, pause)
 		return r, err
 	}
-	if err := fleet.Sleep(ctx, pause); err != nil {
+	if err := proccluster.Sleep(ctx, pause); err != nil {
 		return r, err
 	}
 	failure, err := s.failLeader()
 	if err != nil {
 		return r, err
 	}
-	up := slices.DeleteFunc(s.States(), func(n fleet.State) bool { return n.Life != fleet.Up })
+	up := slices.DeleteFunc(s.States(), func(n proccluster.State) bool { return n.Life != proccluster.Up })
 	seen, err := observe(ctx, up, failure.Leader)
 	if err != nil {
 		return r, err

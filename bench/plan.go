@@ -10,7 +10,7 @@ import (
 	"github.com/elect-go/elect/internal/bench/fault"
 	"github.com/elect-go/elect/internal/bench/result"
 	"github.com/elect-go/elect/internal/bench/theory"
-	"github.com/elect-go/elect/internal/fleet"
+	"github.com/elect-go/elect/internal/proccluster"
 )
 
 // plan returns the steps that the options select. The short version covers all code.
@@ -98,17 +98,17 @@ func (m *measuring) wires() (steps []step) {
 // failovers returns the steps of the failovers, in which the algorithms take turns.
 func (m *measuring) failovers() (steps []step) {
 	for _, fault := range []struct {
-		signal fleet.Signal
+		signal proccluster.Signal
 		takes  time.Duration // of a round
 		slow   bool          // the failover waits for a timeout, and the leader stays alive
 	}{
-		{fleet.Kill, 700 * time.Millisecond, false},
-		{fleet.Term, 700 * time.Millisecond, false},
-		{fleet.Stop, 1500 * time.Millisecond, true},
+		{proccluster.Kill, 700 * time.Millisecond, false},
+		{proccluster.Term, 700 * time.Millisecond, false},
+		{proccluster.Stop, 1500 * time.Millisecond, true},
 		{drop, 2 * time.Second, true},
 	} {
 		algorithms, rounds := m.variants(), m.Rounds
-		if m.Short && fault.signal != fleet.Kill {
+		if m.Short && fault.signal != proccluster.Kill {
 			algorithms = algorithms[:1] // the fault is the same for the others
 		}
 		if fault.slow {

@@ -7,13 +7,13 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/elect-go/elect/internal/fleet"
+	"github.com/elect-go/elect/internal/proccluster"
 )
 
 // benchstat accepts the lines as configuration: a key in lower case without spaces, a colon, and a
 // value.
 func TestSettingLinesAreConfiguration(t *testing.T) {
-	lines := strings.Split(settingLines(fleet.Config{Dir: t.TempDir()}), "\n")
+	lines := strings.Split(settingLines(proccluster.Config{Dir: t.TempDir()}), "\n")
 	require.Empty(t, lines[len(lines)-1], "the last line ends too")
 	lines = lines[:len(lines)-1]
 	require.Regexp(t, "^# load average ", lines[0])

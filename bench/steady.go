@@ -12,9 +12,9 @@ import (
 	"github.com/elect-go/elect/algo"
 	"github.com/elect-go/elect/algo/lease"
 	"github.com/elect-go/elect/cluster"
-	"github.com/elect-go/elect/internal/bench/machine"
+	"github.com/elect-go/elect/internal/bench/hostinfo"
 	"github.com/elect-go/elect/internal/bench/result"
-	"github.com/elect-go/elect/internal/fleet"
+	"github.com/elect-go/elect/internal/proccluster"
 )
 
 // errFiles reports that this process may not open as many files as a measurement needs.
@@ -51,7 +51,7 @@ func startIdle(ctx context.Context, registry algo.Registry, variant string, node
 		if !slices.ContainsFunc(l.nodes, func(n *cluster.Node) bool { return len(n.Members()) < nodes }) {
 			return r, nil
 		}
-		if err := fleet.Sleep(ctx, rest); err != nil {
+		if err := proccluster.Sleep(ctx, rest); err != nil {
 			return nil, errors.Join(err, l.close())
 		}
 	}
@@ -64,7 +64,7 @@ func (r *idleCluster) measure(ctx context.Context, span time.Duration) (figures,
 	if err != nil {
 		return nil, err
 	}
-	if err := fleet.Sleep(ctx, span); err != nil {
+	if err := proccluster.Sleep(ctx, span); err != nil {
 		return nil, err
 	}
 	after, err := r.read(ctx)
@@ -113,6 +113,6 @@ func (r *idleCluster) read(ctx context.Context) (all sum, err error) {
 	if all.leader, agreed = r.agreement(); !agreed {
 		return all, errors.New("bench: the cluster was not idle: the nodes do not agree")
 	}
-	all.at, all.cpu = time.Now(), machine.CPUTime()
+	all.at, all.cpu = time.Now(), hostinfo.CPUTime()
 	return all, nil
 }

@@ -15,8 +15,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/elect-go/elect/internal/fleet"
-	"github.com/elect-go/elect/internal/sample"
+	"github.com/elect-go/elect/internal/proccluster"
+	"github.com/elect-go/elect/internal/stats"
 )
 
 // BenchmarkTakeover measures a takeover of elect run with the lease: from SIGKILL of the process that runs the command
@@ -34,9 +34,9 @@ func BenchmarkTakeover(b *testing.B) {
 				}
 			})
 			for i, name := range []string{"takeover-p50-ms", "report-p50-ms", "elect-p50-ms", "start-p50-ms"} {
-				b.ReportMetric(sample.Milliseconds(parts[i]).Median, name)
+				b.ReportMetric(stats.Milliseconds(parts[i]).Median, name)
 			}
-			b.ReportMetric(sample.Milliseconds(parts[0]).P90, "takeover-p90-ms")
+			b.ReportMetric(stats.Milliseconds(parts[0]).P90, "takeover-p90-ms")
 		})
 	}
 }
@@ -98,7 +98,7 @@ func startRunners(b *testing.B, n int, closed bool) *runners {
 	}()
 	var addrs []string
 	for range n {
-		l, err := net.Listen("tcp", fleet.Loopback(1)[0].Addr) // an address that no other test uses
+		l, err := net.Listen("tcp", proccluster.Loopback(1)[0].Addr) // an address that no other test uses
 		check(err)
 		l.Close()
 		addrs = append(addrs, l.Addr().String())

@@ -12,7 +12,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/elect-go/elect/internal/bench/machine"
+	"github.com/elect-go/elect/internal/bench/hostinfo"
 )
 
 func TestResidentOf(t *testing.T) {
@@ -90,7 +90,7 @@ func readUsage(pid int) (usage, error) {
 
 // residentOf parses a line such as "Rss:  1672 kB".
 func residentOf(rollup io.Reader) (int64, error) {
-	value, ok := machine.Field(rollup, "Rss")
+	value, ok := hostinfo.Field(rollup, "Rss")
 	if !ok {
 		return 0, fmt.Errorf("no line Rss")
 	}

@@ -12,9 +12,9 @@ import (
 
 	"github.com/elect-go/elect/algo/builtin"
 	"github.com/elect-go/elect/client"
-	"github.com/elect-go/elect/internal/fleet"
-	"github.com/elect-go/elect/internal/sample"
-	"github.com/elect-go/elect/secure"
+	"github.com/elect-go/elect/internal/proccluster"
+	"github.com/elect-go/elect/internal/stats"
+	"github.com/elect-go/elect/tlsauth"
 )
 
 // BenchmarkWatchers measures failovers of five members with TLS and without a lease, while clients watch them, all in
@@ -33,7 +33,7 @@ func BenchmarkWatchers(b *testing.B) {
 				b.Fatal(err)
 			}
 			config.Args = append(slices.Clone(config.Args), "--secret-file", secret)
-			s, err := failoverCase{Algorithm: "bully", Signal: fleet.Kill, Nodes: 5}.start(within(b, time.Minute), builtin.Registry(), config)
+			s, err := failoverCase{Algorithm: "bully", Signal: proccluster.Kill, Nodes: 5}.start(within(b, time.Minute), builtin.Registry(), config)
 			if err != nil {
 				b.Fatal(err)
 			}
@@ -44,10 +44,10 @@ func BenchmarkWatchers(b *testing.B) {
 				ctx := within(b, time.Minute)
 				a := newAudience(b, s.States(), secret, watchers) // those of earlier rounds have left the leader
 				defer a.close()
-				leader, _ := fleet.Agreement(s.States())
+				leader, _ := proccluster.Agreement(s.States())
 				a.await(b, leader.Name)
 				before := a.states()
-				if err := fleet.Sleep(ctx, time.Second+next()); err != nil { // the members rest
+				if err := proccluster.Sleep(ctx, time.Second+next()); err != nil { // the members rest
 					b.Fatal(err)
 				}
 				strike, err := s.failLeader()
@@ -68,14 +68,14 @@ func BenchmarkWatchers(b *testing.B) {
 					}
 				}
 			})
-			b.ReportMetric(sample.Milliseconds(failovers).Median, "failover-p50-ms")
-			b.ReportMetric(sample.Milliseconds(failovers).P90, "failover-p90-ms")
+			b.ReportMetric(stats.Milliseconds(failovers).Median, "failover-p50-ms")
+			b.ReportMetric(stats.Milliseconds(failovers).P90, "failover-p90-ms")
 			for name, all := range map[string][]time.Duration{"live": live, "lost": lost} {
 				if len(all) > 0 {
 					slices.Sort(all)
-					b.ReportMetric(sample.Milliseconds(all).Median, name+"-p50-ms")
-					b.ReportMetric(sample.MS(all[len(all)*99/100]), name+"-p99-ms")
-					b.ReportMetric(sample.MS(all[len(all)-1]), name+"-max-ms")
+					b.ReportMetric(stats.Milliseconds(all).Median, name+"-p50-ms")
+					b.ReportMetric(stats.MS(all[len(all)*99/100]), name+"-p99-ms")
+					b.ReportMetric(stats.MS(all[len(all)-1]), name+"-max-ms")
 				}
 			}
 		})
@@ -97,8 +97,8 @@ func (a *audience) close() {
 	a.running.Wait()
 }
 
-func newAudience(b *testing.B, nodes []fleet.State, secret string, n int) *audience {
-	endpoint, err := secure.New(secure.Config{SecretFile: secret})
+func newAudience(b *testing.B, nodes []proccluster.State, secret string, n int) *audience {
+	endpoint, err := tlsauth.New(tlsauth.Config{SecretFile: secret})
 	if err != nil {
 		b.Fatal(err)
 	}
@@ -113,7 +113,7 @@ func newAudience(b *testing.B, nodes []fleet.State, secret string, n int) *audie
 		a.epochs[i] = make(map[uint64]int64)
 		a.running.Go(func() {
 			for s := range client.Watch(ctx, config) {
-				now := fleet.Now()
+				now := proccluster.Now()
 				a.mu.Lock()
 				a.last[i] = s
 				if epoch := uint64(s.Epoch); s.HasLeader() && a.epochs[i][epoch] == 0 {
@@ -161,7 +161,7 @@ func (a *audience) states() []client.State {
 }
 
 // learned waits until all watchers know the leader of an epoch, or a newer one. It returns when each has learned of it, by
-// fleet.Now.
+// proccluster.Now.
 func (a *audience) learned(b *testing.B, epoch uint64) (when []int64) {
 	b.Helper()
 	a.wait(b, func() bool {

@@ -17,8 +17,8 @@ import (
 	"github.com/elect-go/elect/internal/bench/election"
 	"github.com/elect-go/elect/internal/bench/result"
 	"github.com/elect-go/elect/internal/bench/theory"
-	"github.com/elect-go/elect/internal/fleet"
-	"github.com/elect-go/elect/internal/sample"
+	"github.com/elect-go/elect/internal/proccluster"
+	"github.com/elect-go/elect/internal/stats"
 	"github.com/elect-go/elect/trace"
 )
 
@@ -127,7 +127,7 @@ func (c wireCase) start(ctx context.Context, registry algo.Registry, n int, with
 
 // recordMessages adds a node's messages to the log.
 func (w *wired) recordMessages(l *local, node string, _ net.Listener, c *cluster.Config) {
-	clock, kinds := fleet.NewStamper(), election.Kinds(w.spec)
+	clock, kinds := proccluster.NewStamper(), election.Kinds(w.spec)
 	c.Trace = func(e trace.Event) {
 		if isOfElection(e, kinds) {
 			e.At = time.Duration(clock.Stamp(time.Now()))
@@ -191,14 +191,14 @@ type wireRound struct {
 }
 
 // T returns the mean one-way time of a message in this election, in ms.
-func (r wireRound) T() float64 { return sample.Milliseconds(r.Flights).Mean }
+func (r wireRound) T() float64 { return stats.Milliseconds(r.Flights).Mean }
 
 // InT returns the turnaround in T; zero if there was none.
 func (r wireRound) InT() float64 {
 	if len(r.Flights) == 0 {
 		return 0
 	}
-	return sample.MS(r.Turnaround) / r.T()
+	return stats.MS(r.Turnaround) / r.T()
 }
 
 // Exact reports whether the nodes sent and received what the simulator counts, except for racing
@@ -234,8 +234,8 @@ func (w *wired) round(ctx context.Context, random *rand.Rand) (wireRound, error)
 	}
 	e := theory.Election{N: w.n}
 	if w.Algorithm == "ring" {
-		for _, m := range before[fleet.Name(1)].Members { // in the order of IDs
-			e.Order = append(e.Order, fleet.Number(m.Name))
+		for _, m := range before[proccluster.Name(1)].Members { // in the order of IDs
+			e.Order = append(e.Order, proccluster.Number(m.Name))
 		}
 	}
 	w.next(&e, random)
@@ -298,7 +298,7 @@ func (w *wired) simulated(ctx context.Context, row theory.Row, e theory.Election
 func (r wireRound) values() figures {
 	values := figures{result.MetricSent: float64(algosim.Total(r.Sent)), result.MetricDelivered: float64(algosim.Total(r.Received))}
 	if r.Turnaround > 0 {
-		values[result.MetricTurnaround], values[result.MetricElect], values[result.MetricT] = r.InT(), sample.MS(r.Turnaround), r.T()
+		values[result.MetricTurnaround], values[result.MetricElect], values[result.MetricT] = r.InT(), stats.MS(r.Turnaround), r.T()
 	}
 	return values
 }

@@ -17,9 +17,9 @@ import (
 	"github.com/elect-go/elect/cluster"
 	"github.com/elect-go/elect/internal/algosim"
 	"github.com/elect-go/elect/internal/bench/election"
-	"github.com/elect-go/elect/internal/bench/machine"
-	"github.com/elect-go/elect/internal/fleet"
-	"github.com/elect-go/elect/internal/sample"
+	"github.com/elect-go/elect/internal/bench/hostinfo"
+	"github.com/elect-go/elect/internal/proccluster"
+	"github.com/elect-go/elect/internal/stats"
 	"github.com/elect-go/elect/internal/testkit"
 )
 
@@ -46,7 +46,7 @@ func BenchmarkWire(b *testing.B) {
 				}
 				b.Run(sub(c.nameOn(where, n)), func(b *testing.B) {
 					printWire.Do(func() {
-						fmt.Print(configuration(config.Dir, "nodes: in this process, or a process each, loopback", "clock: "+fleet.Clock))
+						fmt.Print(configuration(config.Dir, "nodes: in this process, or a process each, loopback", "clock: "+proccluster.Clock))
 					})
 					c.benchmark(b, where, config, n)
 				})
@@ -57,11 +57,11 @@ func BenchmarkWire(b *testing.B) {
 
 // wireConfig returns the configuration of the processes. They save in memory if the system has such
 // a folder, because the theory does not include a disk.
-func wireConfig(tb testing.TB) fleet.Config {
+func wireConfig(tb testing.TB) proccluster.Config {
 	tb.Helper()
 	c := config(tb)
 	for _, dir := range []string{"/dev/shm", os.TempDir()} {
-		if machine.InMemory(machine.FileSystem(dir)) {
+		if hostinfo.InMemory(hostinfo.FileSystem(dir)) {
 			made, err := folders.make(dir)
 			if err != nil {
 				tb.Fatal(err)
@@ -73,7 +73,7 @@ func wireConfig(tb testing.TB) fleet.Config {
 	return c
 }
 
-func (c wireCase) benchmark(b *testing.B, where string, config fleet.Config, n int) {
+func (c wireCase) benchmark(b *testing.B, where string, config proccluster.Config, n int) {
 	w, err := c.startOn(within(b, time.Minute), where, config, n)
 	if err != nil {
 		b.Fatal(err)
@@ -114,15 +114,15 @@ func reportWire(b *testing.B, rounds []wireRound) {
 	b.ReportMetric(float64(sent)/count, "msgs/election")
 	b.ReportMetric(float64(received)/count, "delivered/election")
 	b.ReportMetric(100*float64(exact)/count, "exact-%")
-	b.ReportMetric(sample.Summarize(T).Median, "T-ms")
+	b.ReportMetric(stats.Summarize(T).Median, "T-ms")
 	if len(took) == 0 {
 		return // no node changed its leader
 	}
-	b.ReportMetric(sample.Milliseconds(took).Median, "ms/elect")
-	b.ReportMetric(sample.Summarize(multiples).Median, "T/election")
-	b.ReportMetric(sample.Summarize(above).Median, "T-above-theory")
+	b.ReportMetric(stats.Milliseconds(took).Median, "ms/elect")
+	b.ReportMetric(stats.Summarize(multiples).Median, "T/election")
+	b.ReportMetric(stats.Summarize(above).Median, "T-above-theory")
 	if len(saved) > 0 {
-		b.ReportMetric(sample.Milliseconds(saved).Median, "save-ms")
+		b.ReportMetric(stats.Milliseconds(saved).Median, "save-ms")
 	}
 }
 
@@ -196,7 +196,7 @@ func (s slowConn) NetConn() net.Conn { return s.Conn }
 
 func (s slowConn) Read(p []byte) (int, error) {
 	n, err := s.Conn.Read(p)
-	_ = fleet.Sleep(context.Background(), 2*rest) // nothing ends the sleep early
+	_ = proccluster.Sleep(context.Background(), 2*rest) // nothing ends the sleep early
 	return n, err
 }
 
@@ -216,7 +216,7 @@ func between(before, after map[string]cluster.Status, kinds map[string]bool) cou
 }
 
 // startOn starts n nodes in this process, or as processes.
-func (c wireCase) startOn(ctx context.Context, where string, config fleet.Config, n int) (tappedWire, error) {
+func (c wireCase) startOn(ctx context.Context, where string, config proccluster.Config, n int) (tappedWire, error) {
 	if where == oneProcess {
 		return c.startTapped(ctx, builtin.Registry(), n)
 	}

@@ -21,7 +21,7 @@ import (
 	"github.com/elect-go/elect/cluster"
 	"github.com/elect-go/elect/internal/untrusted"
 	"github.com/elect-go/elect/internal/wire"
-	"github.com/elect-go/elect/secure"
+	"github.com/elect-go/elect/tlsauth"
 	"github.com/elect-go/elect/transport"
 )
 
@@ -31,7 +31,7 @@ type Client struct {
 	// Dial replaces TCP, if set.
 	Dial func(ctx context.Context, addr string) (net.Conn, error)
 	// Secure authenticates the client to a closed cluster. It is nil for an open cluster.
-	Secure *secure.Endpoint
+	Secure *tlsauth.Endpoint
 }
 
 var clients = wire.NewClientCodec(untrusted.Printable)
@@ -216,7 +216,7 @@ func greet(p *transport.Peer, received []byte) ([]byte, error) {
 		return nil, fmt.Errorf("%w: %w", ErrNotNode, err)
 	}
 	p.ID, p.Incarnation, p.Hello = theirs.ID, theirs.Incarnation, theirs
-	proved, _ := p.Principal.(secure.Identity)
+	proved, _ := p.Principal.(tlsauth.Identity)
 	p.ValidUntil = proved.Until
 	return nil, ours.Check(theirs)
 }

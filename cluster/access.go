@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"github.com/elect-go/elect/algo"
-	"github.com/elect-go/elect/secure"
+	"github.com/elect-go/elect/tlsauth"
 	"github.com/elect-go/elect/transport"
 )
 
@@ -21,9 +21,9 @@ const migrate = "migrate"
 
 // newEndpoint returns the endpoint that authenticates peers, or the errors of its settings. It is nil if the node
 // listens on the loopback or on a custom network, or is insecure by its settings.
-func (c *Config) newEndpoint() (*secure.Endpoint, error) {
+func (c *Config) newEndpoint() (*tlsauth.Endpoint, error) {
 	wrong := func(field, got, want string) error { return &algo.SettingError{Field: field, Got: got, Want: want} }
-	closed := c.SecretFile != "" || c.TLS != secure.Certificate{}
+	closed := c.SecretFile != "" || c.TLS != tlsauth.Certificate{}
 	switch {
 	case c.Security != "" && (c.Security != migrate || !closed):
 		return nil, wrong("security", strconv.Quote(c.Security), migrate+", beside secret_file or tls, or nothing")
@@ -34,7 +34,7 @@ func (c *Config) newEndpoint() (*secure.Endpoint, error) {
 	case !closed:
 		return nil, nil
 	}
-	return secure.New(secure.Config{
+	return tlsauth.New(tlsauth.Config{
 		Cluster: c.Cluster, Member: c.Name, SecretFile: c.SecretFile, TLS: c.TLS, Migrate: c.Security == migrate, Log: c.Logger,
 	})
 }
@@ -63,11 +63,11 @@ func (n *Node) secureConn(c net.Conn, dialed bool) (net.Conn, any, error) {
 		side = n.endpoint.Client
 	}
 	safe, id, err := side(c)
-	oneWay := n.config.SecretFile == "" || n.config.TLS == secure.Certificate{}
-	if dialed && oneWay && n.config.Security == migrate && errors.Is(err, secure.ErrPlain) {
+	oneWay := n.config.SecretFile == "" || n.config.TLS == tlsauth.Certificate{}
+	if dialed && oneWay && n.config.Security == migrate && errors.Is(err, tlsauth.ErrPlain) {
 		err = transport.ErrPlain
 	}
-	if id.Role == secure.Unauthenticated {
+	if id.Role == tlsauth.Unauthenticated {
 		return safe, nil, err
 	}
 	return safe, id, err
@@ -88,7 +88,7 @@ func (n *Node) checksUsers() bool {
 
 // authorizeAdmin returns the client as text, and an error if it may not administer this node.
 func (n *Node) authorizeAdmin(p transport.Peer) (client string, err error) {
-	id, _ := p.Principal.(secure.Identity)
+	id, _ := p.Principal.(tlsauth.Identity)
 	user, local := p.Principal.(localUser)
 	switch {
 	case !id.IsValid(time.Now()):

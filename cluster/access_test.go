@@ -19,7 +19,7 @@ import (
 	"github.com/elect-go/elect/cluster"
 	"github.com/elect-go/elect/internal/testkit"
 	"github.com/elect-go/elect/internal/wire"
-	"github.com/elect-go/elect/secure"
+	"github.com/elect-go/elect/tlsauth"
 )
 
 // writePrivate writes a file that only this user can read.
@@ -31,7 +31,7 @@ func writePrivate(t testing.TB, name string, text string) string {
 
 func secretFile(t testing.TB, secrets ...string) string {
 	if len(secrets) == 0 {
-		secrets = []string{secure.NewSecret()}
+		secrets = []string{tlsauth.NewSecret()}
 	}
 	return writePrivate(t, "secret", strings.Join(secrets, "\n"))
 }
@@ -44,26 +44,26 @@ type authority struct {
 }
 
 func newAuthority(t testing.TB) *authority {
-	cert, key, err := secure.NewAuthority("elect", 10000*time.Hour)
+	cert, key, err := tlsauth.NewAuthority("elect", 10000*time.Hour)
 	require.NoError(t, err)
 	return &authority{t, cert, key, writePrivate(t, "ca.crt", string(cert))}
 }
 
-func (a *authority) certificate(role secure.Role, names ...string) secure.Certificate {
+func (a *authority) certificate(role tlsauth.Role, names ...string) tlsauth.Certificate {
 	return a.lasting(10000*time.Hour, role, names...)
 }
 
-func (a *authority) lasting(life time.Duration, role secure.Role, names ...string) secure.Certificate {
-	cert, key, err := secure.Issue(a.cert, a.key, secure.Identity{Cluster: "elect", Role: role, Names: names}, life)
+func (a *authority) lasting(life time.Duration, role tlsauth.Role, names ...string) tlsauth.Certificate {
+	cert, key, err := tlsauth.Issue(a.cert, a.key, tlsauth.Identity{Cluster: "elect", Role: role, Names: names}, life)
 	require.NoError(a.t, err)
-	return secure.Certificate{Cert: writePrivate(a.t, "crt", string(cert)), Key: writePrivate(a.t, "key", string(key)), CA: a.ca}
+	return tlsauth.Certificate{Cert: writePrivate(a.t, "crt", string(cert)), Key: writePrivate(a.t, "key", string(key)), CA: a.ca}
 }
 
 // client returns a client that authenticates with c.
-func (f *fleet) client(c secure.Config) client.Client {
+func (f *fleet) client(c tlsauth.Config) client.Client {
 	to := f.operator()
-	if c != (secure.Config{}) {
-		endpoint, err := secure.New(c)
+	if c != (tlsauth.Config{}) {
+		endpoint, err := tlsauth.New(c)
 		require.NoError(f.t, err)
 		to.Secure = endpoint
 	}
@@ -86,10 +86,10 @@ func TestPublicListenerNeedsAuthentication(t *testing.T) {
 		"unknown value":       {func(c *cluster.Config) { c.SecretFile, c.Security = file, "none" }, "security", "migrate, beside secret_file or tls"},
 		"no such file":        {func(c *cluster.Config) { c.SecretFile = missing }, "secret_file", "no such file"},
 		"half a certificate":  {func(c *cluster.Config) { c.TLS.CA = ca.ca }, "tls", "all of cert, key and ca"},
-		"secret and tls":      {func(c *cluster.Config) { c.SecretFile, c.TLS = file, ca.certificate(secure.Member, "n1") }, "tls", "one of the two"},
-		"other member":        {func(c *cluster.Config) { c.TLS = ca.certificate(secure.Member, "n2") }, "tls.cert", "it is that of member n2, and this is member n1"},
-		"operator":            {func(c *cluster.Config) { c.TLS = ca.certificate(secure.Operator) }, "tls.cert", "it is that of operator, and this is member n1"},
-		"other authority":     {func(c *cluster.Config) { c.TLS = ca.certificate(secure.Member, "n1"); c.TLS.CA = newAuthority(t).ca }, "tls.cert", "signed by unknown authority"},
+		"secret and tls":      {func(c *cluster.Config) { c.SecretFile, c.TLS = file, ca.certificate(tlsauth.Member, "n1") }, "tls", "one of the two"},
+		"other member":        {func(c *cluster.Config) { c.TLS = ca.certificate(tlsauth.Member, "n2") }, "tls.cert", "it is that of member n2, and this is member n1"},
+		"operator":            {func(c *cluster.Config) { c.TLS = ca.certificate(tlsauth.Operator) }, "tls.cert", "it is that of operator, and this is member n1"},
+		"other authority":     {func(c *cluster.Config) { c.TLS = ca.certificate(tlsauth.Member, "n1"); c.TLS.CA = newAuthority(t).ca }, "tls.cert", "signed by unknown authority"},
 	} {
 		c := cluster.Config{Name: "n1", Listen: "10.0.0.1:7400", Lease: lease.Off}
 		test.change(&c)
@@ -102,11 +102,11 @@ func TestPublicListenerNeedsAuthentication(t *testing.T) {
 		"loopback":    func(c *cluster.Config) { c.Listen = "127.0.0.1:7400" },
 		"localhost":   func(c *cluster.Config) { c.Listen = "localhost:7400" },
 		"secret":      func(c *cluster.Config) { c.SecretFile = file },
-		"certificate": func(c *cluster.Config) { c.TLS = ca.certificate(secure.Member, "n1") },
+		"certificate": func(c *cluster.Config) { c.TLS = ca.certificate(tlsauth.Member, "n1") },
 		"insecure":    func(c *cluster.Config) { c.Insecure = true },
 		"to a secret": func(c *cluster.Config) { c.SecretFile, c.Security = file, "migrate" },
 		"from a secret": func(c *cluster.Config) {
-			c.SecretFile, c.TLS, c.Security = file, ca.certificate(secure.Member, "n1"), "migrate"
+			c.SecretFile, c.TLS, c.Security = file, ca.certificate(tlsauth.Member, "n1"), "migrate"
 		},
 		"IPv6 loopback": func(c *cluster.Config) { c.Listen = "[::1]:7400" },
 	} {
@@ -169,13 +169,13 @@ func TestClosedClusterRejectsPeersWithoutSecret(t *testing.T) {
 			require.NotEmpty(t, m.log.Lines("connection closed", "it has not proved a secret"))
 		}
 
-		for _, how := range []secure.Config{{}, {SecretFile: secretFile(t)}} {
+		for _, how := range []tlsauth.Config{{}, {SecretFile: secretFile(t)}} {
 			_, err := f.client(how).Status(t.Context(), "n1:7400")
 			require.ErrorContains(t, err, "secret")
 			require.ErrorContains(t, f.client(how).Leave(t.Context(), "n1:7400"), "secret")
 		}
 		require.Len(t, f.live["n1"].Members(), 3)
-		to := f.client(secure.Config{SecretFile: file})
+		to := f.client(tlsauth.Config{SecretFile: file})
 		s, err := to.Status(t.Context(), "n1:7400")
 		require.NoError(t, err)
 		require.Len(t, s.Members, 3)
@@ -189,20 +189,20 @@ func TestClosedClusterRejectsPeersWithoutSecret(t *testing.T) {
 func TestCertificateRoleLimitsRequests(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f, a := newFleet(t), newAuthority(t)
-		f.config = func(c *cluster.Config) { c.TLS = a.certificate(secure.Member, c.Name) }
+		f.config = func(c *cluster.Config) { c.TLS = a.certificate(tlsauth.Member, c.Name) }
 		f.grow(3)
 		for name, test := range map[string]struct {
-			tls        secure.Certificate
+			tls        tlsauth.Certificate
 			asks       bool
 			adminError string
 		}{
-			"none":     {secure.Certificate{}, false, "certificate"},
-			"foreign":  {newAuthority(t).certificate(secure.Operator), false, "signed by unknown authority"},
-			"observer": {a.certificate(secure.Observer), true, "this client is observer"},
-			"member":   {a.certificate(secure.Member, "n1"), true, "this client is member n1"},
-			"operator": {a.certificate(secure.Operator), true, ""},
+			"none":     {tlsauth.Certificate{}, false, "certificate"},
+			"foreign":  {newAuthority(t).certificate(tlsauth.Operator), false, "signed by unknown authority"},
+			"observer": {a.certificate(tlsauth.Observer), true, "this client is observer"},
+			"member":   {a.certificate(tlsauth.Member, "n1"), true, "this client is member n1"},
+			"operator": {a.certificate(tlsauth.Operator), true, ""},
 		} {
-			to := f.client(secure.Config{TLS: test.tls})
+			to := f.client(tlsauth.Config{TLS: test.tls})
 			_, err := to.Status(t.Context(), "n3:7400")
 			require.Equal(t, test.asks, err == nil, "%s: %v", name, err)
 			err = to.SetPriority(t.Context(), "n3:7400", 7)
@@ -221,18 +221,18 @@ func TestCertificateRoleLimitsRequests(t *testing.T) {
 func TestMemberNameMustMatchCertificate(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f, a := newFleet(t), newAuthority(t)
-		f.config = func(c *cluster.Config) { c.TLS = a.certificate(secure.Member, c.Name) }
+		f.config = func(c *cluster.Config) { c.TLS = a.certificate(tlsauth.Member, c.Name) }
 		f.grow(1)
 		for _, test := range []struct {
 			name string
-			tls  secure.Certificate
+			tls  tlsauth.Certificate
 			want string
 		}{
-			{"mallory", a.certificate(secure.Member, "mallory"), ""},
-			{"n1", a.certificate(secure.Member, "mallory"), `cluster: it says that it is "n1", and has proved that it is member mallory`},
-			{"mallory", a.certificate(secure.Operator), `cluster: it says that it is "mallory", and has proved that it is operator`},
+			{"mallory", a.certificate(tlsauth.Member, "mallory"), ""},
+			{"n1", a.certificate(tlsauth.Member, "mallory"), `cluster: it says that it is "n1", and has proved that it is member mallory`},
+			{"mallory", a.certificate(tlsauth.Operator), `cluster: it says that it is "mallory", and has proved that it is operator`},
 		} {
-			endpoint, err := secure.New(secure.Config{TLS: test.tls})
+			endpoint, err := tlsauth.New(tlsauth.Config{TLS: test.tls})
 			require.NoError(t, err)
 			near, err := f.operator().Dial(t.Context(), "n1:7400")
 			require.NoError(t, err)
@@ -260,9 +260,9 @@ func TestClusterMigratesFromPlainTextToCertificates(t *testing.T) {
 			func(c *cluster.Config) { c.SecretFile, c.Security = file, "migrate" },
 			func(c *cluster.Config) { c.SecretFile = file },
 			func(c *cluster.Config) {
-				c.SecretFile, c.TLS, c.Security = file, a.certificate(secure.Member, c.Name), "migrate"
+				c.SecretFile, c.TLS, c.Security = file, a.certificate(tlsauth.Member, c.Name), "migrate"
 			},
-			func(c *cluster.Config) { c.TLS = a.certificate(secure.Member, c.Name) },
+			func(c *cluster.Config) { c.TLS = a.certificate(tlsauth.Member, c.Name) },
 		} {
 			f.config = step
 			for i := 1; i <= 3; i++ {
@@ -320,7 +320,7 @@ func TestStalledHandshakesDoNotBlockOthers(t *testing.T) {
 		all := stalled()
 		f.start(3)
 		f.agree("n3", bound)
-		_, err := f.client(secure.Config{SecretFile: file}).Status(t.Context(), "n2:7400")
+		_, err := f.client(tlsauth.Config{SecretFile: file}).Status(t.Context(), "n2:7400")
 		require.NoError(t, err)
 		f.quiet(10 * time.Second)
 		for _, c := range all {
@@ -329,7 +329,7 @@ func TestStalledHandshakesDoNotBlockOthers(t *testing.T) {
 	})
 }
 
-// On the loopback without a secret, a process of the same user may send admin requests. The tests of package secure
+// On the loopback without a secret, a process of the same user may send admin requests. The tests of package tlsauth
 // cover other users.
 func TestSameUserSendsAdminRequests(t *testing.T) {
 	m := run(t, cluster.Config{Name: "n1", Listen: "127.0.0.1:0", Members: []string{"127.0.0.1:0"}, Timing: algo.Local(), Lease: lease.Off})

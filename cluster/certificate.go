@@ -4,7 +4,7 @@ import (
 	"context"
 	"time"
 
-	"github.com/elect-go/elect/secure"
+	"github.com/elect-go/elect/tlsauth"
 )
 
 // certificateEvery is the time between two looks at the certificate of this node. Connections look at it as well, but a
@@ -14,7 +14,7 @@ const certificateInterval = time.Minute
 // watchCertificate keeps n.cert, what is known of the certificate of this node, and warns before it ends. A look may wait for
 // the file system, so it does not belong to the loop.
 func (n *Node) watchCertificate(ctx context.Context) {
-	var last secure.Identity
+	var last tlsauth.Identity
 	warned := 0
 	for {
 		self := n.endpoint.Self()
@@ -37,7 +37,7 @@ func (n *Node) watchCertificate(ctx context.Context) {
 // dueWarnings returns how many warnings of the end of a certificate are due: 30, 7 and 1 days before it, and at the end.
 // One that is valid for less than some months is renewed later, so that it has no warning at each renewal: they come
 // when a quarter, an eighth and a sixteenth of its life are left.
-func dueWarnings(c secure.Identity, now time.Time) (due int) {
+func dueWarnings(c tlsauth.Identity, now time.Time) (due int) {
 	const day = 24 * time.Hour
 	life, left := c.Until.Sub(c.Since), c.Until.Sub(now)
 	for _, ahead := range []time.Duration{min(30*day, life/4), min(7*day, life/8), min(day, life/16), -1} {

@@ -11,7 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/elect-go/elect/internal/testkit"
-	"github.com/elect-go/elect/secure"
+	"github.com/elect-go/elect/tlsauth"
 	"github.com/elect-go/elect/transport"
 )
 
@@ -36,7 +36,7 @@ func TestDueWarnings(t *testing.T) {
 		{"a day, an eighth left", day, 3 * time.Hour, 2},
 		{"a day, a sixteenth left", day, 90 * time.Minute, 3},
 	} {
-		c := secure.Identity{Since: begin, Until: begin.Add(test.life)}
+		c := tlsauth.Identity{Since: begin, Until: begin.Add(test.life)}
 		require.Equal(t, test.want, dueWarnings(c, c.Until.Add(-test.left)), test.name)
 	}
 }
@@ -51,17 +51,17 @@ func TestEndOfOwnCertificateIsWarned(t *testing.T) {
 			require.NoError(t, os.Rename(path+".new", path))
 			return path
 		}
-		ca, caKey, err := secure.NewAuthority("elect", 1000*time.Hour)
+		ca, caKey, err := tlsauth.NewAuthority("elect", 1000*time.Hour)
 		require.NoError(t, err)
-		issue := func(life time.Duration) secure.Certificate {
-			cert, key, err := secure.Issue(ca, caKey, secure.Identity{Cluster: "elect", Role: secure.Member, Names: []string{"n1"}}, life)
+		issue := func(life time.Duration) tlsauth.Certificate {
+			cert, key, err := tlsauth.Issue(ca, caKey, tlsauth.Identity{Cluster: "elect", Role: tlsauth.Member, Names: []string{"n1"}}, life)
 			require.NoError(t, err)
-			return secure.Certificate{Cert: write("crt", cert), Key: write("key", key), CA: write("ca", ca)}
+			return tlsauth.Certificate{Cert: write("crt", cert), Key: write("key", key), CA: write("ca", ca)}
 		}
 		var log testkit.Log
 		n := &Node{log: log.Logger()}
 		n.config.TLS = issue(15 * time.Hour) // Issue adds an hour before now
-		n.endpoint, err = secure.New(secure.Config{Cluster: "elect", Member: "n1", TLS: n.config.TLS})
+		n.endpoint, err = tlsauth.New(tlsauth.Config{Cluster: "elect", Member: "n1", TLS: n.config.TLS})
 		require.NoError(t, err)
 		ctx, stop := context.WithCancel(t.Context())
 		go n.watchCertificate(ctx)
@@ -98,7 +98,7 @@ func TestEndOfOwnCertificateIsWarned(t *testing.T) {
 // An admin request that waits for the loop is rejected if the client's certificate ends meanwhile.
 func TestAdminRequestAfterCertificateEndIsRejected(t *testing.T) {
 	n := &Node{}
-	operator := secure.Identity{Role: secure.Operator, Until: time.Now().Add(time.Hour)}
+	operator := tlsauth.Identity{Role: tlsauth.Operator, Until: time.Now().Add(time.Hour)}
 	by, err := n.authorizeAdmin(transport.Peer{Principal: operator})
 	require.NoError(t, err)
 	require.Equal(t, "operator", by)

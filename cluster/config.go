@@ -20,7 +20,7 @@ import (
 	"github.com/elect-go/elect/algo/lease"
 	"github.com/elect-go/elect/fd"
 	"github.com/elect-go/elect/internal/wire"
-	"github.com/elect-go/elect/secure"
+	"github.com/elect-go/elect/tlsauth"
 	"github.com/elect-go/elect/trace"
 )
 
@@ -91,10 +91,10 @@ type Config struct {
 	// priority and leadership.
 	NoAdmin bool
 
-	// SecretFile and TLS are two ways to authenticate peers. A cluster uses one of them: see package secure. A node
+	// SecretFile and TLS are two ways to authenticate peers. A cluster uses one of them: see package tlsauth. A node
 	// whose address is not of the loopback needs one of them, or Insecure.
 	SecretFile string
-	TLS        secure.Certificate
+	TLS        tlsauth.Certificate
 	// Security is "migrate" while a running cluster goes from none of them to one, or, with both, from a secret to
 	// certificates: the previous authentication is still accepted, and used to dial. Empty otherwise.
 	Security string

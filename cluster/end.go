@@ -7,7 +7,7 @@ import (
 
 	"github.com/elect-go/elect/algo"
 	"github.com/elect-go/elect/internal/wire"
-	"github.com/elect-go/elect/secure"
+	"github.com/elect-go/elect/tlsauth"
 	"github.com/elect-go/elect/transport"
 )
 
@@ -58,7 +58,7 @@ func (n *Node) handleEnd(p transport.Peer, m wire.End) {
 // make it.
 func (n *Node) acceptEnd(p transport.Peer, m wire.End) error {
 	member, isMember := n.engine.View().Member(m.Node)
-	proved, _ := p.Principal.(secure.Identity)
+	proved, _ := p.Principal.(tlsauth.Identity)
 	user, _ := p.Principal.(localUser)
 	switch {
 	case !isMember || m.Cluster != n.engine.Cluster():

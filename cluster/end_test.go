@@ -10,7 +10,7 @@ import (
 	"github.com/elect-go/elect/algo"
 	"github.com/elect-go/elect/cluster"
 	"github.com/elect-go/elect/internal/testkit"
-	"github.com/elect-go/elect/secure"
+	"github.com/elect-go/elect/tlsauth"
 )
 
 // Only a process that could be the member may report its end. After the report the next member leads long before the
@@ -20,7 +20,7 @@ func TestEndOfLeaderIsReported(t *testing.T) {
 		f, a := newFleet(t), newAuthority(t)
 		f.config = func(c *cluster.Config) {
 			leased(c)
-			c.TLS = a.certificate(secure.Member, c.Name)
+			c.TLS = a.certificate(tlsauth.Member, c.Name)
 		}
 		members := f.grow(3)
 		leader := f.agree("n3", bound)
@@ -31,23 +31,23 @@ func TestEndOfLeaderIsReported(t *testing.T) {
 		otherCluster.Cluster = algo.NodeID{1}
 		ownEnd, _ := members[0].End(cluster.Leadership{Cluster: end.Cluster})
 		for name, test := range map[string]struct {
-			tls  secure.Certificate
+			tls  tlsauth.Certificate
 			end  cluster.End
 			want string
 		}{
-			"without certificate": {secure.Certificate{}, end, "certificate"},
-			"operator":            {a.certificate(secure.Operator), end, "operator cannot know it"},
-			"other member":        {a.certificate(secure.Member, "n1"), end, "member n3 has ended: member n1 cannot know it"},
-			"other cluster":       {a.certificate(secure.Member, "n3"), otherCluster, "it is no member of this cluster"},
-			"the receiver":        {a.certificate(secure.Member, "n1"), ownEnd, "it concerns this node"},
+			"without certificate": {tlsauth.Certificate{}, end, "certificate"},
+			"operator":            {a.certificate(tlsauth.Operator), end, "operator cannot know it"},
+			"other member":        {a.certificate(tlsauth.Member, "n1"), end, "member n3 has ended: member n1 cannot know it"},
+			"other cluster":       {a.certificate(tlsauth.Member, "n3"), otherCluster, "it is no member of this cluster"},
+			"the receiver":        {a.certificate(tlsauth.Member, "n1"), ownEnd, "it concerns this node"},
 		} {
-			err := f.client(secure.Config{TLS: test.tls}).ReportEnd(t.Context(), "n1:7400", test.end)
+			err := f.client(tlsauth.Config{TLS: test.tls}).ReportEnd(t.Context(), "n1:7400", test.end)
 			require.ErrorContains(t, err, test.want, name)
 		}
 		testkit.Pass(50 * time.Millisecond)
 		l, _ := members[0].Leader()
 		require.Contains(t, []string{"", "n3"}, l.Name, "the lease of n3 has not ended")
-		n3 := f.client(secure.Config{TLS: a.certificate(secure.Member, "n3")})
+		n3 := f.client(tlsauth.Config{TLS: a.certificate(tlsauth.Member, "n3")})
 		for _, addr := range []string{"n1:7400", "n2:7400"} {
 			require.NoError(t, n3.ReportEnd(t.Context(), addr, end))
 		}

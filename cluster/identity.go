@@ -6,23 +6,23 @@ import (
 	"strings"
 
 	"github.com/elect-go/elect/internal/wire"
-	"github.com/elect-go/elect/secure"
+	"github.com/elect-go/elect/tlsauth"
 	"github.com/elect-go/elect/transport"
 )
 
 // identify checks the hello of a peer against the proof of its identity, and completes the peer. Certificates prove a
 // name. The shared secret does not: each holder may use any name and any ID.
 func (n *Node) identify(p *transport.Peer, hello wire.Hello) error {
-	proved, _ := p.Principal.(secure.Identity)
+	proved, _ := p.Principal.(tlsauth.Identity)
 	p.ValidUntil = proved.Until
 	switch {
-	case proved.Role == secure.Unauthenticated && n.checksUsers():
-		name, err := secure.SameUser(p.Conn) // later it might be another process
+	case proved.Role == tlsauth.Unauthenticated && n.checksUsers():
+		name, err := tlsauth.SameUser(p.Conn) // later it might be another process
 		p.Principal, p.Identity = localUser{name, err}, name
-		if err != nil && !hello.Client && secure.KnowsUsers {
+		if err != nil && !hello.Client && tlsauth.KnowsUsers {
 			return fmt.Errorf("cluster: without a secret members are of one user: %w", err)
 		}
-	case hello.Client && proved.Role != secure.Unauthenticated:
+	case hello.Client && proved.Role != tlsauth.Unauthenticated:
 		p.Identity = proved.String()
 	case !hello.Client:
 		p.Identity = strings.TrimSpace(proved.Role.String() + " " + hello.Name)
@@ -31,7 +31,7 @@ func (n *Node) identify(p *transport.Peer, hello wire.Hello) error {
 		return nil
 	}
 	// The endpoint accepts an unauthenticated peer only if the settings allow that.
-	if proved.Role != secure.Unauthenticated && !proved.AllowsName(hello.Name) {
+	if proved.Role != tlsauth.Unauthenticated && !proved.AllowsName(hello.Name) {
 		return fmt.Errorf("cluster: it says that it is %s, and has proved that it is %s", strconv.Quote(hello.Name), proved)
 	}
 	return n.checkOwner(proved, hello)
@@ -39,9 +39,9 @@ func (n *Node) identify(p *transport.Peer, hello wire.Hello) error {
 
 // checkOwner returns the reason why a peer may not have its ID, or nil. The ID of a member belongs to the name in the
 // config. Otherwise any member could claim the ID of the leader.
-func (n *Node) checkOwner(proved secure.Identity, hello wire.Hello) error {
+func (n *Node) checkOwner(proved tlsauth.Identity, hello wire.Hello) error {
 	m, isMember := n.view.Load().Member(hello.ID)
-	if !isMember || proved.Role == secure.Unauthenticated || proved.AllowsName(m.Name) {
+	if !isMember || proved.Role == tlsauth.Unauthenticated || proved.AllowsName(m.Name) {
 		return nil
 	}
 	// The reason begins as one of package transport, so that a node with a copied data folder stops.
@@ -52,7 +52,7 @@ func (n *Node) checkOwner(proved secure.Identity, hello wire.Hello) error {
 // peer is a connected node.
 type peer struct {
 	hello    wire.Hello
-	proved   secure.Identity
+	proved   tlsauth.Identity
 	rejected bool // it may not have its ID, and its connection is about to end
 
 	addressChecked bool // it was dialled because it has connected: earlier dials may have been before it ran
@@ -61,7 +61,7 @@ type peer struct {
 // recordPeer records a peer that is connected now, and reports whether it may have its ID: the config may have
 // changed since its hello.
 func (n *Node) recordPeer(p transport.Peer) bool {
-	proved, _ := p.Principal.(secure.Identity)
+	proved, _ := p.Principal.(tlsauth.Identity)
 	one := &peer{hello: p.Hello.(wire.Hello), proved: proved}
 	n.checkPeer(one)
 	if !one.rejected {

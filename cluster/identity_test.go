@@ -21,7 +21,7 @@ import (
 	"github.com/elect-go/elect/internal/store"
 	"github.com/elect-go/elect/internal/testkit"
 	"github.com/elect-go/elect/internal/wire"
-	"github.com/elect-go/elect/secure"
+	"github.com/elect-go/elect/tlsauth"
 )
 
 // closedFleet returns a fleet with a quorum and a certificate for each member.
@@ -29,7 +29,7 @@ func closedFleet(t testing.TB, a *authority) *fleet {
 	f := newFleet(t)
 	f.config = func(c *cluster.Config) {
 		leased(c)
-		c.TLS = a.certificate(secure.Member, c.Name)
+		c.TLS = a.certificate(tlsauth.Member, c.Name)
 	}
 	return f
 }
@@ -37,9 +37,9 @@ func closedFleet(t testing.TB, a *authority) *fleet {
 func leasedHello(h *wire.Hello) { h.Algorithm = "bully+lease" }
 
 // dialAs dials a node with a certificate. The test sends all messages itself.
-func (f *fleet) dialAs(addr string, c secure.Certificate) raw {
+func (f *fleet) dialAs(addr string, c tlsauth.Certificate) raw {
 	f.t.Helper()
-	endpoint, err := secure.New(secure.Config{TLS: c})
+	endpoint, err := tlsauth.New(tlsauth.Config{TLS: c})
 	require.NoError(f.t, err)
 	near, err := f.net.Process("mallory").Dial(f.t.Context(), addr)
 	require.NoError(f.t, err)
@@ -55,7 +55,7 @@ func TestOperatorIsDisconnectedAtCertificateEnd(t *testing.T) {
 		a := newAuthority(t)
 		f := closedFleet(t, a)
 		n := f.grow(1)[0]
-		r := f.dialAs("n1:7400", a.lasting(20*time.Second, secure.Operator))
+		r := f.dialAs("n1:7400", a.lasting(20*time.Second, tlsauth.Operator))
 		client := wire.NewClientCodec(func(text string) string { return text })
 		setPriority := func(priority int) {
 			frame, err := client.Append(nil, wire.AdminRequest{Action: wire.SetPriority, Priority: priority, Timeout: time.Second})
@@ -80,7 +80,7 @@ func TestOperatorIsDisconnectedAtCertificateEnd(t *testing.T) {
 func TestClientDisconnectsAtCertificateEndOfNode(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		a := newAuthority(t)
-		listens, err := secure.New(secure.Config{Cluster: "elect", TLS: a.lasting(10*time.Second, secure.Member, "n1")})
+		listens, err := tlsauth.New(tlsauth.Config{Cluster: "elect", TLS: a.lasting(10*time.Second, tlsauth.Member, "n1")})
 		require.NoError(t, err)
 		near, far := net.Pipe()
 		defer far.Close()
@@ -91,7 +91,7 @@ func TestClientDisconnectsAtCertificateEndOfNode(t *testing.T) {
 				_, _ = io.Copy(io.Discard, safe)
 			}
 		}()
-		to := (&fleet{t: t, net: clustertest.NewNetwork()}).client(secure.Config{TLS: a.certificate(secure.Operator)})
+		to := (&fleet{t: t, net: clustertest.NewNetwork()}).client(tlsauth.Config{TLS: a.certificate(tlsauth.Operator)})
 		to.Dial = func(context.Context, string) (net.Conn, error) { return near, nil }
 		begin := time.Now()
 		_, err = to.Status(t.Context(), "n1:7400")
@@ -109,7 +109,7 @@ func TestMemberIsDisconnectedAtCertificateEnd(t *testing.T) {
 		config := f.config
 		f.config = func(c *cluster.Config) {
 			if config(c); c.Name == "n3" {
-				c.TLS = a.lasting(time.Minute, secure.Member, "n3")
+				c.TLS = a.lasting(time.Minute, tlsauth.Member, "n3")
 			}
 		}
 		all := f.grow(3)
@@ -118,7 +118,7 @@ func TestMemberIsDisconnectedAtCertificateEnd(t *testing.T) {
 		f.agree("n2", 2*bound, all[2])
 		require.Len(t, all[0].log.Lines("connection closed", "reason=expired"), 1)
 
-		renewed, file := a.certificate(secure.Member, "n3"), all[2].Config().TLS
+		renewed, file := a.certificate(tlsauth.Member, "n3"), all[2].Config().TLS
 		for from, to := range map[string]string{renewed.Cert: file.Cert, renewed.Key: file.Key} {
 			require.NoError(t, os.Rename(from, to))
 		}
@@ -135,7 +135,7 @@ func TestStatusShowsCertificateEnd(t *testing.T) {
 		near, err := n.Status(t.Context())
 		require.NoError(t, err)
 		require.Equal(t, time.Date(2000, 1, 1, 0, 0, 0, 0, time.UTC).Add(10000*time.Hour), near.CertificateEnd.UTC())
-		far, err := f.client(secure.Config{TLS: a.certificate(secure.Observer)}).Status(t.Context(), "n1:7400")
+		far, err := f.client(tlsauth.Config{TLS: a.certificate(tlsauth.Observer)}).Status(t.Context(), "n1:7400")
 		require.NoError(t, err)
 		require.Equal(t, near.CertificateEnd, far.CertificateEnd)
 	})
@@ -148,13 +148,13 @@ func TestRenewedCertificatesKeepConnections(t *testing.T) {
 		f := closedFleet(t, a)
 		f.config = func(c *cluster.Config) {
 			leased(c)
-			c.TLS = a.lasting(10*time.Minute, secure.Member, c.Name)
+			c.TLS = a.lasting(10*time.Minute, tlsauth.Member, c.Name)
 		}
 		all := f.grow(3)
 		for range 3 {
 			f.quiet(8 * time.Minute)
 			for _, m := range all {
-				renewed, file := a.lasting(10*time.Minute, secure.Member, m.name), m.Config().TLS
+				renewed, file := a.lasting(10*time.Minute, tlsauth.Member, m.name), m.Config().TLS
 				for from, to := range map[string]string{renewed.Cert: file.Cert, renewed.Key: file.Key} {
 					require.NoError(t, os.Rename(from, to))
 				}
@@ -175,9 +175,9 @@ func TestMemberCannotUseIDOfOtherMember(t *testing.T) {
 		a := newAuthority(t)
 		f := closedFleet(t, a)
 		all := f.grow(3)
-		leader := f.dialAs("n3:7400", a.certificate(secure.Member, "mallory")).greet(hello(leasedHello))
+		leader := f.dialAs("n3:7400", a.certificate(tlsauth.Member, "mallory")).greet(hello(leasedHello))
 		attack := func(incarnation uint64) {
-			r := f.dialAs("n1:7400", a.certificate(secure.Member, "mallory"))
+			r := f.dialAs("n1:7400", a.certificate(tlsauth.Member, "mallory"))
 			r.say(hello(leasedHello, func(h *wire.Hello) { h.ID, h.Incarnation, h.Addr = leader.ID, incarnation, "n3:7400" }))
 			r.say(engine.Goodbye{})
 			require.Contains(t, r.closes(bound), "belongs to member n3, and this process has proved that it is member mallory")
@@ -201,7 +201,7 @@ func TestPeerWithIDOfJoinedMemberIsDisconnected(t *testing.T) {
 		f := closedFleet(t, a)
 		f.grow(2)
 		id := algo.NodeID(uuid.New())
-		r := f.dialAs("n1:7400", a.certificate(secure.Member, "mallory"))
+		r := f.dialAs("n1:7400", a.certificate(tlsauth.Member, "mallory"))
 		r.greet(hello(leasedHello, func(h *wire.Hello) { h.ID = id }))
 		f.stores["n4"] = identityStore(t, id)
 		config := f.config
@@ -250,7 +250,7 @@ func TestJoinerCannotTakeNameOfOtherMember(t *testing.T) {
 		before := all[2].Members()
 		f.kill(all[0])
 		testkit.Pass(bound)
-		r := f.dialAs("n3:7400", a.certificate(secure.Member, "mallory"))
+		r := f.dialAs("n3:7400", a.certificate(tlsauth.Member, "mallory"))
 		h := hello(leasedHello)
 		r.greet(h)
 		config := r.hears("config").(membership.Update).Config

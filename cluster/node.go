@@ -50,7 +50,7 @@ import (
 	"github.com/elect-go/elect/internal/store"
 	"github.com/elect-go/elect/internal/untrusted"
 	"github.com/elect-go/elect/internal/wire"
-	"github.com/elect-go/elect/secure"
+	"github.com/elect-go/elect/tlsauth"
 	"github.com/elect-go/elect/transport"
 )
 
@@ -76,8 +76,8 @@ type Node struct {
 	log      *slog.Logger
 	open     func(dir string) (Store, error)
 	resolver *resolver
-	endpoint *secure.Endpoint // nil: none
-	local    net.Addr         // where it listens
+	endpoint *tlsauth.Endpoint // nil: none
+	local    net.Addr          // where it listens
 	clock    Clock
 	turn     func()
 
@@ -90,9 +90,9 @@ type Node struct {
 	stopLoop    func()          // it
 	ready       chan struct{}   // closed when net is set
 	hello       atomic.Pointer[wire.Hello]
-	view        atomic.Pointer[algo.View]       // that of the engine, for handshakes
-	cert        atomic.Pointer[secure.Identity] // of this node; nil: not yet known, or none
-	limitedLog  untrusted.LimitedLogger         // of what went wrong
+	view        atomic.Pointer[algo.View]        // that of the engine, for handshakes
+	cert        atomic.Pointer[tlsauth.Identity] // of this node; nil: not yet known, or none
+	limitedLog  untrusted.LimitedLogger          // of what went wrong
 	warnings    warnings
 	budgets     budgets                 // of the peers
 	limitedInfo untrusted.LimitedLogger // requests of clients; a separate limit, so that errors do not displace them

@@ -12,7 +12,7 @@ import (
 
 	"github.com/elect-go/elect/client"
 	"github.com/elect-go/elect/cluster"
-	"github.com/elect-go/elect/secure"
+	"github.com/elect-go/elect/tlsauth"
 )
 
 // The loop creates one status for all concurrent requests.
@@ -54,11 +54,11 @@ func TestStatusRequestsShareOneReply(t *testing.T) {
 func TestUnauthorizedRequestDoesNotReachLoop(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f, a := newFleet(t), newAuthority(t)
-		f.config = func(c *cluster.Config) { c.TLS = a.certificate(secure.Member, c.Name) }
+		f.config = func(c *cluster.Config) { c.TLS = a.certificate(tlsauth.Member, c.Name) }
 		m := f.grow(1)[0]
 		release := m.Hold()
 		defer release()
-		observer := f.client(secure.Config{TLS: a.certificate(secure.Observer)})
+		observer := f.client(tlsauth.Config{TLS: a.certificate(tlsauth.Observer)})
 		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 		defer cancel()
 		var refused *client.RefusedError

@@ -50,12 +50,12 @@ func asAnotherUser(t *testing.T, addr string) {
 	defer c.Close()
 	r := raw{t, c}
 	r.say(hello())
-	require.Contains(t, r.closes(time.Minute), "members are of one user: secure: it is user 65533")
+	require.Contains(t, r.closes(time.Minute), "members are of one user: tlsauth: it is user 65533")
 
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
 	_, err = client.Client{}.Status(ctx, addr)
 	require.NoError(t, err)
 	err = client.Client{}.SetPriority(ctx, addr, 3)
-	require.ErrorContains(t, err, "only processes of the same user may administer this node: secure: it is user 65533")
+	require.ErrorContains(t, err, "only processes of the same user may administer this node: tlsauth: it is user 65533")
 }

@@ -18,7 +18,7 @@ import (
 	"github.com/elect-go/elect/client"
 	"github.com/elect-go/elect/cluster"
 	"github.com/elect-go/elect/cluster/clustertest"
-	"github.com/elect-go/elect/internal/mutetest"
+	"github.com/elect-go/elect/internal/faultytest"
 	"github.com/elect-go/elect/internal/store"
 	"github.com/elect-go/elect/internal/testkit"
 )
@@ -119,7 +119,7 @@ func neverLeads() option {
 		}
 		c.Algorithm = func(t algo.Timing, decode func(any) error) (algo.Spec, error) {
 			spec, err := original(t, decode)
-			return mutetest.Never(spec), err
+			return faultytest.Never(spec), err
 		}
 	}
 }

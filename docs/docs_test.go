@@ -150,7 +150,7 @@ var (
 
 // A row of the table in operations.md may give only the beginning of a log message.
 func TestLogTableMatchesSource(t *testing.T) {
-	source := readSource(t, false, "cluster", "command", "secure", "transport")
+	source := readSource(t, false, "cluster", "cli", "tlsauth", "transport")
 	var logged []string
 	for _, call := range logCall.FindAllStringSubmatch(source, -1) {
 		logged = append(logged, call[1]+call[2]+call[3])

@@ -15,7 +15,7 @@ import (
 	"github.com/elect-go/elect/algo"
 	"github.com/elect-go/elect/algo/bully"
 	"github.com/elect-go/elect/explore"
-	"github.com/elect-go/elect/internal/bench/machine"
+	"github.com/elect-go/elect/internal/bench/hostinfo"
 	"github.com/elect-go/elect/internal/testkit"
 	"github.com/elect-go/elect/trace"
 )
@@ -271,17 +271,17 @@ func TestScenarioDescribesView(t *testing.T) {
 // one core: -cpu 1. At least 150,000 are required.
 func BenchmarkBully(b *testing.B) {
 	o := explore.Options{Spec: newBully(b), Nodes: 3, Epochs: 2, Crashes: 1, FalseSuspicions: 1, Limits: explore.Limits{States: 1_000_000}}
-	start, generated := machine.CPUTime(), 0
+	start, generated := hostinfo.CPUTime(), 0
 	for b.Loop() {
 		generated += run(b, o).Generated
 	}
-	b.ReportMetric(float64(generated)/(machine.CPUTime()-start).Seconds(), "transitions/cpu-s")
+	b.ReportMetric(float64(generated)/(hostinfo.CPUTime()-start).Seconds(), "transitions/cpu-s")
 }
 
 // BenchmarkWalk measures random walks of N = 3.
 func BenchmarkWalk(b *testing.B) {
 	o := explore.Options{Spec: newBully(b), Nodes: 3, Epochs: 3, Crashes: 2, FalseSuspicions: 1}
-	start, steps := machine.CPUTime(), 0
+	start, steps := hostinfo.CPUTime(), 0
 	for b.Loop() {
 		r, err := explore.Walk(context.Background(), o, explore.WalkOptions{Seed: 1, Steps: 1_000_000})
 		if err != nil {
@@ -289,5 +289,5 @@ func BenchmarkWalk(b *testing.B) {
 		}
 		steps += r.Generated
 	}
-	b.ReportMetric(float64(steps)/(machine.CPUTime()-start).Seconds(), "steps/cpu-s")
+	b.ReportMetric(float64(steps)/(hostinfo.CPUTime()-start).Seconds(), "steps/cpu-s")
 }

@@ -10,18 +10,18 @@ import (
 	"time"
 
 	"github.com/elect-go/elect/algo/builtin"
-	"github.com/elect-go/elect/internal/bench/machine"
+	"github.com/elect-go/elect/internal/bench/hostinfo"
 	"github.com/elect-go/elect/trace"
 )
 
 // measure runs a benchmark, and reports how many seconds of one processor each round of it
 // took: cpu-s/op. All are best read on one core: -cpu 1.
 func measure(b *testing.B, round func()) {
-	began := machine.CPUTime()
+	began := hostinfo.CPUTime()
 	for b.Loop() {
 		round()
 	}
-	b.ReportMetric((machine.CPUTime()-began).Seconds()/float64(b.N), "cpu-s/op")
+	b.ReportMetric((hostinfo.CPUTime()-began).Seconds()/float64(b.N), "cpu-s/op")
 }
 
 // memory reports what the process has taken from the system so far.
@@ -74,7 +74,7 @@ func BenchmarkDelivered(b *testing.B) {
 			must(b, w.Cluster(n))
 			w.Run(time.Second)
 			w.ResetCounts()
-			began := machine.CPUTime()
+			began := hostinfo.CPUTime()
 			measure(b, func() {
 				must(b, w.Do("campaign n1")) // it asks all higher nodes, and each of them asks all higher nodes
 				w.Run(8 * T)
@@ -83,16 +83,16 @@ func BenchmarkDelivered(b *testing.B) {
 			for _, count := range w.Counts().Delivered {
 				delivered += count
 			}
-			b.ReportMetric(float64(delivered)/(machine.CPUTime()-began).Seconds(), "delivered/cpu-s")
+			b.ReportMetric(float64(delivered)/(hostinfo.CPUTime()-began).Seconds(), "delivered/cpu-s")
 		})
 	}
 	b.Run("heartbeats, N=5", func(b *testing.B) {
 		w := New(Config{Spec: known(b, "bully"), Delay: Uniform(time.Millisecond, T), Seed: 1})
 		must(b, w.Cluster(5))
 		w.Run(time.Second)
-		began, before := machine.CPUTime(), w.Frames()
+		began, before := hostinfo.CPUTime(), w.Frames()
 		measure(b, func() { w.Run(time.Minute) })
-		b.ReportMetric(float64(w.Frames()-before)/(machine.CPUTime()-began).Seconds(), "delivered/cpu-s")
+		b.ReportMetric(float64(w.Frames()-before)/(hostinfo.CPUTime()-began).Seconds(), "delivered/cpu-s")
 	})
 }
 
@@ -103,7 +103,7 @@ func BenchmarkChaos(b *testing.B) {
 		b.Run(name, func(b *testing.B) {
 			spec := lan(b, name)
 			var seed, frames uint64
-			began := machine.CPUTime()
+			began := hostinfo.CPUTime()
 			measure(b, func() {
 				seed++
 				r, err := Chaos(b.Context(), ChaosOptions{Spec: spec, Seed: seed})
@@ -112,7 +112,7 @@ func BenchmarkChaos(b *testing.B) {
 				}
 				frames += r.Frames
 			})
-			b.ReportMetric((machine.CPUTime()-began).Seconds()/float64(b.N)*10_000, "cpu-s-for-10000")
+			b.ReportMetric((hostinfo.CPUTime()-began).Seconds()/float64(b.N)*10_000, "cpu-s-for-10000")
 			b.ReportMetric(float64(frames)/float64(b.N), "messages")
 		})
 	}

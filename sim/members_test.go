@@ -7,9 +7,10 @@ import (
 	"testing"
 	"time"
 
+	"pgregory.net/rapid"
+
 	"github.com/elect-go/elect/algo"
 	"github.com/elect-go/elect/algo/builtin"
-	"pgregory.net/rapid"
 )
 
 // TestMembershipConverges: after any sequence of joins, leaves, removals, restarts and partitions, the healed

@@ -20,7 +20,7 @@ func crash(t *testing.T) *trace.Diagram {
 	return d
 }
 
-// The pages of docs/lessons have whole drawings, which a test of package command compares.
+// The pages of docs/lessons have whole drawings, which a test of package cli compares.
 func TestSVGIsWellFormed(t *testing.T) {
 	text := crash(t).SVG("<title> & more")
 	decoder := xml.NewDecoder(strings.NewReader(text))

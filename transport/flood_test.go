@@ -18,7 +18,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/elect-go/elect/internal/testkit"
-	"github.com/elect-go/elect/secure"
+	"github.com/elect-go/elect/tlsauth"
 )
 
 func TestOrigin(t *testing.T) {
@@ -344,9 +344,9 @@ func TestUnprovedPeerIsNotQuoted(t *testing.T) {
 // recorded, and wait. There is one turn.
 func TestTCPMembersConnectDuringFlood(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "secret")
-	require.NoError(t, os.WriteFile(file, []byte(secure.NewSecret()+"\n"), 0o600))
+	require.NoError(t, os.WriteFile(file, []byte(tlsauth.NewSecret()+"\n"), 0o600))
 	closed := func(o *Options) {
-		e, err := secure.New(secure.Config{Cluster: "demo", SecretFile: file})
+		e, err := tlsauth.New(tlsauth.Config{Cluster: "demo", SecretFile: file})
 		require.NoError(t, err)
 		o.handshakes = 1
 		o.Security = func(nc net.Conn, dialed bool) (net.Conn, any, error) {
@@ -378,7 +378,7 @@ func TestTCPMembersConnectDuringFlood(t *testing.T) {
 	a.untilLine(t, "failed 0 self")
 }
 
-func ofEndpoint(nc net.Conn, id secure.Identity, err error) (net.Conn, any, error) {
+func ofEndpoint(nc net.Conn, id tlsauth.Identity, err error) (net.Conn, any, error) {
 	return nc, id, err
 }
 

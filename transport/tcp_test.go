@@ -15,8 +15,9 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/elect-go/elect/internal/testkit"
 	"go.uber.org/goleak"
+
+	"github.com/elect-go/elect/internal/testkit"
 )
 
 // startTCP makes node number b on a free port of the loopback.

@@ -24,7 +24,7 @@ import (
 	"github.com/elect-go/elect/algo/bully"
 	"github.com/elect-go/elect/cluster"
 	"github.com/elect-go/elect/cluster/clustertest"
-	"github.com/elect-go/elect/secure"
+	"github.com/elect-go/elect/tlsauth"
 )
 
 // figures are what a node tells Prometheus, by name.
@@ -221,11 +221,11 @@ func certified(t *testing.T) func(c *cluster.Config) {
 	return func(c *cluster.Config) {
 		var err error
 		if ca == nil { // in the bubble, because of the time
-			ca, key, err = secure.NewAuthority("elect", 24*time.Hour)
+			ca, key, err = tlsauth.NewAuthority("elect", 24*time.Hour)
 			require.NoError(t, err)
 		}
-		cert, own, err := secure.Issue(ca, key, secure.Identity{Cluster: "elect", Role: secure.Member, Names: []string{c.Name}}, time.Hour)
+		cert, own, err := tlsauth.Issue(ca, key, tlsauth.Identity{Cluster: "elect", Role: tlsauth.Member, Names: []string{c.Name}}, time.Hour)
 		require.NoError(t, err)
-		c.TLS = secure.Certificate{Cert: write(c.Name+".crt", cert), Key: write(c.Name+".key", own), CA: write("ca", ca)}
+		c.TLS = tlsauth.Certificate{Cert: write(c.Name+".crt", cert), Key: write(c.Name+".key", own), CA: write("ca", ca)}
 	}
 }

@@ -5,7 +5,7 @@ package main
 
 import (
 	"github.com/elect-go/elect/algo/builtin"
-	"github.com/elect-go/elect/command"
+	"github.com/elect-go/elect/cli"
 )
 
-func main() { command.Main(builtin.Registry()) }
+func main() { cli.Main(builtin.Registry()) }

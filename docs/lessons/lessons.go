@@ -4,7 +4,7 @@ package lessons
 import "embed"
 
 // Files are the pages, the solutions, and the scenarios that they show. The pages are made from
-// the folder source: go test ./command -run TestLessonPages -update.
+// the folder source: go test ./cli -run TestLessonPages -update.
 //
 //go:embed *.md scenarios/*.txt solutions/*.md
 var Files embed.FS

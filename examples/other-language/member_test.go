@@ -20,7 +20,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/elect-go/elect/algo/builtin"
-	"github.com/elect-go/elect/command"
+	"github.com/elect-go/elect/cli"
 	"github.com/elect-go/elect/internal/testkit"
 )
 
@@ -28,7 +28,7 @@ const mainEnv = "TEST_MAIN_OF_ELECT"
 
 func TestMain(m *testing.M) {
 	if os.Getenv(mainEnv) != "" {
-		command.Main(builtin.Registry())
+		cli.Main(builtin.Registry())
 	}
 	os.Exit(m.Run())
 }

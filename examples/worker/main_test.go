@@ -20,7 +20,7 @@ import (
 	"github.com/elect-go/elect/algo/lease"
 	"github.com/elect-go/elect/client"
 	"github.com/elect-go/elect/cluster"
-	"github.com/elect-go/elect/internal/fleet"
+	"github.com/elect-go/elect/internal/proccluster"
 )
 
 func TestMain(m *testing.M) {
@@ -50,11 +50,11 @@ var workers = make(map[string]func())
 // slow is a Lead callback that cleans up until it reads a line. It prints when it starts, when its context ends and
 // when it returns, on the clock that all processes of the machine share.
 func slow(ctx context.Context, _ cluster.Leadership) error {
-	fmt.Println("begins", fleet.Now())
+	fmt.Println("begins", proccluster.Now())
 	<-ctx.Done()
-	fmt.Println("cleans", fleet.Now())
+	fmt.Println("cleans", proccluster.Now())
 	bufio.NewScanner(os.Stdin).Scan()
-	fmt.Println("ends", fleet.Now())
+	fmt.Println("ends", proccluster.Now())
 	return context.Cause(ctx)
 }
 

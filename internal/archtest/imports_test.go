@@ -12,14 +12,14 @@ var allowedImports = map[string]string{
 	"algo deploy docs internal/archtest internal/bench/theory internal/untrusted internal/logqueue": "",
 	"internal/mutants internal/share": "",
 	"algo/bully algo/ring algo/vote algo/lease algo/textbook/bully algo/textbook/ring algo/textbook/vote examples/omega": "algo",
-	"trace internal/membership internal/mistake algo/driver":                                                             "algo",
+	"trace internal/membership internal/diag algo/driver":                                                                "algo",
 	"fd": "algo algo/driver",
 
 	"algo/builtin":      "algo algo/bully algo/ring algo/vote algo/textbook/bully algo/textbook/ring algo/textbook/vote",
 	"algo/algotest":     "algo algo/driver explore internal/engine internal/algosim internal/wire sim trace",
 	"internal/engine":   "algo algo/driver fd internal/membership trace",
 	"internal/wire":     "algo github.com/vmihailenco/msgpack/v5 github.com/vmihailenco/msgpack/v5/msgpcode",
-	"internal/scenario": "algo internal/untrusted internal/mistake",
+	"internal/scenario": "algo internal/untrusted internal/diag",
 	"internal/algosim":  "algo algo/driver internal/scenario trace",
 	"sim":               "algo algo/driver fd internal/engine internal/algosim internal/membership internal/scenario trace",
 	"explore":           "algo algo/driver internal/algosim internal/scenario trace",
@@ -29,34 +29,34 @@ var allowedImports = map[string]string{
 	"internal/disk":  "golang.org/x/sys/windows",
 	"internal/store": "internal/disk",
 	"fence":          "algo internal/disk",
-	"secure":         "algo internal/disk internal/untrusted golang.org/x/sys/unix",
+	"tlsauth":        "algo internal/disk internal/untrusted golang.org/x/sys/unix",
 	"transport":      "internal/untrusted golang.org/x/sys/unix",
 	"cluster": `algo algo/bully algo/driver algo/lease fd internal/disk internal/engine internal/untrusted internal/membership internal/share internal/store
-		internal/wire secure trace transport github.com/google/uuid golang.org/x/sys/unix`,
+		internal/wire tlsauth trace transport github.com/google/uuid golang.org/x/sys/unix`,
 	"cluster/clustertest": "algo cluster internal/store",
-	"client":              "algo cluster internal/untrusted internal/wire secure transport github.com/google/uuid",
+	"client":              "algo cluster internal/untrusted internal/wire tlsauth transport github.com/google/uuid",
 	"web":                 "algo cluster internal/share github.com/prometheus/client_golang/prometheus github.com/prometheus/client_golang/prometheus/promhttp",
 
-	"internal/sample":         "golang.org/x/exp/stats",
-	"internal/bench/machine":  "internal/untrusted",
-	"internal/bench/result":   "internal/bench/machine internal/untrusted golang.org/x/perf/benchfmt",
+	"internal/stats":          "golang.org/x/exp/stats",
+	"internal/bench/hostinfo": "internal/untrusted",
+	"internal/bench/result":   "internal/bench/hostinfo internal/untrusted golang.org/x/perf/benchfmt",
 	"internal/bench/report":   "internal/bench/result internal/bench/theory internal/untrusted golang.org/x/perf/benchfmt golang.org/x/perf/benchmath golang.org/x/perf/benchproc",
 	"internal/bench/election": "algo algo/lease internal/bench/theory internal/engine internal/wire sim trace go.yaml.in/yaml/v3",
-	"internal/bench/fault":    "algo internal/bench/election internal/bench/result internal/fleet internal/netlab internal/sample sim trace",
-	"bench": `algo algo/lease cluster internal/bench/election internal/bench/fault internal/bench/machine internal/bench/report internal/bench/result
-		internal/bench/theory internal/fleet internal/algosim internal/netlab internal/sample internal/store
+	"internal/bench/fault":    "algo internal/bench/election internal/bench/result internal/proccluster internal/netlab internal/stats sim trace",
+	"bench": `algo algo/lease cluster internal/bench/election internal/bench/fault internal/bench/hostinfo internal/bench/report internal/bench/result
+		internal/bench/theory internal/proccluster internal/algosim internal/netlab internal/stats internal/store
 		sim trace golang.org/x/sys/unix`,
 
-	"internal/fleet":                    "trace golang.org/x/sys/unix",
+	"internal/proccluster":              "trace golang.org/x/sys/unix",
 	"internal/watchdog internal/netlab": "golang.org/x/sys/unix",
-	"internal/mutetest":                 "algo algo/bully algo/ring algo/vote",
+	"internal/faultytest":               "algo algo/bully algo/ring algo/vote",
 	"internal/testkit":                  "algo internal/algosim",
-	"internal/config":                   "algo algo/lease cluster internal/disk internal/mistake github.com/spf13/pflag go.yaml.in/yaml/v3",
-	"command": `algo algo/lease bench cluster client explore internal/bench/report internal/bench/result internal/config internal/disk internal/engine
-		internal/fleet internal/watchdog internal/untrusted internal/lesson internal/logqueue internal/mistake internal/sample internal/scenario internal/store
-		internal/wire secure sim trace transport web github.com/coreos/go-systemd/v22/daemon github.com/spf13/cobra github.com/spf13/pflag golang.org/x/term`,
-	"cmd/elect":               "algo/builtin command",
-	"examples/omega/cmd":      "algo/builtin command examples/omega",
+	"internal/confload":                 "algo algo/lease cluster internal/disk internal/diag github.com/spf13/pflag go.yaml.in/yaml/v3",
+	"cli": `algo algo/lease bench cluster client explore internal/bench/report internal/bench/result internal/confload internal/disk internal/engine
+		internal/proccluster internal/watchdog internal/untrusted internal/lesson internal/logqueue internal/diag internal/stats internal/scenario internal/store
+		internal/wire tlsauth sim trace transport web github.com/coreos/go-systemd/v22/daemon github.com/spf13/cobra github.com/spf13/pflag golang.org/x/term`,
+	"cmd/elect":               "algo/builtin cli",
+	"examples/omega/cmd":      "algo/builtin cli examples/omega",
 	"examples/worker":         "cluster",
 	"examples/other-language": "",
 }

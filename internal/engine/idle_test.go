@@ -5,8 +5,8 @@ import (
 	"time"
 
 	"github.com/elect-go/elect/algo"
+	"github.com/elect-go/elect/internal/faultytest"
 	"github.com/elect-go/elect/internal/membership"
-	"github.com/elect-go/elect/internal/mutetest"
 )
 
 // withMute returns a cluster of five in which one member, which should lead, never leads.
@@ -15,7 +15,7 @@ func withMute(t *testing.T, spec algo.Spec, liar int) *world {
 	for i := 1; i <= 5; i++ {
 		spec := spec
 		if i == liar {
-			spec = mutetest.Never(spec)
+			spec = faultytest.Never(spec)
 		}
 		w.add(testMember(i), by(spec, listed(5))).start()
 	}

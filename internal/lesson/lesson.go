@@ -1,6 +1,6 @@
 // Package lesson reads the lessons of docs/lessons and runs their scenarios.
 //
-// A lesson is a page of sections with diagrams of scenarios. A test of package command generates the pages from runs.
+// A lesson is a page of sections with diagrams of scenarios. A test of package cli generates the pages from runs.
 package lesson
 
 import (

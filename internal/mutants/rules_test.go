@@ -29,7 +29,7 @@ var sections = []struct{ folder, title string }{
 	{"watchdog", "Watchdog of a command"},
 	{"cluster", "Leadership of a node"},
 	{"transport", "Connections without credentials"},
-	{"secure", "Handshakes without credentials"},
+	{"tlsauth", "Handshakes without credentials"},
 	{"identity", "Identities"},
 }
 

@@ -8,7 +8,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/elect-go/elect/internal/mistake"
+	"github.com/elect-go/elect/internal/diag"
 )
 
 // Mode is what drives a scenario. A set of modes says where a form is allowed.
@@ -267,7 +267,7 @@ func (m Mode) unknown(verb string) error {
 			known = append(known, f.Verb())
 		}
 	}
-	if near := mistake.Nearest(verb, known, func(verb string) []string { return []string{verb} }); near != "" {
+	if near := diag.Nearest(verb, known, func(verb string) []string { return []string{verb} }); near != "" {
 		return Wanted("%s, perhaps", near)
 	}
 	slices.Sort(known)

@@ -6,7 +6,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/elect-go/elect/internal/sample"
+	"github.com/elect-go/elect/internal/stats"
 )
 
 // BenchmarkSave measures what a save costs on the file system of the temporary
@@ -27,7 +27,7 @@ func BenchmarkSave(b *testing.B) {
 				}
 				took = append(took, time.Since(start))
 			}
-			all := sample.Milliseconds(took)
+			all := stats.Milliseconds(took)
 			b.ReportMetric(all.Median*1000, "µs-median")
 			b.ReportMetric(all.P90*1000, "µs-p90")
 		})

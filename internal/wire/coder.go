@@ -10,9 +10,10 @@ import (
 	"sync"
 	"unicode/utf8"
 
-	"github.com/elect-go/elect/algo"
 	"github.com/vmihailenco/msgpack/v5"
 	"github.com/vmihailenco/msgpack/v5/msgpcode"
+
+	"github.com/elect-go/elect/algo"
 )
 
 // coder decodes or encodes one message. It uses only the msgpack functions for one number or one head. These are

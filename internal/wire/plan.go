@@ -8,8 +8,9 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/elect-go/elect/algo"
 	"github.com/vmihailenco/msgpack/v5/msgpcode"
+
+	"github.com/elect-go/elect/algo"
 )
 
 // plan describes how to encode the values of one type, at one place in one message. It is made once, from the type.

@@ -8,12 +8,12 @@ package main
 
 import (
 	"github.com/elect-go/elect/algo/builtin"
-	"github.com/elect-go/elect/command"
+	"github.com/elect-go/elect/cli"
 	"github.com/elect-go/elect/examples/omega"
 )
 
 func main() {
 	registry := builtin.Registry()
 	registry["omega"] = omega.Factory
-	command.Main(registry)
+	cli.Main(registry)
 }

@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"github.com/elect-go/elect/internal/bench/result"
-	"github.com/elect-go/elect/internal/sample"
+	"github.com/elect-go/elect/internal/stats"
 )
 
 // Cost is the cost of a fault to an application, from the fault until the cluster has recovered.
@@ -50,18 +50,18 @@ type pause struct {
 // Values returns the values of the given metrics.
 func (c Cost) Values(metrics []string) map[string]float64 {
 	all := map[string]float64{
-		result.MetricNone: sample.MS(c.None), result.MetricTwo: sample.MS(c.Two), result.MetricUnled: sample.MS(c.NoReachableLeader),
-		result.MetricChanges: float64(c.Changes), result.MetricMessages: float64(c.Messages), result.MetricTook: sample.MS(c.Took),
-		result.MetricEnds: float64(c.Ends), result.MetricOneTerm: sample.MS(c.OneTerm), result.MetricAgreed: sample.MS(c.Agreed), result.MetricUp: sample.MS(c.Up),
+		result.MetricNone: stats.MS(c.None), result.MetricTwo: stats.MS(c.Two), result.MetricUnled: stats.MS(c.NoReachableLeader),
+		result.MetricChanges: float64(c.Changes), result.MetricMessages: float64(c.Messages), result.MetricTook: stats.MS(c.Took),
+		result.MetricEnds: float64(c.Ends), result.MetricOneTerm: stats.MS(c.OneTerm), result.MetricAgreed: stats.MS(c.Agreed), result.MetricUp: stats.MS(c.Up),
 	}
 	if len(c.pauses) >= medianPauses {
 		var found, two []time.Duration
 		for _, p := range c.pauses {
 			found, two = append(found, p.found), append(two, p.two)
 		}
-		all[result.MetricSlower] = sample.Milliseconds(found[len(found)-medianPauses:]).Median / sample.Milliseconds(found[:medianPauses]).Median
+		all[result.MetricSlower] = stats.Milliseconds(found[len(found)-medianPauses:]).Median / stats.Milliseconds(found[:medianPauses]).Median
 		slices.Sort(two)
-		all[result.MetricTwo] = sample.MS(two[(95*len(two)+99)/100-1])
+		all[result.MetricTwo] = stats.MS(two[(95*len(two)+99)/100-1])
 	}
 	maps.DeleteFunc(all, func(metric string, _ float64) bool { return !slices.Contains(metrics, metric) })
 	return all

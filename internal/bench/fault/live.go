@@ -8,13 +8,13 @@ import (
 
 	"github.com/elect-go/elect/algo"
 	"github.com/elect-go/elect/internal/bench/election"
-	"github.com/elect-go/elect/internal/fleet"
+	"github.com/elect-go/elect/internal/proccluster"
 	"github.com/elect-go/elect/trace"
 )
 
 // Measure injects the fault into processes. It starts them as [Start] does, with the flags of the
 // algorithm if c has one.
-func (c Case) Measure(ctx context.Context, config fleet.Config, seed uint64) (_ Cost, err error) {
+func (c Case) Measure(ctx context.Context, config proccluster.Config, seed uint64) (_ Cost, err error) {
 	b := &liveTestbed{log: eventLog{nodes: c.Nodes}, numbers: make(map[algo.NodeID]int)}
 	config.OnEvent = b.see
 	if c.Algorithm != "" {
@@ -29,7 +29,7 @@ func (c Case) Measure(ctx context.Context, config fleet.Config, seed uint64) (_ 
 	return c.run(ctx, b, &b.log, seed)
 }
 
-// liveTestbed runs processes. Its clock is fleet.Now.
+// liveTestbed runs processes. Its clock is proccluster.Now.
 type liveTestbed struct {
 	Processes
 	log     eventLog
@@ -37,7 +37,7 @@ type liveTestbed struct {
 }
 
 func (b *liveTestbed) see(name string, e trace.Event) {
-	node := fleet.Number(name)
+	node := proccluster.Number(name)
 	switch e.Kind {
 	case trace.Ready:
 		b.log.recordReady(e.At, node)
@@ -51,14 +51,16 @@ func (b *liveTestbed) see(name string, e trace.Event) {
 	}
 }
 
-func (b *liveTestbed) now() time.Duration                              { return time.Duration(fleet.Now()) }
-func (b *liveTestbed) pass(ctx context.Context, d time.Duration) error { return fleet.Sleep(ctx, d) }
+func (b *liveTestbed) now() time.Duration { return time.Duration(proccluster.Now()) }
+func (b *liveTestbed) pass(ctx context.Context, d time.Duration) error {
+	return proccluster.Sleep(ctx, d)
+}
 
 // signals maps each step of a scenario to the signal that performs it.
-var signals = map[string]fleet.Signal{"crash": fleet.Kill, "stop": fleet.Term, "pause": fleet.Stop, "resume": fleet.Cont}
+var signals = map[string]proccluster.Signal{"crash": proccluster.Kill, "stop": proccluster.Term, "pause": proccluster.Stop, "resume": proccluster.Cont}
 
 func (b *liveTestbed) inject(step string, node int) error {
-	_, err := b.Signal(fleet.Name(node), signals[step])
+	_, err := b.Signal(proccluster.Name(node), signals[step])
 	return err
 }
 
@@ -66,7 +68,7 @@ func (b *liveTestbed) start(ctx context.Context, nodes ...int) error {
 	errs := make([]error, len(nodes))
 	var all sync.WaitGroup
 	for i, node := range nodes {
-		all.Go(func() { errs[i] = b.Restart(ctx, fleet.Name(node)) })
+		all.Go(func() { errs[i] = b.Restart(ctx, proccluster.Name(node)) })
 	}
 	all.Wait()
 	return errors.Join(errs...)
@@ -79,5 +81,5 @@ func (b *liveTestbed) waitAgreed(ctx context.Context, within time.Duration) (int
 	ctx, cancel := context.WithTimeoutCause(ctx, within, errNoAgreement)
 	defer cancel()
 	leader, err := b.Settle(ctx)
-	return fleet.Number(leader.Name), err
+	return proccluster.Number(leader.Name), err
 }

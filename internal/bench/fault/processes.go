@@ -9,13 +9,13 @@ import (
 	"os"
 	"time"
 
-	"github.com/elect-go/elect/internal/fleet"
 	"github.com/elect-go/elect/internal/netlab"
+	"github.com/elect-go/elect/internal/proccluster"
 )
 
 // Processes is a cluster of processes into which faults are injected.
 type Processes struct {
-	*fleet.Fleet
+	*proccluster.Fleet
 	Lab   *netlab.Lab // network that can drop packets; otherwise nil
 	Began int64       // time before the first process started, by the clock of the events
 }
@@ -23,22 +23,22 @@ type Processes struct {
 // Start starts nodes as config says, except for the number and hosts of the nodes, which it sets.
 // If network is set, it can drop packets and delays each by delay. Its error wraps
 // [netlab.ErrUnavailable] if this machine cannot do that.
-func Start(ctx context.Context, config fleet.Config, nodes int, network bool, delay time.Duration) (_ Processes, err error) {
-	config.Nodes, config.Hosts = nodes, fleet.Loopback(nodes)
+func Start(ctx context.Context, config proccluster.Config, nodes int, network bool, delay time.Duration) (_ Processes, err error) {
+	config.Nodes, config.Hosts = nodes, proccluster.Loopback(nodes)
 	var s Processes
 	if network {
 		if s.Lab, err = netlab.New(nodes); err != nil {
 			return s, err
 		}
 		for i := range config.Hosts {
-			config.Hosts[i] = fleet.Host{Command: s.Lab.Command(i), Addr: net.JoinHostPort(s.Lab.Addr(i), "7400")}
+			config.Hosts[i] = proccluster.Host{Command: s.Lab.Command(i), Addr: net.JoinHostPort(s.Lab.Addr(i), "7400")}
 		}
 	}
 	if delay > 0 {
 		err = s.Lab.Delay(delay)
 	}
-	if s.Began = fleet.Now(); err == nil {
-		s.Fleet, err = fleet.New(ctx, config)
+	if s.Began = proccluster.Now(); err == nil {
+		s.Fleet, err = proccluster.New(ctx, config)
 	}
 	if err != nil {
 		err = errors.Join(err, s.Close())
@@ -67,7 +67,7 @@ func (s Processes) Close() (err error) {
 }
 
 // End stops a fleet and returns an error if a process or folder of it is left.
-func End(f *fleet.Fleet) error {
+func End(f *proccluster.Fleet) error {
 	nodes := f.States()
 	err := f.Close()
 	if _, left := os.Stat(f.Dir()); !errors.Is(left, fs.ErrNotExist) {

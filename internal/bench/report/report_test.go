@@ -16,7 +16,7 @@ import (
 	"github.com/elect-go/elect/internal/bench/election"
 	"github.com/elect-go/elect/internal/bench/result"
 	"github.com/elect-go/elect/internal/bench/theory"
-	"github.com/elect-go/elect/internal/sample"
+	"github.com/elect-go/elect/internal/stats"
 )
 
 var update = flag.Bool("update", false, "rewrite the golden file")
@@ -153,7 +153,7 @@ func TestExpectedEqualsCountedElections(t *testing.T) {
 				require.NoError(t, err)
 				values = append(values, map[string]float64{result.MetricSent: float64(s.Sent), result.MetricTurnaround: s.Turnaround}[metric])
 			}
-			p := sample.Summarize(values)
+			p := stats.Summarize(values)
 			want, known := c.Expected(n, formula)
 			require.True(t, known, "%s, %s, %s", c.Algorithm, c.Name, metric)
 			if c.Drawn() {

@@ -28,19 +28,19 @@ import (
 
 	"golang.org/x/perf/benchfmt"
 
-	"github.com/elect-go/elect/internal/bench/machine"
+	"github.com/elect-go/elect/internal/bench/hostinfo"
 	"github.com/elect-go/elect/internal/untrusted"
 )
 
 // Run contains the trials of one measurement.
 type Run struct {
-	Began   time.Time       `json:"began"`
-	Command string          `json:"command"` // command that repeats the measurement
-	Seed    uint64          `json:"seed"`    // the n-th trial of one name has the seed Seed+n-1
-	Machine machine.Machine `json:"machine"`
-	Clock   string          `json:"clock"`   // clock of processes: monotonic, or wall if they share no other
-	Skipped []string        `json:"skipped"` // skipped measurements, with reasons
-	Remarks []string        `json:"remarks,omitempty"`
+	Began   time.Time        `json:"began"`
+	Command string           `json:"command"` // command that repeats the measurement
+	Seed    uint64           `json:"seed"`    // the n-th trial of one name has the seed Seed+n-1
+	Machine hostinfo.Machine `json:"machine"`
+	Clock   string           `json:"clock"`   // clock of processes: monotonic, or wall if they share no other
+	Skipped []string         `json:"skipped"` // skipped measurements, with reasons
+	Remarks []string         `json:"remarks,omitempty"`
 	// Versions are the versions of the measured modules, by path.
 	Versions map[string]string `json:"versions,omitempty"`
 	Trials   []Trial           `json:"trials"`
@@ -87,7 +87,7 @@ func InOrder(a, b string) int {
 }
 
 // Config returns the configuration of a machine, with the keys of go test.
-func Config(m machine.Machine) (all []benchfmt.Config) {
+func Config(m hostinfo.Machine) (all []benchfmt.Config) {
 	system, processor, _ := strings.Cut(m.System, "/")
 	for _, c := range [][2]string{
 		{"goos", system}, {"goarch", processor}, {"cpu", m.Model}, {"cores", strconv.Itoa(m.Cores)}, {"kernel", m.Kernel}, {"go", m.Go},

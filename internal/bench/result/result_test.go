@@ -10,14 +10,14 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/elect-go/elect/internal/bench/machine"
+	"github.com/elect-go/elect/internal/bench/hostinfo"
 )
 
 // written is a run with some of everything.
 func written() *Run {
 	return &Run{
 		Began: time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC), Command: "elect bench --seed 7", Seed: 7, Clock: "monotonic",
-		Machine: machine.Machine{System: "linux/amd64", Cores: 2, Model: "AMD\x1b[2J: \"2\"", Kernel: "6.18", Go: "go1.26", Load: "0.1 0.2 0.3", FileSystem: "ext4"},
+		Machine: hostinfo.Machine{System: "linux/amd64", Cores: 2, Model: "AMD\x1b[2J: \"2\"", Kernel: "6.18", Go: "go1.26", Load: "0.1 0.2 0.3", FileSystem: "ext4"},
 		Skipped: []string{"Failover/signal=drop: not\nhere"},
 		Trials: []Trial{
 			{Name(Election, "algorithm", "bully", "case", "worst", "n", 16), map[string]float64{"mine": 1, MetricTurnaround: 4, MetricSent: 239}},

@@ -1,0 +1,27 @@
+package cli
+
+import (
+	"fmt"
+	"net"
+	"syscall"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/elect-go/elect/client"
+)
+
+func TestBriefErrorTellsWhetherOrderWasSent(t *testing.T) {
+	reset := &net.OpError{Op: "read", Net: "tcp", Err: syscall.ECONNRESET}
+	for want, err := range map[string]error{
+		"n1:7400: connection reset by peer": fmt.Errorf("client: n1:7400: %w", reset),
+		"n1:7400: connection reset by peer: the order may have been carried out; look with elect status": fmt.Errorf(
+			"client: n1:7400: %w", &client.UnansweredError{Sent: true, Err: fmt.Errorf("transport: connection lost: %w", reset)}),
+		"n1:7400: connection reset by peer: the order was not given": fmt.Errorf(
+			"client: n1:7400: %w", &client.UnansweredError{Err: reset}),
+		"n1:7400: connection ended: the order was not given": fmt.Errorf(
+			"client: n1:7400: %w", &client.UnansweredError{Err: fmt.Errorf("connection ended")}),
+	} {
+		require.Equal(t, want, brief("n1:7400", err))
+	}
+}

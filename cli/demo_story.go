@@ -1,0 +1,129 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"slices"
+	"strconv"
+	"strings"
+	"text/tabwriter"
+	"time"
+
+	"github.com/elect-go/elect/internal/diag"
+	"github.com/elect-go/elect/internal/proccluster"
+)
+
+// story reports a demonstration: to a terminal, to a pipe, or not at all with --json.
+type story interface {
+	begin(f *demoFlags)
+	attach(f *proccluster.Fleet)                                         // the nodes of f run from now on
+	detach()                                                             // the nodes are about to be stopped
+	tell(t tone, states []proccluster.State, format string, args ...any) // prints a line, and states if not nil
+	rest(ctx context.Context, d time.Duration) error                     // pauses for a reader at a terminal
+	kept(states []proccluster.State)                                     // the nodes run until Ctrl-C
+	end(err error, closing []string)
+}
+
+// tone is the meaning of a line: it selects the color.
+type tone int
+
+const (
+	plain tone = iota
+	good
+	bad
+)
+
+func newStory(out io.Writer, flags *demoFlags) story {
+	switch {
+	case flags.json:
+		return &lines{out: io.Discard}
+	case redraws(out):
+		return newScreen(out.(*os.File))
+	}
+	return &lines{out: out}
+}
+
+// title returns the first line of the demonstration.
+func title(f *demoFlags) string {
+	return fmt.Sprintf("%d processes on this machine elect by %s (timing: %s)", f.nodes, f.variant(), f.preset)
+}
+
+const (
+	keptHint = "The cluster runs until Ctrl-C. From another terminal: kill -9 a pid, or elect status an address."
+	farewell = "All processes are stopped, nothing is left behind."
+)
+
+// leftNothing reports whether a demonstration that ended with err has cleaned up: err holds no error of Close, at most
+// an interruption.
+func leftNothing(err error) bool {
+	return !slices.ContainsFunc(diag.Leaves(err), func(e error) bool { return !errors.Is(e, errInterrupted) })
+}
+
+// role names the role of a node in its own view.
+func role(s proccluster.State) string {
+	switch {
+	case s.Life != proccluster.Up:
+		return string(s.Life)
+	case s.Ready == 0:
+		return "starting"
+	case s.Leads:
+		return "leader"
+	case s.LeaderID == "":
+		return "electing"
+	}
+	return "follower"
+}
+
+// table returns the names of the columns, and a line for each node.
+func table(states []proccluster.State) []string {
+	var text strings.Builder
+	rows := tabwriter.NewWriter(&text, 0, 0, 3, ' ', 0)
+	// Roles change, and the width of their column must not.
+	fmt.Fprintf(rows, "NODE\t%-8s\tLEADER\tEPOCH\tSENT\tADDRESS\tPID\n", "STATE")
+	for _, s := range states {
+		leader, epoch, sent, pid := "-", "-", strconv.Itoa(s.Total()), strconv.Itoa(s.Pid)
+		if s.Leader != "" && s.Life == proccluster.Up {
+			leader, epoch = s.Leader, strconv.FormatUint(s.Epoch, 10)
+		}
+		if s.Life == proccluster.Down {
+			sent, pid = "-", "-"
+		}
+		fmt.Fprintf(rows, "%s\t%s\t%s\t%s\t%s\t%s\t%s\n", s.Name, role(s), leader, epoch, sent, s.Addr, pid)
+	}
+	rows.Flush()
+	return strings.Split(strings.TrimSuffix(text.String(), "\n"), "\n")
+}
+
+// lines reports a demonstration to a pipe or a file.
+type lines struct{ out io.Writer }
+
+func (l *lines) begin(f *demoFlags)                        { fmt.Fprintf(l.out, "%s\n\n", title(f)) }
+func (l *lines) attach(*proccluster.Fleet)                 {}
+func (l *lines) detach()                                   {}
+func (l *lines) rest(context.Context, time.Duration) error { return nil }
+
+func (l *lines) tell(t tone, states []proccluster.State, format string, args ...any) {
+	if t == bad {
+		fmt.Fprintln(l.out) // something new begins
+	}
+	fmt.Fprintf(l.out, format+"\n", args...)
+	if states != nil {
+		fmt.Fprintln(l.out, "  "+strings.Join(table(states), "\n  "))
+	}
+}
+
+func (l *lines) kept(states []proccluster.State) {
+	for _, s := range states {
+		fmt.Fprintf(l.out, "%s  %s  pid %d\n", s.Name, s.Addr, s.Pid)
+	}
+	fmt.Fprintln(l.out, keptHint)
+}
+
+func (l *lines) end(err error, closing []string) {
+	if leftNothing(err) {
+		fmt.Fprintln(l.out, "\n"+strings.Join(closing, "\n"))
+	}
+}

@@ -1,0 +1,281 @@
+// Package proccluster runs a cluster of real processes on one machine, makes the leader fail
+// and measures the failover: for the demonstration, the benchmarks and the tests.
+//
+// Each node is a process with its own data folder, on a free port of the loopback. It
+// writes its trace (elect node --trace), each event with its time. All processes of the
+// machine share the clock of these times, so a delay of the pipe or the reader does not
+// count.
+//
+// No process and no folder outlives a [Fleet], also when a node fails to start. If the
+// program that holds the fleet is killed, its nodes end too: on Linux the kernel kills
+// them, elsewhere they stop when their standard input ends.
+package proccluster
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"os"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/elect-go/elect/trace"
+)
+
+// Config describes a fleet.
+type Config struct {
+	// Command is the elect command, to which the fleet adds "node" and its flags.
+	Command []string
+	// Env is added to the environment of this process.
+	Env []string
+	// Nodes is the number of nodes.
+	Nodes int
+	// Args are additional flags of every node, as
+	// "--preset", "wan".
+	Args []string
+	// Hosts has a host for each node, n1 first. Empty: all nodes run on the loopback of
+	// this machine.
+	Hosts []Host
+	// Joins makes the first node bootstrap the cluster (--bootstrap) and the others join it (--join), which needs an
+	// algorithm with a quorum. Otherwise all nodes get one list of all addresses (--members).
+	Joins bool
+	// Dir is the parent of the temporary folder of the fleet; default os.TempDir().
+	Dir string
+	// StartTimeout bounds the time until a process is ready; default 10 s.
+	StartTimeout time.Duration
+	// OnEvent is called for every event, one at a time. It must not call the fleet.
+	OnEvent func(node string, e trace.Event)
+}
+
+// Host is a host of a node.
+type Host struct {
+	// Command is put before Config.Command and runs it on the host. Its process must become
+	// the process of the node, so that signals reach the node.
+	Command []string
+	// Addr is the address of the node, as host:port. The others must be able to dial it. Port 0 stands for a free
+	// port; without Joins, only a Host without Command may have it.
+	Addr string
+}
+
+const (
+	startTimeout = 10 * time.Second
+	endTimeout   = 5 * time.Second // time for the goodbyes of a node, on a loaded machine
+)
+
+// Fleet is a number of running nodes. Its methods may be called from any goroutine.
+type Fleet struct {
+	config Config
+	dir    string
+	nodes  []*node
+
+	starts   chan func() // to the thread that starts processes
+	starting sync.WaitGroup
+	close    sync.Once
+
+	mu      sync.Mutex
+	closing bool
+	failed  error         // first failure of a node that was not requested
+	changed chan struct{} // closed when anything below, or in a node, changes
+	log     []logged      // since the last Strike or Recover
+	last    time.Time     // arrival of the last event of an election
+}
+
+// Name returns the name of the node with that number: n1 for the first.
+func Name(number int) string { return "n" + strconv.Itoa(number) }
+
+// Number is the inverse of Name; 0 if name is not the name of a node.
+func Number(name string) int {
+	n, _ := strconv.Atoi(strings.TrimPrefix(name, "n"))
+	return n
+}
+
+// logged is an event with the name of its node.
+type logged struct {
+	node string
+	trace.Event
+}
+
+// New starts the nodes n1, n2, … in the order in which they are elected: the last
+// has the highest priority. It returns when all are ready, which is before they have
+// agreed on a leader. If a node fails to start, or ctx ends, nothing is left behind.
+func New(ctx context.Context, config Config) (*Fleet, error) {
+	if len(config.Command) == 0 || config.Nodes < 1 {
+		return nil, fmt.Errorf("proccluster: %d nodes of the command %q, want at least one of some command", config.Nodes, config.Command)
+	}
+	if n := len(config.Hosts); n > 0 && n != config.Nodes {
+		return nil, fmt.Errorf("proccluster: %d nodes on %d hosts, want one for each", config.Nodes, n)
+	}
+	if config.StartTimeout == 0 {
+		config.StartTimeout = startTimeout
+	}
+	dir, err := os.MkdirTemp(config.Dir, "elect-fleet-")
+	if err != nil {
+		return nil, fmt.Errorf("proccluster: %w", err)
+	}
+	f := &Fleet{config: config, dir: dir, changed: make(chan struct{}), starts: make(chan func())}
+	f.starting.Go(f.startProcesses)
+	for i := range config.Nodes {
+		name := Name(i + 1)
+		host := Host{Addr: "127.0.0.1:0"}
+		if len(config.Hosts) > 0 {
+			host = config.Hosts[i]
+		}
+		f.nodes = append(f.nodes, &node{
+			fleet: f, name: name, priority: i + 1, dir: filepath.Join(dir, name), host: host, addr: host.Addr, life: Down,
+		})
+	}
+	if err := f.startAll(ctx); err != nil {
+		return nil, errors.Join(err, f.Close())
+	}
+	return f, nil
+}
+
+func (f *Fleet) startAll(ctx context.Context) error {
+	first, others := f.nodes[0], f.nodes[1:]
+	if !f.config.Joins {
+		if err := f.reserve(); err != nil {
+			return err
+		}
+		others = f.nodes
+	} else if err := first.start(ctx); err != nil {
+		return err
+	}
+	errs := make([]error, len(others))
+	var all sync.WaitGroup
+	for i, n := range others {
+		all.Go(func() { errs[i] = n.start(ctx) })
+	}
+	all.Wait()
+	return errors.Join(errs...)
+}
+
+// reserve picks a free port for each node of this machine. If another process takes the port before
+// the node listens, the node fails to start with that error.
+func (f *Fleet) reserve() error {
+	for _, n := range f.nodes {
+		if len(n.host.Command) > 0 {
+			continue // its address is not on this machine
+		}
+		l, err := net.Listen("tcp", n.addr)
+		if err != nil {
+			return fmt.Errorf("proccluster: %w", err)
+		}
+		defer l.Close() // not before all are chosen: they must differ
+		n.addr = l.Addr().String()
+	}
+	return nil
+}
+
+// startProcesses starts the processes, all from one thread: the kernel kills a child
+// with Pdeathsig when the thread that started it ends, not when the process does.
+func (f *Fleet) startProcesses() {
+	runtime.LockOSThread()
+	for start := range f.starts {
+		start()
+	}
+}
+
+// Dir returns the temporary folder of the fleet. It contains the data folder "n1" of n1.
+func (f *Fleet) Dir() string { return f.dir }
+
+// Close stops every node, first with Term, and removes the folder. When it returns, no
+// process of the fleet is left.
+func (f *Fleet) Close() error {
+	var err error
+	f.close.Do(func() {
+		f.mu.Lock()
+		f.closing = true
+		nodes := slices.Clone(f.nodes)
+		f.mu.Unlock()
+		var all sync.WaitGroup
+		for _, n := range nodes {
+			all.Go(n.end)
+		}
+		all.Wait()
+		close(f.starts)
+		f.starting.Wait()
+		err = os.RemoveAll(f.dir)
+	})
+	return err
+}
+
+// Restart starts a node that is down again, on the same address and with the same data
+// folder. It returns when the process is ready.
+func (f *Fleet) Restart(ctx context.Context, name string) error {
+	n, err := f.node(name)
+	if err != nil {
+		return err
+	}
+	return n.start(ctx)
+}
+
+// Signal sends s to a node. at is the time right before the system call, in the clock
+// of events (see [Now]). After Kill and Term it waits until the process has ended.
+func (f *Fleet) Signal(name string, s Signal) (at int64, err error) {
+	n, err := f.node(name)
+	if err != nil {
+		return 0, err
+	}
+	at, err = n.signal(s)
+	if err == nil && (s == Kill || s == Term) {
+		err = n.awaitEnd()
+	}
+	return at, err
+}
+
+// Campaign is the line that a fleet writes to a node to request an election.
+const Campaign = "campaign"
+
+// Campaign requests an election from a node, as an application would. It returns when the
+// request is written.
+func (f *Fleet) Campaign(name string) error {
+	n, err := f.node(name)
+	if err != nil {
+		return err
+	}
+	f.mu.Lock()
+	p, life := n.process, n.life
+	f.mu.Unlock()
+	if life != Up {
+		return fmt.Errorf("proccluster: campaign at %s: it is %s", name, life)
+	}
+	if _, err := io.WriteString(p.stdin, Campaign+"\n"); err != nil {
+		return fmt.Errorf("proccluster: campaign at %s: %w", name, err)
+	}
+	return nil
+}
+
+func (f *Fleet) node(name string) (*node, error) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	i := slices.IndexFunc(f.nodes, func(n *node) bool { return n.name == name })
+	if i < 0 {
+		return nil, fmt.Errorf("proccluster: there is no node %q", name)
+	}
+	return f.nodes[i], nil
+}
+
+// change runs c and wakes all goroutines that wait for a change.
+func (f *Fleet) change(c func()) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	c()
+	close(f.changed)
+	f.changed = make(chan struct{})
+}
+
+// fail records the first failure of the fleet.
+func (f *Fleet) fail(err error) {
+	f.change(func() {
+		if f.failed == nil && !f.closing {
+			f.failed = err
+		}
+	})
+}
