@@ -262,8 +262,8 @@ func With[O any](f Factory, change func(*O)) Factory {
 // ordinary map: importing a package registers nothing.
 type Registry map[string]Factory
 
-// Lookup returns the factory that word selects. For an unknown word, it returns a factory whose
-// error is a [*SettingError] with the known words.
+// Lookup returns the factory that word selects. For an unknown word, it returns a factory that
+// fails with a [*SettingError] of the known words.
 func (r Registry) Lookup(word string) Factory {
 	if f, ok := r[word]; ok {
 		return f

@@ -50,17 +50,17 @@ func BenchmarkWatchers(b *testing.B) {
 				if err := proccluster.Sleep(ctx, time.Second+next()); err != nil { // the members rest
 					b.Fatal(err)
 				}
-				strike, err := s.failLeader()
+				failure, err := s.failLeader()
 				if err != nil {
 					b.Fatal(err)
 				}
-				r, err := s.after(ctx, strike)
+				r, err := s.after(ctx, failure)
 				if err != nil {
 					b.Fatal(err)
 				}
 				failovers = append(failovers, r.Failover.Failover)
 				for i, w := range a.learned(b, r.EpochAfter) {
-					took := time.Duration(w - strike.At)
+					took := time.Duration(w - failure.At)
 					if before[i].Addr == leader.Addr {
 						lost = append(lost, took)
 					} else {

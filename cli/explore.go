@@ -28,10 +28,10 @@ type exploreFlags struct {
 	agreed     bool
 	network    string
 	crashes    int
-	mistakes   int
+	falseSuspicions   int
 	campaigns  int
 	epochs     uint64
-	repeats    int
+	periodicSends    int
 	properties []string
 
 	states int
@@ -76,11 +76,11 @@ No algorithm claims these two. The token of a leader is its epoch and its id:
   resource-tokens       no node begins to lead with a lower token than an earlier leader
 
 A search ends because it is bounded: by the budgets, by --epochs (of vote, its rounds),
-and where heartbeats are numbered, as those of vote, by --repeats of all leaders together.
+and where heartbeats are numbered, as those of vote, by --periodic-sends of all leaders together.
 What lies beyond is only counted. --walk takes random steps instead; they prove nothing.
 
 With --json, one object: algorithm, options (an object), nodes, from (nothing or
-settled), network, crashes, mistakes, campaigns, epochs and repeats (0: no bound),
+agreed), network, crashes, false_suspicions, campaigns, epochs and periodic_sends (0: no bound),
 properties (a list); of a search: states, generated (transitions to another state),
 depth (states on the longest of all shortest ways), complete, left_out (steps beyond
 the bounds), states_with_leader, transitions_per_second; of a walk: seed, walks, steps,
@@ -92,8 +92,8 @@ Exit status: 0 nothing is broken, 1 a property is broken or no leader was ever s
 2 a mistake in the command line, 3 a limit cut it short before anything was found
 broken, 130 so did Ctrl-C. In each case what was found so far is printed.`,
 		Example: `  elect explore --algorithm ring --nodes 3 --epochs 1
-  elect explore --settled --mistakes 1 --property one-leader-per-epoch    two leaders
-  elect explore --algorithm vote --settled --epochs 2
+  elect explore --start-agreed --false-suspicions 1 --property one-leader-per-epoch    two leaders
+  elect explore --algorithm vote --start-agreed --epochs 2
   elect explore --algorithm textbook-vote --epochs 1 --property one-leader-per-epoch
   elect explore --algorithm vote --epochs 3 --crashes 2 --time 10m --memory 4GiB
   elect explore --algorithm vote --epochs 3 --crashes 2 --walk 1000000 --seed 7`,
@@ -109,13 +109,13 @@ func (f *exploreFlags) register(set *pflag.FlagSet, fields *confload.Table) {
 	set.StringVar(&f.algorithm, "algorithm", fields.DefaultAlgorithm(), "one of "+strings.Join(fields.Algorithms(), ", "))
 	set.StringArrayVar(&f.options, "option", nil, "option of the algorithm, as `key=value`; repeatable")
 	set.IntVar(&f.nodes, "nodes", 3, "how many nodes")
-	set.BoolVar(&f.agreed, "settled", false, "begin with all nodes started and agreed, not with no node started")
+	set.BoolVar(&f.agreed, "start-agreed", false, "begin with all nodes started and agreed, not with no node started")
 	set.StringVar(&f.network, "network", "lossy", "lossy: a message arrives any number of times or never; once: once")
 	set.IntVar(&f.crashes, "crashes", 0, "budget of crashes; as many restarts")
-	set.IntVar(&f.mistakes, "mistakes", 0, "budget of wrong suspicions")
-	set.IntVar(&f.campaigns, "campaigns", 0, "budget of calls for an election")
+	set.IntVar(&f.falseSuspicions, "false-suspicions", 0, "budget of false suspicions")
+	set.IntVar(&f.campaigns, "campaigns", 0, "budget of campaigns")
 	set.Uint64Var(&f.epochs, "epochs", 2, "the highest epoch; 0: no bound")
-	set.IntVar(&f.repeats, "repeats", 0, "how often in a run leaders repeat themselves; 0: no bound (default 1\nin a search where repeats are numbered, as those of vote are, else 0)")
+	set.IntVar(&f.periodicSends, "periodic-sends", 0, "budget of periodic messages of all leaders; 0: no bound (default 1\nin a search where these are numbered, as those of vote are, else 0)")
 	set.StringSliceVar(&f.properties, "property", nil, "what is looked for: a `property`, or all; repeatable (default what the\nalgorithm claims)")
 	set.IntVar(&f.states, "states", 0, "limit of states visited; 0: none")
 	set.StringVar(&f.memory, "memory", "2GiB", "limit of memory, about; 0: none")
@@ -174,7 +174,7 @@ func (e *exploration) check() error {
 	s := &settings{table: e.fields}
 	m := &s.mistakes
 	e.o = explore.Options{
-		StartAgreed: e.agreed, Crashes: e.crashes, FalseSuspicions: e.mistakes, Campaigns: e.campaigns, Epochs: algo.Epoch(e.epochs),
+		StartAgreed: e.agreed, Crashes: e.crashes, FalseSuspicions: e.falseSuspicions, Campaigns: e.campaigns, Epochs: algo.Epoch(e.epochs),
 		Limits: explore.Limits{States: e.states, Time: e.time},
 	}
 	e.o.Spec = s.timeless(e.algorithm, e.options)
@@ -190,7 +190,7 @@ func (e *exploration) check() error {
 	} else {
 		m.Addf("--nodes is %d, want 1 to %d", e.nodes, explore.MaxNodes)
 	}
-	for _, flag := range []string{"crashes", "mistakes", "campaigns", "repeats"} {
+	for _, flag := range []string{"crashes", "false-suspicions", "campaigns", "periodic-sends"} {
 		if n, _ := e.set.GetInt(flag); n < 0 || n > 255 {
 			m.Addf("--%s is %d, want 0 to 255", flag, n)
 		}
@@ -203,8 +203,8 @@ func (e *exploration) check() error {
 	if e.width < 0 || e.width > 0 && e.width < leastWidth {
 		m.Addf("--width is %d, want at least %d", e.width, leastWidth)
 	}
-	e.o.PeriodicSends = e.repeats
-	if !e.set.Changed("repeats") && e.walk == 0 && explore.HasCountedPeriodic(e.o.Spec) {
+	e.o.PeriodicSends = e.periodicSends
+	if !e.set.Changed("periodic-sends") && e.walk == 0 && explore.HasCountedPeriodic(e.o.Spec) {
 		e.o.PeriodicSends = 1
 	}
 	e.o.Properties = e.wanted(m)

@@ -35,7 +35,7 @@ func TestInterruptedWalkFailsAfterViolation(t *testing.T) {
 	testkit.Processes(t)
 	t.Parallel()
 	// One property is violated within milliseconds, the other one never.
-	p := launch(t, "explore", "--json", "--settled", "--mistakes", "1", "--walk", "9000000000",
+	p := launch(t, "explore", "--json", "--start-agreed", "--false-suspicions", "1", "--walk", "9000000000",
 		"--property", "one-leader-per-epoch", "--property", "durable")
 	require.Contains(t, p.stderr.line(t), " steps, ")
 	require.NoError(t, p.Process.Signal(os.Interrupt))

@@ -115,7 +115,7 @@ func (e *exploration) table(f *finding) error {
 	row("messages", "%s", map[explore.Network]string{
 		explore.Lossy: "arrive late, in any order, any number of times or never", explore.Once: "arrive late, in any order, once",
 	}[e.o.Network])
-	row("budget", "%s, %s, %s", count(e.o.Crashes, "crash"), count(e.o.FalseSuspicions, "wrong suspicion"), count(e.o.Campaigns, "call for an election"))
+	row("budget", "%s, %s, %s", count(e.o.Crashes, "crash"), count(e.o.FalseSuspicions, "false suspicion"), count(e.o.Campaigns, "campaign"))
 	row("bounds", "%s", e.bounds())
 	properties := make([]string, len(e.o.Properties))
 	for i, p := range e.o.Properties {
@@ -151,9 +151,6 @@ func count(n int, what string) string {
 	many := what + "s"
 	if strings.HasSuffix(what, "sh") {
 		many = what + "es"
-	}
-	if what, rest, found := strings.Cut(what, " for "); found {
-		many = what + "s for " + rest
 	}
 	switch n {
 	case 0:
@@ -214,10 +211,10 @@ type exploredObject struct {
 	From       string            `json:"from"`
 	Network    string            `json:"network"`
 	Crashes    int               `json:"crashes"`
-	Mistakes   int               `json:"mistakes"`
+	Mistakes   int               `json:"false_suspicions"`
 	Campaigns  int               `json:"campaigns"`
 	Epochs     algo.Epoch        `json:"epochs"`
-	Repeats    int               `json:"repeats"`
+	Repeats    int               `json:"periodic_sends"`
 	Properties []algo.Property   `json:"properties"`
 }
 
@@ -268,7 +265,7 @@ func (e *exploration) object(f *finding) any {
 		settings.Options[o.Name] = o.Value
 	}
 	if e.o.StartAgreed {
-		settings.From = "settled"
+		settings.From = "agreed"
 	}
 	found := foundObject{Complete: f.Complete, Seconds: f.Elapsed.Seconds(), Cut: f.Cut, Violations: []violationObject{}}
 	for i, v := range f.Violations {

@@ -49,7 +49,7 @@ func TestCompleteSearchPrintsCounts(t *testing.T) {
 	status, stdout, _ := elect("explore", "--algorithm", "ring", "--epochs", "1")
 	require.Zero(t, status)
 	for _, want := range []string{
-		"ring, 3 nodes\n", "no crashes, no wrong suspicions, no calls for an election", "epochs up to 1, at most 1 repeat of heartbeats in a run\n",
+		"ring, 3 nodes\n", "no crashes, no false suspicions, no campaigns", "epochs up to 1, at most 1 repeat of heartbeats in a run\n",
 		"monotonic-epochs, durable, no-phantom, agreement", "1,156, the farthest at depth 20",
 		"2,598 to another state; 4,754 beyond the bounds, left out", "in 1,068 states", "Complete within these bounds. What was looked for holds.",
 	} {
@@ -58,15 +58,15 @@ func TestCompleteSearchPrintsCounts(t *testing.T) {
 }
 
 func TestSearchFollowsItsFlags(t *testing.T) {
-	got, _ := explored[searchObject](t, 0, "--algorithm", "vote", "--nodes", "2", "--epochs", "1", "--crashes", "1", "--mistakes", "2",
-		"--campaigns", "1", "--network", "once", "--settled", "--property", "durable,no-phantom", "--property", "durable",
+	got, _ := explored[searchObject](t, 0, "--algorithm", "vote", "--nodes", "2", "--epochs", "1", "--crashes", "1", "--false-suspicions", "2",
+		"--campaigns", "1", "--network", "once", "--start-agreed", "--property", "durable,no-phantom", "--property", "durable",
 		"--option", "window=20ms", "--option", "pause=60ms")
 	require.Equal(t, exploredObject{
-		Algorithm: "vote", Nodes: 2, From: "settled", Network: "once", Crashes: 1, Mistakes: 2, Campaigns: 1, Epochs: 1, Repeats: 1,
+		Algorithm: "vote", Nodes: 2, From: "agreed", Network: "once", Crashes: 1, Mistakes: 2, Campaigns: 1, Epochs: 1, Repeats: 1,
 		Properties: []algo.Property{algo.Durable, algo.NoPhantom},
 		Options:    map[string]string{"early_close": "true", "heartbeat_interval": "480ms", "pause": "60ms", "window": "20ms"},
 	}, got.exploredObject)
-	got, _ = explored[searchObject](t, 0, "--algorithm", "vote", "--nodes", "2", "--epochs", "1", "--repeats", "2", "--property", "all")
+	got, _ = explored[searchObject](t, 0, "--algorithm", "vote", "--nodes", "2", "--epochs", "1", "--periodic-sends", "2", "--property", "all")
 	require.Equal(t, 2, got.Repeats)
 	require.Equal(t, explore.All(), got.Properties)
 	got, _ = explored[searchObject](t, 0, "--algorithm", "vote", "--nodes", "2", "--epochs", "1")
@@ -77,7 +77,7 @@ func TestSearchFollowsItsFlags(t *testing.T) {
 }
 
 // found is a search that finds a violation.
-var found = []string{"--settled", "--mistakes", "1", "--property", "one-leader-per-epoch", "--option", "head_start=0s"}
+var found = []string{"--start-agreed", "--false-suspicions", "1", "--property", "one-leader-per-epoch", "--option", "head_start=0s"}
 
 func TestSimReplaysViolation(t *testing.T) {
 	textbook := []string{"--algorithm", "textbook-vote", "--epochs", "1", "--property", "one-leader-per-epoch"}
@@ -233,7 +233,7 @@ func TestSearchStopsAtLimit(t *testing.T) {
 		{"--time=1ns", "the limit of 1ns"},
 		{"--memory=1MiB", "the limit of 1 MiB of memory"},
 	} {
-		args := []string{"--settled", "--crashes", "2", "--epochs", "4", tc.limit}
+		args := []string{"--start-agreed", "--crashes", "2", "--epochs", "4", tc.limit}
 		got, stderr := explored[searchObject](t, statusCut, args...)
 		require.False(t, got.Complete)
 		require.Equal(t, tc.cut, got.Cut)
@@ -314,8 +314,8 @@ func TestUsageOfExplore(t *testing.T) {
 		args string
 		want []string
 	}{
-		{"--nodes 9 --crashes -1 --mistakes 256 --campaigns -1 --repeats -1 --states -1 --walk -1 --width 7 --time -1s --length 0", []string{
-			"--nodes is 9, want 1 to 8", "--crashes is -1, want 0 to 255", "--mistakes is 256", "--campaigns is -1", "--repeats is -1",
+		{"--nodes 9 --crashes -1 --false-suspicions 256 --campaigns -1 --periodic-sends -1 --states -1 --walk -1 --width 7 --time -1s --length 0", []string{
+			"--nodes is 9, want 1 to 8", "--crashes is -1, want 0 to 255", "--false-suspicions is 256", "--campaigns is -1", "--periodic-sends is -1",
 			"--states is -1, want at least 0", "--walk is -1", "--width is 7, want at least 40", "--time is -1s, want at least 0", "--length is 0, want 1 to 100000",
 		}},
 		{"--json --ascii --width 60 --property all,peace", []string{
@@ -366,7 +366,7 @@ func TestCounted(t *testing.T) {
 		n          int
 		what, want string
 	}{
-		{0, "crash", "no crashes"}, {1, "crash", "1 crash"}, {2000, "step", "2,000 steps"}, {2, "call for an election", "2 calls for an election"},
+		{0, "crash", "no crashes"}, {1, "crash", "1 crash"}, {2000, "step", "2,000 steps"}, {2, "campaign", "2 campaigns"},
 	} {
 		require.Equal(t, tc.want, count(tc.n, tc.what))
 	}

@@ -30,7 +30,7 @@ to another member when that one fails. Without ADDR, the members are those of th
 this machine (--config, or ELECT_CONFIG). Behind a proxy that hides the members, ADDR is that proxy.
 
 A member takes 512 watchers. They do not delay its elections. A watcher of a member that fails
-without a word learns of that after 4 to 8 s.
+silently learns of that after 4 to 8 s.
 
 With --exec, a shell (sh -c) runs CMD for the first leadership and after each change, one at a time.
 While CMD runs, further changes are skipped except the last. CMD finds in its environment

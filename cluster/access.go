@@ -12,7 +12,7 @@ import (
 	"github.com/elect-go/elect/transport"
 )
 
-// securityHelp is the requirement for a node whose address others can reach.
+// securityHelp is the requirement for a node with an address that other machines can reach.
 const securityHelp = "an address of the loopback, or secret_file: FILE (elect secret FILE creates one, the same for all members), " +
 	"or tls: {cert: FILE, key: FILE, ca: FILE}; or insecure: true, which lets any host join and administer the cluster"
 

@@ -4,7 +4,7 @@ import "time"
 
 // Clock is what a node measures time by: from some moment on, which says nothing of the time of day.
 type Clock interface {
-	// Now goes on while the machine sleeps: others have counted that time too.
+	// Now continues while the machine sleeps: others have counted that time too.
 	Now() time.Duration
 	// Alarm has ring called, on a goroutine of its own, when Now is what it was last set to. It ends with stop.
 	NewTimer(ring func()) (set func(at time.Duration), stop func(), err error)

@@ -92,7 +92,7 @@ type Config struct {
 	NoAdmin bool
 
 	// SecretFile and TLS are two ways to authenticate peers. A cluster uses one of them: see package tlsauth. A node
-	// whose address is not of the loopback needs one of them, or Insecure.
+	// with an address outside of the loopback needs one of them, or Insecure.
 	SecretFile string
 	TLS        tlsauth.Certificate
 	// Security is "migrate" while a running cluster goes from none of them to one, or, with both, from a secret to

@@ -22,7 +22,7 @@ type End struct {
 	Cluster     algo.NodeID // ID of the cluster
 	Node        algo.NodeID
 	Incarnation uint64
-	Epoch       algo.Epoch // highest epoch whose Lead callbacks have ended
+	Epoch       algo.Epoch // highest epoch of which all Lead callbacks have ended
 }
 
 // End returns the statement that another process can make when this process has ended during the leadership l of this

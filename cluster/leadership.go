@@ -73,7 +73,7 @@ func (b *leadershipState) endLeadership(cause error, last bool) {
 	b.replace(State{Cause: cause, At: time.Now()})
 }
 
-// replace replaces the state. It first cancels the contexts of callbacks whose leadership has ended, before the caller
+// replace replaces the state. It first cancels the contexts of callbacks after the end of their leadership, before the caller
 // does anything that follows from the end. To cancel a context runs no code of the application on this goroutine.
 func (b *leadershipState) replace(s State) {
 	for w := range b.tasks {

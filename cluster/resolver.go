@@ -9,7 +9,7 @@ import (
 	"time"
 )
 
-// resolver dials addresses whose host may be a name. It looks the name up for each attempt, because a machine may have
+// resolver dials addresses. Their hosts may be names. It looks the name up for each attempt, because a machine may have
 // moved. It tries all addresses of the name in turn, until one is connected.
 type resolver struct {
 	lookup     func(ctx context.Context, host string) ([]string, error)

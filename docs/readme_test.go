@@ -5,6 +5,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"testing"
 
@@ -33,4 +34,23 @@ func TestReadmeProgramCompiles(t *testing.T) {
 	build.Dir = root
 	out, err := build.CombinedOutput()
 	require.NoError(t, err, "%s", out)
+}
+
+// Each method of a node that the README names exists.
+func TestReadmeNamesMethodsOfNode(t *testing.T) {
+	text, err := os.ReadFile("../README.md")
+	require.NoError(t, err)
+	files, err := filepath.Glob("../cluster/*.go")
+	require.NoError(t, err)
+	var source strings.Builder
+	for _, file := range files {
+		b, err := os.ReadFile(file)
+		require.NoError(t, err)
+		source.Write(b)
+	}
+	calls := regexp.MustCompile(`node\.([A-Z]\w+)\(`).FindAllSubmatch(text, -1)
+	require.Greater(t, len(calls), 5)
+	for _, call := range calls {
+		require.Contains(t, source.String(), "\nfunc (n *Node) "+string(call[1])+"(")
+	}
 }
