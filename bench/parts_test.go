@@ -39,10 +39,10 @@ type part struct {
 func parts() []part {
 	memory := func(string) (*store.Store, error) { return store.NewMemory(), nil }
 	return []part{
-		{"codec/message=beat", "messages", codec(fd.Heartbeat{Digest: 1 << 60})},
+		{"codec/message=heartbeat", "messages", codec(fd.Heartbeat{Digest: 1 << 60})},
 		{"codec/message=coordinator", "messages", codec(bully.Coordinator{Epoch: 300, Leader: sim.ID(4)})},
 		{"codec/message=token", "messages", codec(ring.Election{Epoch: 300, Eligible: true, Priority: 4, ID: sim.ID(4), Hops: 3})},
-		{"codec/message=claim", "messages", codec(vote.Elect{Round: 300, Term: 299, Msg: 1000, Leader: sim.ID(4)})},
+		{"codec/message=elect", "messages", codec(vote.Elect{Round: 300, Term: 299, Msg: 1000, Leader: sim.ID(4)})},
 		{"frames", "frames", frames},
 		{"engine/step=beat", "messages", stepping(fd.Heartbeat{})},
 		{"engine/step=election", "messages", stepping(bully.Election{Epoch: 1})},

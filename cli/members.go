@@ -86,7 +86,7 @@ func (o *order) give(cmd *cobra.Command, what orderObject, did string, do func(c
 	if err != nil {
 		what.Reason = brief(o.addr, err)
 	}
-	if here, ok := errors.AsType[*client.UnheardError](err); ok {
+	if here, ok := errors.AsType[*client.PartiallyAppliedError](err); ok {
 		what.Reason, err = here.Reason, nil
 		did += ": " + here.Reason
 	}
@@ -107,10 +107,10 @@ func (o *order) give(cmd *cobra.Command, what orderObject, did string, do func(c
 // brief shortens the error of a client: no package name, and the address once.
 func brief(addr string, err error) string {
 	failed, network := errors.AsType[*net.OpError](err)
-	unanswered, order := errors.AsType[*client.UnansweredError](err)
+	unanswered, order := errors.AsType[*client.NoReplyError](err)
 	switch {
 	case network && order:
-		return addr + ": " + (&client.UnansweredError{Sent: unanswered.Sent, Err: failed.Err}).Error()
+		return addr + ": " + (&client.NoReplyError{Sent: unanswered.Sent, Err: failed.Err}).Error()
 	case network:
 		return addr + ": " + failed.Err.Error()
 	}

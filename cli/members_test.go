@@ -84,7 +84,7 @@ func TestRemovedNodeExplainsHowToRejoin(t *testing.T) {
 
 // The node applied the order, but not all members know of it: the command succeeds, and prints the reason once.
 func TestOrderAppliedAtOneNodeSucceeds(t *testing.T) {
-	here := &client.UnheardError{Addr: "a:1", Reason: "done here, and not known to n2"}
+	here := &client.PartiallyAppliedError{Addr: "a:1", Reason: "done here, and not known to n2"}
 	for _, asJSON := range []bool{false, true} {
 		var out bytes.Buffer
 		cmd := builtins.newPriority()

@@ -39,27 +39,27 @@ var clients = wire.NewClientCodec(untrusted.Printable)
 // ErrNotNode means that the listener at an address does not use the protocol of a node.
 var ErrNotNode = errors.New("no node of this protocol listens there")
 
-// RefusedError is the reason for which a node has not done a request.
-type RefusedError struct {
+// RejectedError is the reason for which a node has not done a request.
+type RejectedError struct {
 	Addr   string
 	Reason string // text of the node
 }
 
-func (e *RefusedError) Error() string { return "client: " + e.Addr + ": " + e.Reason }
+func (e *RejectedError) Error() string { return "client: " + e.Addr + ": " + e.Reason }
 
-// UnheardError means that a node has done a request, and names the members that may not know of it. Without a quorum,
-// members on the other side of a partition learn of the change later.
-type UnheardError RefusedError
+// PartiallyAppliedError means that a node has done a request, and names the members that may not know of it. Without a
+// quorum, members on the other side of a partition learn of the change later.
+type PartiallyAppliedError RejectedError
 
-func (e *UnheardError) Error() string { return (*RefusedError)(e).Error() }
+func (e *PartiallyAppliedError) Error() string { return (*RejectedError)(e).Error() }
 
-// UnansweredError is the reason for which no reply to an admin request has arrived.
-type UnansweredError struct {
+// NoReplyError is the reason for which no reply to an admin request has arrived.
+type NoReplyError struct {
 	Sent bool // the node may have done the request, or may still do it; otherwise the node has not received the request
 	Err  error
 }
 
-func (e *UnansweredError) Error() string {
+func (e *NoReplyError) Error() string {
 	if e.Sent {
 		return e.Err.Error() + ": the order may have been carried out; look with elect status"
 	}
@@ -67,7 +67,7 @@ func (e *UnansweredError) Error() string {
 }
 
 // Unwrap returns Err.
-func (e *UnansweredError) Unwrap() error { return e.Err }
+func (e *NoReplyError) Unwrap() error { return e.Err }
 
 // Status returns the status of the node at addr.
 func (c Client) Status(ctx context.Context, addr string) (cluster.Status, error) {
@@ -79,15 +79,15 @@ func (c Client) Status(ctx context.Context, addr string) (cluster.Status, error)
 	case wire.StatusReply:
 		return statusOf(answer), nil
 	case wire.AdminReply:
-		return cluster.Status{}, &RefusedError{Addr: addr, Reason: answer.Reason}
+		return cluster.Status{}, &RejectedError{Addr: addr, Reason: answer.Reason}
 	}
 	return cluster.Status{}, fmt.Errorf("client: %s: %w: the answer is not a status", addr, ErrNotNode)
 }
 
 // Remove removes a member by name or ID, through the node at addr, which may be any member: see [cluster.Node.Remove].
-// The errors of all admin requests are the same. A [*RefusedError] means that the node has not done the request. An
-// [*UnheardError] means that it has, and that not all members may know of it. An [*UnansweredError] means that no reply
-// has arrived. It says whether the node may have done the request.
+// The errors of all admin requests are the same. A [*RejectedError] means that the node has not done the request. An
+// [*PartiallyAppliedError] means that it has, and that not all members may know of it. An [*NoReplyError] means that no
+// reply has arrived. It says whether the node may have done the request.
 func (c Client) Remove(ctx context.Context, addr, member string) error {
 	return c.administer(ctx, addr, wire.AdminRequest{Action: wire.Remove, Member: member})
 }
@@ -111,7 +111,7 @@ func (c Client) Resign(ctx context.Context, addr string, period time.Duration) e
 }
 
 // ReportEnd states to the node at addr that an incarnation of another member has ended: see [cluster.End]. The error is
-// a *RefusedError if the node does not accept the statement.
+// a *RejectedError if the node does not accept the statement.
 func (c Client) ReportEnd(ctx context.Context, addr string, end cluster.End) error {
 	answer, err := c.ask(ctx, addr, wire.End(end))
 	if err != nil {
@@ -120,7 +120,7 @@ func (c Client) ReportEnd(ctx context.Context, addr string, end cluster.End) err
 	if reply, ok := answer.(wire.AdminReply); !ok {
 		return fmt.Errorf("client: %s: %w: the answer is no outcome", addr, ErrNotNode)
 	} else if reply.Reason != "" {
-		return &RefusedError{Addr: addr, Reason: reply.Reason}
+		return &RejectedError{Addr: addr, Reason: reply.Reason}
 	}
 	return nil
 }
@@ -134,11 +134,11 @@ func (c Client) administer(ctx context.Context, addr string, request wire.AdminR
 	done, ok := answer.(wire.AdminReply)
 	switch {
 	case !ok:
-		return fmt.Errorf("client: %s: %w", addr, &UnansweredError{Sent: true, Err: fmt.Errorf("%w: the answer is no outcome", ErrNotNode)})
+		return fmt.Errorf("client: %s: %w", addr, &NoReplyError{Sent: true, Err: fmt.Errorf("%w: the answer is no outcome", ErrNotNode)})
 	case done.Applied:
-		return &UnheardError{Addr: addr, Reason: done.Reason}
+		return &PartiallyAppliedError{Addr: addr, Reason: done.Reason}
 	case done.Reason != "":
-		return &RefusedError{Addr: addr, Reason: done.Reason}
+		return &RejectedError{Addr: addr, Reason: done.Reason}
 	}
 	return nil
 }
@@ -179,7 +179,7 @@ func (c Client) ask(ctx context.Context, addr string, request algo.Message) (ans
 		err = context.Cause(ctx)
 	}
 	if _, isAdmin := request.(wire.AdminRequest); isAdmin && err != nil {
-		err = &UnansweredError{Sent: e.sent.Load(), Err: err}
+		err = &NoReplyError{Sent: e.sent.Load(), Err: err}
 	}
 	if err != nil {
 		return nil, fmt.Errorf("client: %s: %w", addr, err)

@@ -14,7 +14,7 @@ func ExampleClient() {
 	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
 	defer cancel()
 	var c client.Client
-	var refused *client.RefusedError
+	var refused *client.RejectedError
 	switch err := c.Resign(ctx, "127.0.0.1:1", time.Minute); {
 	case err == nil:
 		fmt.Println("another node leads")

@@ -24,7 +24,7 @@ func TestWithoutQuorumNoMemberIsRemoved(t *testing.T) {
 		require.ErrorIs(t, all[0].Remove(t.Context(), all[2].ID()), cluster.ErrNoQuorum)
 		require.ErrorIs(t, all[0].Leave(t.Context()), cluster.ErrNoQuorum)
 		const way = "its algorithm has no quorum to agree on that: change the list members on each node, or drop lease: off"
-		var refused *client.RefusedError
+		var refused *client.RejectedError
 		require.ErrorAs(t, f.operator().Remove(t.Context(), addrOf(1), "n3"), &refused)
 		require.Equal(t, "rejected: cluster: remove n3: "+way, refused.Reason)
 		require.ErrorAs(t, f.operator().Leave(t.Context(), addrOf(2)), &refused)

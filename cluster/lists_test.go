@@ -79,6 +79,6 @@ func TestListOrderAndSpellingDoNotMatter(t *testing.T) {
 		one := f.start(1)
 		f.start(2)
 		f.agree("n2", bound)
-		require.Empty(t, one.log.Lines("another list"))
+		require.Empty(t, one.log.Lines("static members differ"))
 	})
 }

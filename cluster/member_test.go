@@ -220,7 +220,7 @@ func TestLeaveWithoutQuorumIsCanceled(t *testing.T) {
 		require.ErrorIs(t, all[2].Leave(ctx), context.DeadlineExceeded)
 		ctx, cancel = context.WithTimeout(t.Context(), 5*time.Second)
 		defer cancel()
-		var refused *client.RefusedError
+		var refused *client.RejectedError
 		require.ErrorAs(t, f.operator().Leave(ctx, "n3:7400"), &refused)
 		require.Contains(t, refused.Reason, "not done in time")
 		f.start(1)
@@ -300,7 +300,7 @@ func TestOperator(t *testing.T) {
 		f.members(bound, "n1", "n2")
 		f.leader(2 * bound)
 
-		var refused *client.RefusedError
+		var refused *client.RejectedError
 		require.ErrorAs(t, o.Remove(ctx, "n1:7400", "n9"), &refused)
 		require.Contains(t, refused.Error(), `n1:7400: rejected: cluster: remove "n9": there is no such member`)
 		if strconv.IntSize > 32 {
@@ -330,7 +330,7 @@ func TestAdminReplyNamesSuspectedMembers(t *testing.T) {
 		f.agree("n2", 2*bound)
 		ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
 		defer cancel()
-		var unheard *client.UnheardError
+		var unheard *client.PartiallyAppliedError
 		require.ErrorAs(t, f.operator().SetPriority(ctx, "n1:7400", 50), &unheard)
 		require.Equal(t, "done here; suspected members learn of it when they connect again: n3", unheard.Reason)
 		f.agree("n1", bound)
@@ -348,7 +348,7 @@ func TestRemoveWithoutQuorumTimesOut(t *testing.T) {
 		testkit.Pass(2 * bound)
 		ctx, cancel := context.WithTimeout(t.Context(), 3*time.Second)
 		defer cancel()
-		var refused *client.RefusedError
+		var refused *client.RejectedError
 		require.ErrorAs(t, f.operator().Remove(ctx, "n1:7400", "n2"), &refused)
 		require.Equal(t, "cluster: not done in time: no leader is known to do it (this node hears from 1 of 2 members, and 2 are needed: if the others are lost for good see elect recover); it is given up, and may still happen", refused.Reason)
 		canceled, cancelRemove := context.WithCancel(t.Context())
@@ -375,7 +375,7 @@ func TestAdminRequestBeforeBootstrapIsRejected(t *testing.T) {
 		testkit.Pass(2 * bound)
 		ctx, cancel := context.WithTimeout(t.Context(), 3*time.Second)
 		defer cancel()
-		var refused *client.RefusedError
+		var refused *client.RejectedError
 		require.ErrorAs(t, f.operator().SetPriority(ctx, "n1:7400", 7), &refused)
 		require.Equal(t, "rejected: cluster: this node is in no cluster yet", refused.Reason)
 		f.start(3)
@@ -396,7 +396,7 @@ func TestNoAdminRejectsAdminRequests(t *testing.T) {
 			"remove": o.Remove(ctx, "n1:7400", "n2"), "leave": o.Leave(ctx, "n1:7400"),
 			"priority": o.SetPriority(ctx, "n1:7400", 1), "resign": o.Resign(ctx, "n1:7400", 0),
 		} {
-			var refused *client.RefusedError
+			var refused *client.RejectedError
 			require.ErrorAs(t, err, &refused, what)
 			require.Contains(t, refused.Reason, "no_admin")
 		}

@@ -274,7 +274,7 @@ func (n *Node) blockedReason(reason error) string {
 	case !known:
 		return "no leader is known to do it" + n.noLeaderReason()
 	case !n.engine.Committed():
-		return "a majority of the members has yet to confirm the view"
+		return "a majority of the members is not known to hold the config yet"
 	case reason != nil && n.IsLeader():
 		return reason.Error()
 	}

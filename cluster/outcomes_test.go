@@ -21,8 +21,8 @@ type end string
 
 const (
 	isDone     end = "done"
-	isRejected end = "rejected or canceled" // a *client.RefusedError
-	isDoneHere end = "done here"            // a *client.UnheardError
+	isRejected end = "rejected or canceled" // a *client.RejectedError
+	isDoneHere end = "done here"            // a *client.PartiallyAppliedError
 )
 
 // adminRequest sends an admin request to n1.
@@ -157,8 +157,8 @@ func TestAdminRequestOutcome(t *testing.T) {
 		{lists, "all resigned", "priority", priority7, patient, isDone, "", hasPriority7},
 		{quorums, "all resigned", "priority", priority7, patient, isDoneHere, holds + "no leader is known to do it (all eligible members have resigned)", nil},
 		{anyAlgorithm, "all resigned", "resign", resignFor(0), patient, isRejected, "rejected: cluster: resign: no other member may lead", nil},
-		{quorums, "others stopped just now", "remove", remove("n3"), instant, isRejected, "cluster: not done in time: a majority of the members has yet to confirm the view" + givenUp, nil},
-		{quorums, "others stopped just now", "priority", priority7, instant, isDoneHere, holds + "a majority of the members has yet to confirm the view", nil},
+		{quorums, "others stopped just now", "remove", remove("n3"), instant, isRejected, "cluster: not done in time: a majority of the members is not known to hold the config yet" + givenUp, nil},
+		{quorums, "others stopped just now", "priority", priority7, instant, isDoneHere, holds + "a majority of the members is not known to hold the config yet", nil},
 		{quorums, "others stopped just now", "resign", resignFor(time.Minute), instant, isDoneHere, "done here, and no other member leads yet", leads(false)},
 		{quorums, "two of three", "remove", remove("n2"), patient, isRejected, "cluster: not done in time: " + leadsYet + givenUp, members("n1", "n2", "n3")},
 	} {
@@ -175,11 +175,11 @@ func TestAdminRequestOutcome(t *testing.T) {
 					case isDone:
 						require.NoError(t, err)
 					case isRejected:
-						var refused *client.RefusedError
+						var refused *client.RejectedError
 						require.ErrorAs(t, err, &refused)
 						require.Equal(t, test.want, refused.Reason)
 					case isDoneHere:
-						var here *client.UnheardError
+						var here *client.PartiallyAppliedError
 						require.ErrorAs(t, err, &here)
 						require.Equal(t, test.want, here.Reason)
 					}
@@ -207,9 +207,9 @@ func TestLaterRequestReplacesEarlierOne(t *testing.T) {
 		testkit.Pass(time.Second)
 		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
 		defer cancel()
-		var here *client.UnheardError
+		var here *client.PartiallyAppliedError
 		require.ErrorAs(t, f.operator().SetPriority(ctx, "n1:7400", 5), &here)
-		var refused *client.RefusedError
+		var refused *client.RejectedError
 		require.ErrorAs(t, <-first, &refused)
 		require.Equal(t, "cluster: it was set to 5 since", refused.Reason)
 	})

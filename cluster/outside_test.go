@@ -61,7 +61,7 @@ func TestUnauthorizedRequestDoesNotReachLoop(t *testing.T) {
 		observer := f.client(tlsauth.Config{TLS: a.certificate(tlsauth.Observer)})
 		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 		defer cancel()
-		var refused *client.RefusedError
+		var refused *client.RejectedError
 		require.ErrorAs(t, observer.SetPriority(ctx, addrOf(1), 7), &refused)
 		require.Zero(t, m.Waiting())
 		_, err := observer.Status(ctx, addrOf(1))
@@ -80,14 +80,14 @@ func TestUnansweredRequestReportsWhetherSent(t *testing.T) {
 		synctest.Wait()
 		m.process.Kill()
 		err := <-outcome
-		unanswered, ok := errors.AsType[*client.UnansweredError](err)
+		unanswered, ok := errors.AsType[*client.NoReplyError](err)
 		require.True(t, ok, "%v", err)
 		require.True(t, unanswered.Sent)
 		require.ErrorContains(t, err, "the order may have been carried out; look with elect status")
 		release()
 
 		err = f.operator().SetPriority(t.Context(), addrOf(1), 7)
-		unanswered, ok = errors.AsType[*client.UnansweredError](err)
+		unanswered, ok = errors.AsType[*client.NoReplyError](err)
 		require.True(t, ok, "%v", err)
 		require.False(t, unanswered.Sent)
 		require.ErrorContains(t, err, "the order was not given")

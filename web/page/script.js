@@ -99,7 +99,7 @@ function showChanges() {
   if (changes.length === 0) return;
   $('changes').replaceChildren(...changes.slice(0, most).map(c => {
     const item = element('li'), at = element('time', clock(c.at));
-    const what = element('div', c.leader ? `★ ${c.leader.name} leads, epoch ${c.leader.epoch}` : '∅ nobody is known to lead', 'what');
+    const what = element('div', c.leader ? `★ ${c.leader.name} leads, epoch ${c.leader.epoch}` : '∅ no leader is known', 'what');
     at.dateTime = c.at;
     at.title = new Date(c.at).toLocaleString();
     if (c.election) what.append(element('span', cause(c.election), 'cause'));
