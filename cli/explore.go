@@ -22,17 +22,17 @@ import (
 
 // exploreFlags are the flags of elect explore.
 type exploreFlags struct {
-	algorithm  string
-	options    []string
-	nodes      int
-	agreed     bool
-	network    string
-	crashes    int
-	falseSuspicions   int
-	campaigns  int
-	epochs     uint64
-	periodicSends    int
-	properties []string
+	algorithm       string
+	options         []string
+	nodes           int
+	agreed          bool
+	network         string
+	crashes         int
+	falseSuspicions int
+	campaigns       int
+	epochs          uint64
+	periodicSends   int
+	properties      []string
 
 	states int
 	memory string
