@@ -61,7 +61,7 @@ with a lease. Algorithms for lessons run without one, unless --join is set. The 
 says how long a failover takes by default.
 
 With --join, one more node joins the running ones first, through n1, and another is
-removed. How long it takes until all others know is measured until the view of the last
+removed. The time until all other nodes know of it is measured until the config of the last
 of them has changed.
 
 With --json, one object per round, each on a line: algorithm (as bully+lease), nodes, old_leader,

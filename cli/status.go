@@ -52,9 +52,9 @@ leadership; the status of the caller has the reason.
 A witness votes and never leads. A member on standby does not lead for a while, because it
 resigned. A learner is a connected node that wants to join and is not a member yet. A dead
 member stays one, and counts for the quorum, until it is removed (see elect remove). With a
-quorum, a view has the number EPOCH.NUMBER: the epoch is that of the leader that made it, and
-NUMBER grows with each view. A view is committed when a quorum is known to hold it. Without a
-quorum, NUMBER counts the changes that this process has seen. A pending change is not done
+quorum, a config has the ID TERM.VERSION: the term is the epoch of the leader that wrote it, and
+the version grows with each config. A config is committed when a quorum is known to hold it.
+Without a quorum, the version counts the changes that this process has seen. A pending change is not done
 yet. The leader lists those that it has written, each member the requested removals.
 
 Metadata comes from the configuration of each member (meta:), such as the address of its
@@ -197,7 +197,7 @@ func printStatus(w io.Writer, s cluster.Status, now time.Time) error {
 		leader = name(s.Leader.String())
 	}
 	fmt.Fprintf(w, "leader     %s in epoch %d\n", leader, s.Epoch)
-	fmt.Fprintf(w, "cluster    %s, algorithm %s, view %s\n", s.Cluster, s.Algorithm, viewOf(s))
+	fmt.Fprintf(w, "cluster    %s, algorithm %s, config %s\n", s.Cluster, s.Algorithm, configIDOf(s))
 	fmt.Fprintf(w, "asked      %s\n", name(s.Node.String()))
 	if s.Lease != nil {
 		fmt.Fprintf(w, "lease      %s\n", leaseOf(s))
@@ -317,8 +317,8 @@ func endOf(end, now time.Time) string {
 	}
 }
 
-// viewOf formats the number of the view.
-func viewOf(s cluster.Status) string {
+// configIDOf formats the ID of the config.
+func configIDOf(s cluster.Status) string {
 	number := strconv.FormatUint(s.ConfigVersion, 10)
 	if s.ConfigTerm > 0 {
 		number = fmt.Sprintf("%d.%d", s.ConfigTerm, s.ConfigVersion)

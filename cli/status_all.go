@@ -198,10 +198,10 @@ func differences(answers []statusAnswer) []string {
 // printAnswers prints a line for each address, and the differences between the answers.
 func printAnswers(w io.Writer, answers []statusAnswer, differ []string) error {
 	table := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
-	fmt.Fprintln(table, "MEMBER\tADDRESS\tLEADER\tALGORITHM\tVIEW\tWARNINGS")
+	fmt.Fprintln(table, "MEMBER\tADDRESS\tLEADER\tALGORITHM\tCONFIG\tWARNINGS")
 	for _, a := range answers {
 		if s := a.Status; s != nil {
-			fmt.Fprintf(table, "%s\t%s\t%s\t%s\t%s\t%d\n", nameOf(s), a.Addr, leaderOf(s), s.Algorithm, viewOf(s.Status), len(s.Warnings))
+			fmt.Fprintf(table, "%s\t%s\t%s\t%s\t%s\t%d\n", nameOf(s), a.Addr, leaderOf(s), s.Algorithm, configIDOf(s.Status), len(s.Warnings))
 		} else {
 			fmt.Fprintf(table, "-\t%s\t%s\n", a.Addr, strings.TrimPrefix(a.Reason, a.Addr+": "))
 		}

@@ -40,7 +40,7 @@ func TestStatusOfSeveralMembers(t *testing.T) {
 	status, out, _ := elect("status", a, "127.0.0.1:1", b)
 	require.Equal(t, statusFailed, status)
 	for _, want := range []string{
-		`^MEMBER +ADDRESS +LEADER +ALGORITHM +VIEW +WARNINGS$`, `^a +` + a + ` +a in epoch \d+ +bully +1 +0$`,
+		`^MEMBER +ADDRESS +LEADER +ALGORITHM +CONFIG +WARNINGS$`, `^a +` + a + ` +a in epoch \d+ +bully +1 +0$`,
 		`^- +127\.0\.0\.1:1 +connect: connection refused$`, `^differs  leader: a in epoch \d+ \(a\), b in epoch \d+ \(b\)$`, `^differs  members: a \(a\), b \(b\)$`,
 	} {
 		require.Regexp(t, "(?m)"+want, out)

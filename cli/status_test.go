@@ -37,7 +37,7 @@ func TestStatusIsPrintedAsText(t *testing.T) {
 	s.Leader = &s.Members[0].ID
 	text := print()
 	for _, want := range []string{
-		`^leader +b in epoch 7$`, `^cluster +fleet, algorithm bully, view 3$`, `^asked +a$`,
+		`^leader +b in epoch 7$`, `^cluster +fleet, algorithm bully, config 3$`, `^asked +a$`,
 		`^b +leader +alive +1 min ago +570ms +5 +h:2 +02000000-`, `^a +witness +self +now +- +0 +h:1 +01000000-`, `^saves +4$`,
 		`^AWAITED +ADDRESS +ANSWER$`, `^not met +h:3 +connection refused$`,
 		`^met +h:2 +misses b, which answered but did not become leader \(elections: 3\)$`,
@@ -68,7 +68,7 @@ func TestStatusIsPrintedAsText(t *testing.T) {
 		require.Contains(t, print(), "\nlease      "+want+"\n")
 	}
 	s.ConfigTerm, s.Committed = 5, false
-	require.Regexp(t, `(?m)view 5\.3 \(not committed\)$`, print())
+	require.Regexp(t, `(?m)config 5\.3 \(not committed\)$`, print())
 	s.Members[1].Standby = true
 	s.Learners = []cluster.Learner{{ID: algo.NodeID{3}, Name: "c", Addr: "h:3"}}
 	s.Pending = []cluster.Change{{What: "remove", Name: "b", Reason: "no leader is known"}}
