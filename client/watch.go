@@ -54,9 +54,9 @@ const (
 	patience = 2 * wire.WatchInterval
 	// minRedial and maxRedial limit the delay before the members are tried again after none of them replied.
 	minRedial, maxRedial = 100 * time.Millisecond, 2 * time.Second
-	// redialSpread is multiplied with the number of watchers of a lost member: for that time their redials are spread
-	// over. It is at most maxRedial.
-	redialSpread = 10 * time.Millisecond
+	// redialDelay is the delay after the loss of a member. The others may elect a leader meanwhile. redialSpread is
+	// multiplied with the number of watchers of that member: their redials are spread over that time, at most maxRedial.
+	redialDelay, redialSpread = 50 * time.Millisecond, 10 * time.Millisecond
 )
 
 // Watch iterates over the leaderships of a cluster from outside: first the current one, then each change. It watches
@@ -101,7 +101,7 @@ func (w *watcher) run(ctx context.Context) {
 		delay := time.Duration(0)
 		if replied {
 			failures = nil
-			delay = rand.N(min(time.Duration(w.watchers)*redialSpread, maxRedial) + 1)
+			delay = redialDelay + rand.N(min(time.Duration(w.watchers)*redialSpread, maxRedial)+1)
 			delay = max(delay, minRedial-time.Since(start)) // the member may close each connection at once
 		} else if failures = append(failures, failure(addr, err)); len(failures)%len(w.addrs) == 0 {
 			cutOff := w.state

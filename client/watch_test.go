@@ -110,7 +110,7 @@ func TestWatcherLearnsOfNewLeaderAtOnce(t *testing.T) {
 		l := watch(t, c.Network, "n1:7400")
 		c.Kill("n3")
 		c.Await()
-		c.Pass(10 * time.Millisecond)
+		c.Pass(100 * time.Millisecond)
 		require.Equal(t, "n2", l.last(t).Leader.Name, "without waiting for the next regular reply")
 	})
 }

@@ -17,8 +17,10 @@ import (
 const (
 	// maxWatchers is the number of clients that may watch one node.
 	maxWatchers = 512
+	// watcherDelay is the time between a change and the first watcher that learns of it. The members elect the next leader
+	// in that time, undisturbed, and watchers learn of both changes at once.
+	watcherDelay = 50 * time.Millisecond
 	// watcherBatch is the number of watchers that are informed at once, and watcherPause the time between two batches.
-	// The pauses leave the processor to an election.
 	watcherBatch, watcherPause = 16, time.Millisecond
 )
 
@@ -75,18 +77,29 @@ func (n *Node) serveWatchers(ctx context.Context) {
 			n.watchers.mu.Lock()
 			n.informWatchers(batch...)
 			n.watchers.mu.Unlock()
-			select {
-			case <-time.After(watcherPause):
-			case <-ctx.Done():
+			if pause(ctx, watcherPause) != nil {
 				return
 			}
 		}
 		select {
 		case <-changed:
+			if pause(ctx, watcherDelay) != nil {
+				return
+			}
 		case <-ticker.C:
 		case <-ctx.Done():
 			return
 		}
+	}
+}
+
+// pause returns after d, or the error of ctx.
+func pause(ctx context.Context, d time.Duration) error {
+	select {
+	case <-time.After(d):
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
 	}
 }
 
