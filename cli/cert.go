@@ -7,8 +7,10 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"net"
 	"os"
 	"path/filepath"
+	"regexp"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -111,6 +113,7 @@ With --json, one object: cert and key (the files), is (what the certificate says
 func newCertIssue() *cobra.Command {
 	var c certificates
 	var member string
+	var hosts []string
 	var operator, observer bool
 	cmd := &cobra.Command{
 		Use:   "issue",
@@ -120,10 +123,14 @@ NAME.key for a member, operator.crt or observer.crt for a client. An operator ma
 requests, an observer may only read the status. Existing files are replaced: this renews a
 certificate, and a running node loads the new one.
 
+Each --host is a name or an address under which HTTPS clients reach a member: they compare it.
+Members do not. So a renewal needs the same --host again.
+
 ` + aTrial + `
 
 With --json, one object: cert and key (the files), is (what the certificate says), until (when it ends).`,
 		Example: `  elect cert issue --cluster demo --dir /etc/elect --member n1
+  elect cert issue --cluster demo --dir /etc/elect --member n1 --host 10.0.0.1 --host n1.example.net
   elect cert issue --cluster demo --dir /etc/elect --operator --days 1`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
@@ -136,7 +143,7 @@ With --json, one object: cert and key (the files), is (what the certificate says
 			case !observer:
 				id.Role, id.Names, name = tlsauth.Member, []string{member}, member
 			}
-			if err := c.check(); err != nil {
+			if err := cmp.Or(c.check(), checkHosts(hosts, member)); err != nil {
 				return err
 			}
 			authority, err := disk.Read(c.in("ca.crt"), disk.CheckIntegrity, maxAuthority)
@@ -147,7 +154,7 @@ With --json, one object: cert and key (the files), is (what the certificate says
 			if err != nil {
 				return err
 			}
-			cert, key, err := tlsauth.Issue(authority, authorityKey, id, c.life())
+			cert, key, err := tlsauth.Issue(authority, authorityKey, id, c.life(), hosts...)
 			if err != nil {
 				return err
 			}
@@ -155,6 +162,7 @@ With --json, one object: cert and key (the files), is (what the certificate says
 		},
 	}
 	cmd.Flags().StringVar(&member, "member", "", "`name` of a member")
+	cmd.Flags().StringSliceVar(&hosts, "host", nil, "name or address of the `host` for HTTPS clients (repeatable)")
 	cmd.Flags().BoolVar(&operator, "operator", false, "for a client that may read the status and send admin requests")
 	cmd.Flags().BoolVar(&observer, "observer", false, "for a client that may only read the status")
 	cmd.MarkFlagsOneRequired("member", "operator", "observer")
@@ -162,6 +170,22 @@ With --json, one object: cert and key (the files), is (what the certificate says
 	c.register(cmd, 365)
 	return cmd
 }
+
+// checkHosts checks the hosts of a certificate.
+func checkHosts(hosts []string, member string) error {
+	if len(hosts) > 0 && member == "" {
+		return usagef("--host is for --member: only a member is a server")
+	}
+	for _, host := range hosts {
+		if net.ParseIP(host) == nil && !hostName.MatchString(host) {
+			return usagef("--host is %q, want a name or an address without a port, such as n1.example.net or 10.0.0.1", host)
+		}
+	}
+	return nil
+}
+
+// hostName matches a name of DNS.
+var hostName = regexp.MustCompile(`^[A-Za-z0-9_]([A-Za-z0-9._-]{0,251}[A-Za-z0-9])?$`)
 
 func (c *certificates) in(name string) string { return filepath.Join(c.dir, name) }
 

@@ -7,13 +7,14 @@ import (
 	"log/slog"
 	"net"
 	"net/http"
-	"net/netip"
+	"slices"
 	"time"
 
-	"github.com/elect-go/elect/algo"
 	"github.com/elect-go/elect/cluster"
 	"github.com/elect-go/elect/internal/confload"
 	"github.com/elect-go/elect/internal/diag"
+	"github.com/elect-go/elect/internal/disk"
+	"github.com/elect-go/elect/tlsauth"
 	"github.com/elect-go/elect/web"
 )
 
@@ -26,19 +27,9 @@ const (
 	partingTime  = time.Second // for the last event
 )
 
-// checkHTTP notes a mistake if other machines could connect: the HTTP server does not authenticate its clients.
-func checkHTTP(s *confload.Settings) {
-	for _, e := range s.Effective() {
-		if at, err := netip.ParseAddrPort(s.HTTP); e.Field.Name == "http" && s.HTTP != "" && (err != nil || !at.Addr().IsLoopback()) {
-			s.Mistakes.Add(&algo.SettingError{Field: "http", Origin: e.Origin, Got: diag.Quote(s.HTTP), Want: "an address of the loopback, such as " +
-				"127.0.0.1:7480: HTTP clients are not authenticated, so clients on other machines need a proxy that authenticates them"})
-		}
-	}
-}
-
 // run runs a node and its HTTP server.
 func run(ctx context.Context, s *confload.Settings, n *cluster.Node, log *slog.Logger) error {
-	stop, err := serve(s.HTTP, n, log)
+	stop, err := serve(ctx, s.HTTPServer(), n, log)
 	if err != nil {
 		return err
 	}
@@ -47,25 +38,43 @@ func run(ctx context.Context, s *confload.Settings, n *cluster.Node, log *slog.L
 	return ofConfiguration(s, n.Run(ctx))
 }
 
-// serve starts the HTTP server of n, if addr is not empty. The returned function stops the server and waits for its
-// end.
-func serve(addr string, n *cluster.Node, log *slog.Logger) (stop func(), err error) {
-	if addr == "" {
+// serve starts the HTTP server of n, if its address is not empty. The returned function stops the server and waits for
+// its end. The end of ctx only ends the wait for a file system that does not answer.
+func serve(ctx context.Context, how confload.HTTPServer, n *cluster.Node, log *slog.Logger) (stop func(), err error) {
+	if how.Addr == "" {
 		return func() {}, nil
 	}
-	l, err := net.Listen("tcp", addr)
+	var https *tlsauth.HTTPS
+	if how.TLS != nil {
+		how.TLS.Log = log
+		open := func() (*tlsauth.HTTPS, error) { return tlsauth.NewHTTPS(*how.TLS) }
+		if https, err = disk.Await(ctx, open, func(*tlsauth.HTTPS) {}); err != nil {
+			return nil, stopped(ctx, fmt.Errorf("http: %w", err))
+		}
+	}
+	l, err := net.Listen("tcp", how.Addr)
 	if err != nil {
 		return nil, fmt.Errorf("http: %w", err)
 	}
-	host, _, _ := net.SplitHostPort(addr) // net.Listen has accepted addr
+	log.Info("http", "addr", l.Addr().String(), "tls", https != nil)
 	ctx, end := context.WithCancel(context.Background())
+	var handler http.Handler = web.New(ctx, n)
+	switch {
+	case https != nil:
+		// A browser rejects this certificate under the name of another website, so the host needs no check.
+		l, handler = https.Listen(l, how.IsHealthPublic), requireCertificate(handler, https, how.IsHealthPublic)
+	case how.IsOpen:
+		log.Warn("http_insecure: every client that reaches this node, and every website in its browser, reads the status")
+	default:
+		host, _, _ := net.SplitHostPort(how.Addr) // net.Listen has accepted it
+		handler = web.AllowHosts(handler, host)
+	}
 	server := &http.Server{
-		Handler:     web.AllowHosts(web.New(ctx, n), host),
+		Handler:     handler,
 		ReadTimeout: lookTime, WriteTimeout: lookTime, IdleTimeout: idleTime, MaxHeaderBytes: maxHeaders,
 		ErrorLog:  slog.NewLogLogger(log.Handler(), slog.LevelDebug),
 		ConnState: newOnlookers(maxOnlookers).note,
 	}
-	log.Info("http", "addr", l.Addr().String())
 	served := make(chan struct{})
 	go func() {
 		defer close(served)
@@ -81,4 +90,26 @@ func serve(addr string, n *cluster.Node, log *slog.Logger) (stop func(), err err
 		_ = server.Close()
 		<-served
 	}, nil
+}
+
+// healthPaths are the paths for load balancers and probes.
+var healthPaths = []string{"/leader", "/livez", "/readyz"}
+
+// requireCertificate returns a handler that passes requests of clients with a certificate to next, and those for
+// healthPaths of all clients if isHealthPublic is set. A stream ends with the certificate of its client.
+func requireCertificate(next http.Handler, https *tlsauth.HTTPS, isHealthPublic bool) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if isHealthPublic && slices.Contains(healthPaths, r.URL.Path) {
+			next.ServeHTTP(w, r)
+			return
+		}
+		id, err := https.Identify(r.TLS)
+		if err != nil {
+			http.Error(w, fmt.Sprintf("%v: %s needs a client certificate of the authority that this node accepts", err, diag.Quote(r.URL.Path)), http.StatusForbidden)
+			return
+		}
+		ctx, cancel := context.WithDeadline(r.Context(), id.Until)
+		defer cancel()
+		next.ServeHTTP(w, r.WithContext(ctx))
+	})
 }

@@ -20,6 +20,7 @@ import (
 
 	"github.com/elect-go/elect/algo/lease"
 	"github.com/elect-go/elect/cluster"
+	"github.com/elect-go/elect/internal/confload"
 	"github.com/elect-go/elect/internal/testkit"
 )
 
@@ -75,36 +76,52 @@ func TestNodeFailsIfHTTPPortIsTaken(t *testing.T) {
 	require.NotContains(t, p.stderr.text(), "msg=started")
 }
 
-// The HTTP server does not authenticate its clients, so other machines must not reach it.
+// Plain text authenticates no client, so other machines must not reach it unless a setting allows it.
 func TestHTTPAddressMustBeLoopback(t *testing.T) {
+	check := func(args ...string) (status int, stderr string) {
+		status, _, stderr = elect(append(args, "--listen", "127.0.0.1:7400", "--members", "127.0.0.1:7400", "--lease=off")...)
+		return status, stderr
+	}
 	for _, addr := range []string{"127.0.0.1:7480", "127.0.0.2:0", "[::1]:7480"} {
-		status, _, stderr := elect("config", "check", "/dev/null", "--listen", "127.0.0.1:7400", "--members", "127.0.0.1:7400", "--lease=off", "--http", addr)
+		status, stderr := check("config", "check", "/dev/null", "--http", addr)
 		require.Zero(t, status, stderr)
 	}
-	for _, addr := range []string{"0.0.0.0:7480", ":7480", "10.0.0.1:7480", "[::]:7480", "localhost:7480", "127.0.0.1", "7480", "127.0.0.1:http"} {
+	for _, addr := range []string{"0.0.0.0:7480", ":7480", "10.0.0.1:7480", "[::]:7480", "localhost:7480"} {
 		for _, args := range [][]string{{"config", "check", "/dev/null"}, {"node"}} {
-			status, _, stderr := elect(append(args, "--listen", "127.0.0.1:7400", "--members", "127.0.0.1:7400", "--lease=off", "--http", addr)...)
+			status, stderr := check(append(args, "--http", addr)...)
 			require.Equal(t, statusUsage, status)
-			require.Contains(t, stderr, `--http is "`+addr+`", want an address of the loopback, such as 127.0.0.1:7480`)
+			require.Contains(t, stderr, `--http is "`+addr+`", want an address of the loopback, such as 127.0.0.1:7480, or one of: tls (`)
 		}
+		status, stderr := check("config", "check", "/dev/null", "--http", addr, "--http-insecure")
+		require.Zero(t, status, stderr)
+	}
+	for _, addr := range []string{"127.0.0.1", "7480", "127.0.0.1:http"} {
+		status, stderr := check("node", "--http", addr)
+		require.Equal(t, statusUsage, status)
+		require.Contains(t, stderr, `--http is "`+addr+`", want host:port with a port number`)
 	}
 }
 
-// serveNode starts the HTTP server of a node that does not run, and returns its address.
-func serveNode(t *testing.T) (addr string) {
+// serveNode starts the HTTP server of a node that does not run, on the loopback, and returns its address and its log.
+func serveNode(t *testing.T, how confload.HTTPServer) (addr string, logged *bytes.Buffer) {
 	t.Helper()
 	n, err := cluster.New(cluster.Config{Name: "n1", Listen: "127.0.0.1:0", Members: []string{"127.0.0.1:0"}, Lease: lease.Off})
 	require.NoError(t, err)
-	var log bytes.Buffer
-	stop, err := serve("127.0.0.1:0", n, slog.New(slog.NewTextHandler(&log, nil)))
+	return serveOf(t, n, how)
+}
+
+func serveOf(t *testing.T, n *cluster.Node, how confload.HTTPServer) (addr string, logged *bytes.Buffer) {
+	t.Helper()
+	how.Addr, logged = "127.0.0.1:0", new(bytes.Buffer)
+	stop, err := serve(t.Context(), how, n, slog.New(slog.NewTextHandler(logged, nil)))
 	require.NoError(t, err)
 	t.Cleanup(stop)
-	return regexp.MustCompile(`addr=(\S+)`).FindStringSubmatch(log.String())[1]
+	return regexp.MustCompile(`addr=(\S+)`).FindStringSubmatch(logged.String())[1], logged
 }
 
 // A website must not read from a node by DNS rebinding: its name is in the Host header then.
 func TestNodeServesLoopbackHostsOnly(t *testing.T) {
-	addr := serveNode(t)
+	addr, _ := serveNode(t, confload.HTTPServer{})
 	_, port, err := net.SplitHostPort(addr)
 	require.NoError(t, err)
 	get := func(path, host string) (status int, body string) {
@@ -138,30 +155,36 @@ func TestNodeServesLoopbackHostsOnly(t *testing.T) {
 
 // Clients leave many connections idle. The node still has files of its own, and the checks of a load balancer succeed.
 func TestIdleHTTPConnectionsDoNotBlockNewOnes(t *testing.T) {
-	addr := serveNode(t)
-	var open []net.Conn
-	defer func() {
-		for _, c := range open {
-			_ = c.Close()
-		}
-	}()
-	for range maxOnlookers + 88 {
-		c, err := net.Dial("tcp", addr)
-		require.NoError(t, err)
-		open = append(open, c)
-	}
-	balancer := http.Client{Transport: &http.Transport{DisableKeepAlives: true}, Timeout: patience}
-	for range 20 {
-		answer, err := balancer.Get("http://" + addr + "/leader")
-		require.NoError(t, err)
-		require.NoError(t, answer.Body.Close())
-		require.Equal(t, http.StatusServiceUnavailable, answer.StatusCode, "the node does not run")
-	}
-	for _, c := range open[:88] {
-		require.NoError(t, c.SetReadDeadline(time.Now().Add(patience)))
-		_, err := c.Read(make([]byte, 1))
-		require.NotErrorIs(t, err, os.ErrDeadlineExceeded)
-		require.Error(t, err, "it is closed")
+	a := newHTTPAuthority(t)
+	for scheme, how := range map[string]confload.HTTPServer{"http": {}, "https": {TLS: a.server(t, time.Hour), IsHealthPublic: true}} {
+		t.Run(scheme, func(t *testing.T) {
+			addr, _ := serveNode(t, how)
+			var open []net.Conn
+			defer func() {
+				for _, c := range open {
+					_ = c.Close()
+				}
+			}()
+			for range maxOnlookers + 88 {
+				c, err := net.Dial("tcp", addr)
+				require.NoError(t, err)
+				open = append(open, c)
+			}
+			balancer := a.client(t)
+			balancer.Transport.(*http.Transport).DisableKeepAlives, balancer.Timeout = true, patience
+			for range 20 {
+				answer, err := balancer.Get(scheme + "://" + addr + "/leader")
+				require.NoError(t, err)
+				require.NoError(t, answer.Body.Close())
+				require.Equal(t, http.StatusServiceUnavailable, answer.StatusCode, "the node does not run")
+			}
+			for _, c := range open[:88] {
+				require.NoError(t, c.SetReadDeadline(time.Now().Add(patience)))
+				_, err := c.Read(make([]byte, 1))
+				require.NotErrorIs(t, err, os.ErrDeadlineExceeded)
+				require.Error(t, err, "it is closed")
+			}
+		})
 	}
 }
 

@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"crypto/tls"
 	"net"
 	"net/http"
 	"slices"
@@ -41,9 +42,17 @@ func (o *onlookers) note(c net.Conn, state http.ConnState) {
 func (o *onlookers) closeOldest(newest net.Conn) {
 	for _, from := range []*[]net.Conn{&o.idle, &o.busy} {
 		if len(*from) > 0 && (*from)[0] != newest {
-			_ = (*from)[0].Close()
+			_ = tcpOf((*from)[0]).Close()
 			*from = (*from)[1:]
 			return
 		}
 	}
+}
+
+// tcpOf returns the connection below TLS. To close that of TLS can take 5 s, in which it waits for the client.
+func tcpOf(c net.Conn) net.Conn {
+	if t, ok := c.(*tls.Conn); ok {
+		return t.NetConn()
+	}
+	return c
 }

@@ -49,7 +49,6 @@ func (s *source) load() (*confload.Settings, error) {
 	if err != nil {
 		return nil, err
 	}
-	checkHTTP(settings)
 	return settings, nil
 }
 

@@ -10,6 +10,7 @@ import (
 	"encoding/pem"
 	"errors"
 	"fmt"
+	"net"
 	"net/url"
 	"time"
 )
@@ -29,7 +30,10 @@ func NewAuthority(cluster string, validity time.Duration) (cert, key []byte, err
 
 // Issue creates a certificate, signed by an authority of [NewAuthority], and returns it and its key in PEM. The
 // identity is a member with one name, an operator, or an observer. The certificate does not outlive the authority.
-func Issue(authority, authorityKey []byte, id Identity, validity time.Duration) (cert, key []byte, err error) {
+//
+// The hosts are names and addresses of a member, without ports. Nodes do not compare them with anything, but the
+// clients of its HTTP server do.
+func Issue(authority, authorityKey []byte, id Identity, validity time.Duration, hosts ...string) (cert, key []byte, err error) {
 	pair, err := tls.X509KeyPair(authority, authorityKey)
 	if err != nil {
 		return nil, nil, fmt.Errorf("tlsauth: the authority: %w", err)
@@ -51,6 +55,13 @@ func Issue(authority, authorityKey []byte, id Identity, validity time.Duration) 
 	template := &x509.Certificate{
 		Subject: pkix.Name{CommonName: id.String()}, URIs: []*url.URL{id.uri()}, NotBefore: time.Now().Add(-clockSkewAllowance), NotAfter: notAfter,
 		KeyUsage: x509.KeyUsageDigitalSignature, ExtKeyUsage: uses,
+	}
+	for _, host := range hosts {
+		if addr := net.ParseIP(host); addr != nil {
+			template.IPAddresses = append(template.IPAddresses, addr)
+		} else {
+			template.DNSNames = append(template.DNSNames, host)
+		}
 	}
 	return signCert(template, pair.Leaf, pair.PrivateKey)
 }

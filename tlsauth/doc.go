@@ -25,6 +25,8 @@
 // once, restart the members. The caller must end a connection when its certificate ends, as package transport does:
 // see [Identity].Until.
 //
+// An [HTTPS] does the same for an HTTP server: it accepts the certificates of the cluster, or of another authority.
+//
 // Guarantees: an endpoint rejects a peer that has neither the secret nor the key of a certificate.
 //
 // Non-guarantees: an endpoint does not limit what an authenticated member does, and a stolen secret or key is

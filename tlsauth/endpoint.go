@@ -57,6 +57,7 @@ func New(c Config) (*Endpoint, error) {
 		return nil, &algo.SettingError{Field: "tls", Got: "set beside secret_file", Want: "one of the two, or security: migrate while a cluster goes from the one to the other"}
 	}
 	e := &Endpoint{files: files{Config: c}}
+	e.files.checkCert = e.files.checkOwn
 	return e, e.files.load()
 }
 

@@ -36,7 +36,8 @@ const (
 // read forever, so a check reads the files in its own goroutine.
 type files struct {
 	Config
-	readFile func(path string, check func(*os.File) error) ([]byte, error)
+	checkCert func(keys) (self Identity, err error) // checks the own certificate in fresh content
+	readFile  func(path string, check func(*os.File) error) ([]byte, error)
 
 	mu           sync.Mutex
 	keys         keys
@@ -196,7 +197,7 @@ func (f *files) read() (k keys, err error) {
 	}
 	k.own, err = tls.X509KeyPair(certificate, key)
 	if report("tls.cert", f.TLS.Cert, err) {
-		k.self, err = f.checkOwn(k)
+		k.self, err = f.checkCert(k)
 		report("tls.cert", f.TLS.Cert, err)
 	}
 	return k, errors.Join(problems...)

@@ -103,9 +103,24 @@ func identityFromCert(c *x509.Certificate, cluster string) (Identity, error) {
 
 // verify checks a chain of certificates for the given usage, and returns the identity of its holder.
 func verify(chain []*x509.Certificate, authority *x509.CertPool, roots []*x509.Certificate, usage x509.ExtKeyUsage, cluster string) (Identity, error) {
+	since, until, err := verifyChain(chain, authority, roots, usage)
+	if err != nil {
+		return Identity{}, err
+	}
+	id, err := identityFromCert(chain[0], cluster)
+	if err != nil {
+		return Identity{}, fmt.Errorf("certificate %s: %w", certTitle(chain[0]), err)
+	}
+	id.Since, id.Until = since, until
+	return id, nil
+}
+
+// verifyChain checks that an authority has signed a chain of certificates, and that it is valid now for the given
+// usage. It returns the time in which it is valid.
+func verifyChain(chain []*x509.Certificate, authority *x509.CertPool, roots []*x509.Certificate, usage x509.ExtKeyUsage) (since, until time.Time, err error) {
 	signed, err := signedChain(chain, roots)
 	if err != nil {
-		return Identity{}, fmt.Errorf("certificate %s: %w", fingerprint(chain[0]), err)
+		return since, until, fmt.Errorf("certificate %s: %w", fingerprint(chain[0]), err)
 	}
 	others := x509.NewCertPool()
 	for _, c := range signed {
@@ -115,14 +130,10 @@ func verify(chain []*x509.Certificate, authority *x509.CertPool, roots []*x509.C
 		Roots: authority, Intermediates: others, CurrentTime: time.Now(), KeyUsages: []x509.ExtKeyUsage{usage},
 	})
 	if err != nil {
-		return Identity{}, fmt.Errorf("certificate %s: %w", certTitle(chain[0]), err)
+		return since, until, fmt.Errorf("certificate %s: %w", certTitle(chain[0]), err)
 	}
-	id, err := identityFromCert(chain[0], cluster)
-	if err != nil {
-		return Identity{}, fmt.Errorf("certificate %s: %w", certTitle(chain[0]), err)
-	}
-	id.Since, id.Until = validity(paths)
-	return id, nil
+	since, until = validity(paths)
+	return since, until, nil
 }
 
 // validity returns the time in which a certificate and all its issuers are valid. Of several paths to an authority,

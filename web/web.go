@@ -20,8 +20,9 @@
 // # Security
 //
 // Requests are not authenticated, and cannot change anything. Serve it only where each client may know the names and
-// addresses of the members. A server without credentials on the loopback or a private network wraps it in [AllowHosts]:
-// otherwise a website reads from it through the browser of a user there (DNS rebinding).
+// addresses of the members, or over TLS to clients with a certificate: see tlsauth.HTTPS. A server without credentials
+// on the loopback or a private network wraps it in [AllowHosts]: otherwise a website reads from it through the browser
+// of a user there (DNS rebinding).
 package web
 
 import (

@@ -49,3 +49,36 @@ func TestManifests(t *testing.T) {
 	require.NoError(t, yaml.Unmarshal([]byte(objects["ConfigMap"].(*core.ConfigMap).Data["elect.yaml"]), &settings))
 	require.Len(t, settings.Members, int(*set.Spec.Replicas), "the list names each pod")
 }
+
+// snippet returns an example of docs/operations.md.
+func snippet(t *testing.T, name string) []byte {
+	t.Helper()
+	document, err := os.ReadFile("../../docs/operations.md")
+	require.NoError(t, err)
+	_, block, found := strings.Cut(string(document), "<!-- example: "+name+" -->\n")
+	require.True(t, found, name)
+	block, _, _ = strings.Cut(block, "\n\n")
+	return []byte(strings.ReplaceAll("\n"+block, "\n    ", "\n"))
+}
+
+// TestSnippets decodes what docs/operations.md says about HTTP. The probes have no credentials, so they may ask only
+// the paths that need none.
+func TestSnippets(t *testing.T) {
+	var container core.Container
+	require.NoError(t, yaml.UnmarshalStrict(snippet(t, "kubernetes probes"), &container))
+	ports := make(map[string]int32)
+	for _, p := range container.Ports {
+		ports[p.Name] = p.ContainerPort
+	}
+	require.Equal(t, map[string]int32{"elect": 7400, "http": 7480}, ports)
+	for path, probe := range map[string]*core.Probe{"/livez": container.LivenessProbe, "/readyz": container.ReadinessProbe} {
+		require.Equal(t, path, probe.HTTPGet.Path)
+		require.Equal(t, core.URISchemeHTTPS, probe.HTTPGet.Scheme)
+		require.Contains(t, ports, probe.HTTPGet.Port.StrVal)
+	}
+
+	var service core.Service
+	require.NoError(t, yaml.UnmarshalStrict(snippet(t, "kubernetes service"), &service))
+	require.False(t, service.Spec.PublishNotReadyAddresses, "it selects pods that are ready")
+	require.Equal(t, map[string]string{"app": "elect"}, service.Spec.Selector, "the pods of elect.yaml")
+}

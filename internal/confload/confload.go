@@ -130,6 +130,7 @@ func (s *Settings) Node() (*cluster.Node, error) {
 	if s.illegible {
 		return nil, s.Mistakes.Err(about) // the other mistakes would only be missing fields
 	}
+	s.checkHTTP()
 	wrong := make(map[string]bool)
 	for _, m := range s.Mistakes {
 		wrong[base(m.Field)] = true

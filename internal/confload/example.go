@@ -32,6 +32,8 @@ func (t *Table) Example(w io.Writer) error {
 			about = "What depends on the network. Members of a cluster should share it."
 		case "tls.":
 			about = "Or instead of secret_file certificates, one for each member:"
+		case "http_tls.":
+			about = "Certificates for http alone, instead of those of tls:"
 		case leasePart + ".":
 			indent, about = "#  ", "Or instead of on a section, with what differs from what follows from the timing:"
 		}

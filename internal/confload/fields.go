@@ -34,12 +34,16 @@ type fields struct {
 	Security             string        `yaml:"security" arg:"word" empty:"only the configured way is accepted" help:"migrate also accepts members that connect the previous way: in the clear, or next to tls with the secret"`
 	Insecure             bool          `yaml:"insecure" help:"listen to non-members without secret_file and tls: every process that reaches this node takes part, and gives orders"`
 	DrainTimeout         time.Duration `yaml:"drain_timeout" empty:"5s" help:"time for which work may still run and lead when this member stops, resigns or hands over"`
-	HTTP                 string        `yaml:"http" arg:"host:port" empty:"nowhere" help:"where programs and browsers of this machine look on, as 127.0.0.1:7480"`
-	Log                  string        `yaml:"log" arg:"form" words:"text json" help:"form of the log"`
-	LogLevel             string        `yaml:"log_level" arg:"level" words:"debug info warn error" live:"yes" help:"least level that is logged"`
-	Meta                 []string      `yaml:"meta" arg:"key=value" empty:"none" live:"yes" help:"what this member says of itself to others, such as http=10.0.0.1:8080; at most 1 KiB"`
-	Lease                string        `yaml:"lease" arg:"word" words:"on off" help:"lead only while a quorum has granted it, so at most one node leads at any moment; off: two may, and a failover takes milliseconds"`
-	Timing               struct {
+	HTTP                 string        `yaml:"http" arg:"host:port" empty:"nowhere" help:"where programs and browsers look on: on this machine as 127.0.0.1:7480; other addresses need tls, http_tls or http_insecure"`
+	HTTPInsecure         bool          `yaml:"http_insecure" help:"serve http in plain text beyond the loopback: every client and website that reaches it reads names, addresses, meta and status"`
+
+	HTTPHealthWithoutCredentials bool `yaml:"http_health_without_credentials" help:"with TLS, answer /leader, /livez and /readyz without a client certificate, for load balancers; /leader tells the leader's name, address and meta"`
+
+	Log      string   `yaml:"log" arg:"form" words:"text json" help:"form of the log"`
+	LogLevel string   `yaml:"log_level" arg:"level" words:"debug info warn error" live:"yes" help:"least level that is logged"`
+	Meta     []string `yaml:"meta" arg:"key=value" empty:"none" live:"yes" help:"what this member says of itself to others, such as http=10.0.0.1:8080; at most 1 KiB"`
+	Lease    string   `yaml:"lease" arg:"word" words:"on off" help:"lead only while a quorum has granted it, so at most one node leads at any moment; off: two may, and a failover takes milliseconds"`
+	Timing   struct {
 		Preset       string        `yaml:"preset" flag:"preset" arg:"word" words:"local lan wan" help:"the timing for members on one machine, in one building, or far apart"`
 		Heartbeat    time.Duration `yaml:"heartbeat" help:"time between two heartbeats of a leader"`
 		Timeout      time.Duration `yaml:"timeout" help:"initial silence after which a peer is suspected; at least 2 heartbeats, and 1 and half a round trip"`
@@ -56,6 +60,11 @@ type fields struct {
 		Key  string `yaml:"key" arg:"file" empty:"none" help:"its key, which no other user can read"`
 		CA   string `yaml:"ca" arg:"file" empty:"none" help:"authority that has signed the certificates of all members"`
 	} `yaml:"tls"`
+	HTTPTLS struct {
+		Cert string `yaml:"cert" arg:"file" empty:"that of tls" help:"certificate of the HTTP server, with the names or addresses that its clients use; a renewed one is taken over"`
+		Key  string `yaml:"key" arg:"file" empty:"that of tls" help:"its key, which no other user can read"`
+		CA   string `yaml:"ca" arg:"file" empty:"that of tls" help:"authority of the clients: each client certificate that it has signed may read"`
+	} `yaml:"http_tls"`
 }
 
 // copyFields sets each field of the struct at to for which from has one of the same name and type. A field that is a

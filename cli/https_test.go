@@ -1,0 +1,244 @@
+//go:build unix
+
+package cli
+
+import (
+	"context"
+	"crypto/tls"
+	"crypto/x509"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/elect-go/elect/algo/lease"
+	"github.com/elect-go/elect/cluster"
+	"github.com/elect-go/elect/internal/confload"
+	"github.com/elect-go/elect/internal/testkit"
+	"github.com/elect-go/elect/tlsauth"
+)
+
+// httpAuthority signs the certificates of servers on the loopback, and of their clients.
+type httpAuthority struct {
+	dir       string
+	cert, key []byte
+	roots     *x509.CertPool
+}
+
+func newHTTPAuthority(t *testing.T) *httpAuthority {
+	cert, key, err := tlsauth.NewAuthority("demo", 24*time.Hour)
+	require.NoError(t, err)
+	a := &httpAuthority{t.TempDir(), cert, key, x509.NewCertPool()}
+	a.roots.AppendCertsFromPEM(cert)
+	a.write(t, "ca.crt", cert)
+	return a
+}
+
+func (a *httpAuthority) write(t *testing.T, name string, text []byte) (path string) {
+	t.Helper()
+	path = filepath.Join(a.dir, name)
+	require.NoError(t, os.WriteFile(path, text, 0o600))
+	return path
+}
+
+// server writes the files of a server.
+func (a *httpAuthority) server(t *testing.T, life time.Duration) *tlsauth.Config {
+	t.Helper()
+	id := tlsauth.Identity{Cluster: "demo", Role: tlsauth.Member, Names: []string{"n1"}}
+	cert, key, err := tlsauth.Issue(a.cert, a.key, id, life, "127.0.0.1")
+	require.NoError(t, err)
+	return &tlsauth.Config{Cluster: "demo", TLS: tlsauth.Certificate{
+		Cert: a.write(t, "n1.crt", cert), Key: a.write(t, "n1.key", key), CA: filepath.Join(a.dir, "ca.crt"),
+	}}
+}
+
+// issue returns the certificate of a client.
+func (a *httpAuthority) issue(t *testing.T, role tlsauth.Role, life time.Duration) tls.Certificate {
+	t.Helper()
+	cert, key, err := tlsauth.Issue(a.cert, a.key, tlsauth.Identity{Cluster: "demo", Role: role}, life)
+	require.NoError(t, err)
+	pair, err := tls.X509KeyPair(cert, key)
+	require.NoError(t, err)
+	return pair
+}
+
+// client returns a client that accepts the server, with a certificate or without.
+func (a *httpAuthority) client(t *testing.T, own ...tls.Certificate) *http.Client {
+	transport := &http.Transport{TLSClientConfig: &tls.Config{
+		RootCAs: a.roots, GetClientCertificate: func(*tls.CertificateRequestInfo) (*tls.Certificate, error) {
+			return &append(own, tls.Certificate{})[0], nil // also if its issuer is not accepted
+		},
+	}}
+	t.Cleanup(transport.CloseIdleConnections)
+	return &http.Client{Transport: transport, Timeout: patience}
+}
+
+// lead runs a node that leads at once.
+func lead(t *testing.T) *cluster.Node {
+	t.Helper()
+	n, err := cluster.New(cluster.Config{Name: "n1", Listen: "127.0.0.1:0", Members: []string{"127.0.0.1:0"}, Lease: lease.Off})
+	require.NoError(t, err)
+	ctx, stop := context.WithCancel(context.Background())
+	ended := make(chan error, 1)
+	go func() { ended <- n.Run(ctx) }()
+	t.Cleanup(func() { stop(); require.NoError(t, <-ended) })
+	for s := range n.Watch(within(t)) {
+		if s.IsLeader {
+			return n
+		}
+	}
+	t.Fatal("it does not lead")
+	return nil
+}
+
+// rejected stands for a connection that the server ends in the handshake.
+const rejected = 0
+
+func TestHTTPSPathsNeedCertificate(t *testing.T) {
+	a, other := newHTTPAuthority(t), newHTTPAuthority(t)
+	n := lead(t)
+	clients := map[string]*http.Client{
+		"observer": a.client(t, a.issue(t, tlsauth.Observer, time.Hour)), "operator": a.client(t, a.issue(t, tlsauth.Operator, time.Hour)),
+		"none": a.client(t), "foreign": a.client(t, other.issue(t, tlsauth.Observer, time.Hour)), "expired": a.client(t, a.issue(t, tlsauth.Observer, -time.Minute)),
+	}
+	for _, isHealthPublic := range []bool{false, true} {
+		addr, _ := serveOf(t, n, confload.HTTPServer{TLS: a.server(t, time.Hour), IsHealthPublic: isHealthPublic})
+		for role, c := range clients {
+			for path, is := range map[string]struct{ health, found bool }{
+				"/leader": {true, true}, "/livez": {true, true}, "/readyz": {true, true},
+				"/": {false, true}, "/status": {false, true}, "/events": {false, true}, "/metrics": {false, true},
+				"/no-such-page": {false, false}, "/leader/": {false, false},
+			} {
+				want := http.StatusNotFound
+				switch {
+				case role == "foreign" || role == "expired" || role == "none" && !isHealthPublic:
+					want = rejected
+				case role == "none" && !is.health:
+					want = http.StatusForbidden
+				case is.found:
+					want = http.StatusOK
+				}
+				got, text := rejected, ""
+				answer, err := c.Get("https://" + addr + path)
+				if err == nil {
+					got = answer.StatusCode
+					if path != "/events" || got != http.StatusOK { // the stream does not end
+						body, err := io.ReadAll(answer.Body)
+						require.NoError(t, err)
+						text = string(body)
+					}
+					require.NoError(t, answer.Body.Close())
+				}
+				require.Equal(t, want, got, "%s of %s, health public: %t, %v", path, role, isHealthPublic, err)
+				if got == http.StatusForbidden {
+					require.Equal(t, `tlsauth: no client certificate: "`+path+`" needs a client certificate of the authority that this node accepts`+"\n", text)
+				}
+			}
+		}
+	}
+}
+
+func TestHTTPSRejectsPlainText(t *testing.T) {
+	a := newHTTPAuthority(t)
+	addr, log := serveNode(t, confload.HTTPServer{TLS: a.server(t, time.Hour), IsHealthPublic: true})
+	require.Contains(t, log.String(), "tls=true")
+	answer, err := http.Get("http://" + addr + "/leader")
+	require.NoError(t, err)
+	defer answer.Body.Close()
+	text, err := io.ReadAll(answer.Body)
+	require.NoError(t, err)
+	require.Equal(t, http.StatusBadRequest, answer.StatusCode)
+	require.Contains(t, string(text), "Client sent an HTTP request to an HTTPS server")
+}
+
+// A browser does not accept the certificate for the name of a website, so TLS needs no check of the host. With
+// http_insecure the log warns of websites instead.
+func TestHostIsCheckedOnPlainLoopbackOnly(t *testing.T) {
+	a := newHTTPAuthority(t)
+	for name, test := range map[string]struct {
+		how    confload.HTTPServer
+		scheme string
+		want   int
+	}{
+		"loopback": {confload.HTTPServer{}, "http", http.StatusMisdirectedRequest},
+		"TLS":      {confload.HTTPServer{TLS: a.server(t, time.Hour)}, "https", http.StatusServiceUnavailable},
+		"open":     {confload.HTTPServer{IsOpen: true}, "http", http.StatusServiceUnavailable},
+	} {
+		addr, log := serveNode(t, test.how)
+		r, err := http.NewRequestWithContext(t.Context(), http.MethodGet, test.scheme+"://"+addr+"/leader", nil)
+		require.NoError(t, err)
+		r.Host = "elsewhere.example"
+		answer, err := a.client(t, a.issue(t, tlsauth.Observer, time.Hour)).Do(r)
+		require.NoError(t, err, name)
+		require.NoError(t, answer.Body.Close())
+		require.Equal(t, test.want, answer.StatusCode, name)
+		const warning = "http_insecure: every client that reaches this node"
+		if test.how.IsOpen {
+			require.Contains(t, log.String(), warning)
+		} else {
+			require.NotContains(t, log.String(), warning)
+		}
+	}
+}
+
+func TestStreamEndsWithCertificateOfClient(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		a := newHTTPAuthority(t)
+		https, err := tlsauth.NewHTTPS(*a.server(t, time.Hour))
+		require.NoError(t, err)
+		handler := requireCertificate(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { <-r.Context().Done() }), https, false)
+		r := httptest.NewRequestWithContext(t.Context(), http.MethodGet, "https://127.0.0.1/events", nil)
+		r.TLS.PeerCertificates = []*x509.Certificate{a.issue(t, tlsauth.Observer, time.Minute).Leaf}
+		begin := time.Now()
+		handler.ServeHTTP(httptest.NewRecorder(), r)
+		require.Equal(t, time.Minute, time.Since(begin))
+
+		testkit.Pass(time.Second)
+		answer := httptest.NewRecorder()
+		handler.ServeHTTP(answer, r)
+		require.Equal(t, http.StatusForbidden, answer.Code)
+		require.Contains(t, answer.Body.String(), "certificate has expired")
+	})
+}
+
+// A node does not start with files that cannot be used. config check reports the same.
+func TestHTTPSFilesMustBeUsable(t *testing.T) {
+	a := newHTTPAuthority(t)
+	c := a.server(t, time.Hour).TLS
+	check := func(cert string) (status int, stderr string) {
+		status, _, stderr = elect("config", "check", "/dev/null", "--listen", "127.0.0.1:7400", "--members", "127.0.0.1:7400", "--lease=off",
+			"--http", ":0", "--http-tls-cert", cert, "--http-tls-key", c.Key, "--http-tls-ca", c.CA)
+		return status, stderr
+	}
+	status, stderr := check(c.Cert)
+	require.Zero(t, status, stderr)
+	status, stderr = check("/no/such/file")
+	require.Equal(t, statusUsage, status)
+	require.Contains(t, stderr, `--http-tls-cert is "/no/such/file", want a file that can be used (`)
+	_, err := serve(t.Context(), confload.HTTPServer{Addr: "127.0.0.1:0", TLS: &tlsauth.Config{}}, nil, nil)
+	require.ErrorContains(t, err, "http: tls is not whole")
+}
+
+func TestCertificateHasHosts(t *testing.T) {
+	dir := t.TempDir()
+	status, _, stderr := elect("cert", "init", "--dir", dir)
+	require.Zero(t, status, stderr)
+	status, _, stderr = elect("cert", "issue", "--dir", dir, "--member", "n1", "--host", "10.0.0.1,n1.example", "--host", "::1")
+	require.Zero(t, status, stderr)
+	pair, err := tls.LoadX509KeyPair(filepath.Join(dir, "n1.crt"), filepath.Join(dir, "n1.key"))
+	require.NoError(t, err)
+	for _, host := range []string{"10.0.0.1", "n1.example", "::1"} {
+		require.NoError(t, pair.Leaf.VerifyHostname(host))
+	}
+	for _, args := range [][]string{{"--operator", "--host", "n1"}, {"--member", "n1", "--host", "n1:7480"}, {"--member", "n1", "--host", "https://n1"}} {
+		status, _, stderr = elect(append([]string{"cert", "issue", "--dir", dir}, args...)...)
+		require.Equal(t, statusUsage, status, args)
+		require.Contains(t, stderr, "--host is")
+	}
+}
