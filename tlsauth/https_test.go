@@ -232,7 +232,7 @@ func TestHTTPSIdentityEnds(t *testing.T) {
 		}
 		require.Equal(t, 2, dials)
 
-		testkit.Pass(begin.Add(time.Minute + time.Second).Sub(time.Now()))
+		testkit.Pass(time.Until(begin.Add(time.Minute + time.Second)))
 		status, text := get(t, short)
 		require.Equal(t, http.StatusForbidden, status)
 		require.Contains(t, text, "tlsauth: certificate elect://demo/observer: x509: certificate has expired")
