@@ -11,7 +11,6 @@ import (
 	"net"
 	"os"
 	"os/signal"
-	"runtime/debug"
 	"slices"
 	"strings"
 	"syscall"
@@ -21,6 +20,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/elect-go/elect/algo"
+	"github.com/elect-go/elect/internal/buildinfo"
 	"github.com/elect-go/elect/internal/confload"
 	"github.com/elect-go/elect/internal/diag"
 	"github.com/elect-go/elect/internal/logqueue"
@@ -147,12 +147,12 @@ command line or in the configuration, 3 a limit cut the command short, 130 a sig
 		SilenceUsage:      true,
 		SilenceErrors:     true,
 		CompletionOptions: cobra.CompletionOptions{HiddenDefaultCmd: true},
-		Version:           buildOf(debug.ReadBuildInfo()).String(), // no template: one keeps all exported methods, 3 MB
+		Version:           buildinfo.Read().String(), // no template: one keeps all exported methods, 3 MB
 		Args:              cobra.NoArgs,
 		RunE:              func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
 	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return explainFlag(err) })
-	root.AddCommand(p.newBench(), newCert(), p.newConfig(), p.newDemo(), p.newExplore(), p.newLeave(), p.newLesson(), p.newNode(), p.newPriority(), p.newRecover(), p.newRemove(), p.newResign(), p.newRun(), newGuard(), newScenarioTopic(), newSecret(), p.newSim(), p.newStatus(), newVersion(), p.newWatch())
+	root.AddCommand(p.newBench(), newCert(), p.newConfig(), p.newDebug(), p.newDemo(), p.newExplore(), p.newLeave(), p.newLesson(), p.newNode(), p.newPriority(), p.newRecover(), p.newRemove(), p.newResign(), p.newRun(), newGuard(), newScenarioTopic(), newSecret(), p.newSim(), p.newStatus(), newVersion(), p.newWatch())
 	return root
 }
 

@@ -114,7 +114,7 @@ type statusOrder struct {
 }
 
 // parse takes the addresses from the command line, otherwise the one from the configuration.
-func (o *statusOrder) parse(_ *cobra.Command, args []string) error {
+func (o *statusOrder) parse(cmd *cobra.Command, args []string) error {
 	if o.addrs = args; o.addr != "" {
 		o.addrs = append(o.addrs, o.addr)
 	}
@@ -124,7 +124,7 @@ func (o *statusOrder) parse(_ *cobra.Command, args []string) error {
 			return err
 		}
 		if o.addrs = []string{ownAddress(settings.Advertise, settings.Listen)}; o.addrs[0] == "" {
-			return usagef("status wants an address, host:port, or a configuration that has one (--config, ELECT_CONFIG)")
+			return usagef("%s wants an address, host:port, or a configuration that has one (--config, ELECT_CONFIG)", cmd.Name())
 		}
 	}
 	for _, addr := range o.addrs {

@@ -173,26 +173,34 @@ var compared = []struct {
 func differences(answers []statusAnswer) []string {
 	differ := []string{}
 	for _, c := range compared {
-		var values []string
-		said := make(map[string][]string)
+		var names, values []string
 		for _, a := range answers {
 			if a.Status != nil {
-				value := c.of(a.Status)
-				if said[value] == nil {
-					values = append(values, value)
-				}
-				said[value] = append(said[value], nameOf(a.Status))
+				names, values = append(names, nameOf(a.Status)), append(values, c.of(a.Status))
 			}
 		}
-		if len(values) < 2 {
-			continue
-		}
-		for i, value := range values {
-			values[i] = fmt.Sprintf("%s (%s)", value, strings.Join(said[value], ", "))
-		}
-		differ = append(differ, c.what+": "+strings.Join(values, ", "))
+		differ = appendDifference(differ, c.what, names, values)
 	}
 	return differ
+}
+
+// appendDifference appends a sentence, unless all values are equal. values[i] is that of the member names[i].
+func appendDifference(differ []string, what string, names, values []string) []string {
+	var distinct []string
+	said := make(map[string][]string)
+	for i, value := range values {
+		if said[value] == nil {
+			distinct = append(distinct, value)
+		}
+		said[value] = append(said[value], names[i])
+	}
+	if len(distinct) < 2 {
+		return differ
+	}
+	for i, value := range distinct {
+		distinct[i] = fmt.Sprintf("%s (%s)", value, strings.Join(said[value], ", "))
+	}
+	return append(differ, what+": "+strings.Join(distinct, ", "))
 }
 
 // printAnswers prints a line for each address, and the differences between the answers.

@@ -18,8 +18,16 @@ import (
 // runLone runs a cluster of one member, and returns its address.
 func runLone(t *testing.T, name string) string {
 	t.Helper()
+	return runLoneWith(t, name, func(*cluster.Config) {})
+}
+
+// runLoneWith is runLone with other settings.
+func runLoneWith(t *testing.T, name string, configure func(*cluster.Config)) string {
+	t.Helper()
 	any := "127.0.0.1:0"
-	n, err := cluster.New(cluster.Config{Name: name, Listen: any, Members: []string{any}, Lease: lease.Off, Meta: map[string]string{"http": "h:80"}})
+	c := cluster.Config{Name: name, Listen: any, Members: []string{any}, Lease: lease.Off, Meta: map[string]string{"http": "h:80"}}
+	configure(&c)
+	n, err := cluster.New(c)
 	require.NoError(t, err)
 	ctx, stop := context.WithCancel(t.Context())
 	ended := make(chan error, 1)

@@ -24,22 +24,18 @@ type tracer struct {
 	output    io.WriteCloser
 	stream    *proccluster.Stream
 	clock     proccluster.Stamper
-	others    map[string]bool // kinds of messages outside elections
 	following sync.WaitGroup
 }
 
 // open opens the output, where "-" is standard output.
 func (t *tracer) open(file string) error {
-	t.output, t.clock, t.others = os.Stdout, proccluster.NewStamper(), make(map[string]bool)
+	t.output, t.clock = os.Stdout, proccluster.NewStamper()
 	if file != "-" {
 		output, err := os.OpenFile(file, os.O_WRONLY|os.O_APPEND|os.O_CREATE, 0o666)
 		if err != nil {
 			return fmt.Errorf("--trace: %w", err)
 		}
 		t.output = output
-	}
-	for _, m := range engine.Messages() {
-		t.others[m.Kind()] = true
 	}
 	t.stream = proccluster.NewStream(t.output)
 	return nil
@@ -50,20 +46,10 @@ func (t *tracer) see(e trace.Event) {
 	if e.Kind == trace.Ready {
 		t.following.Go(t.follow) // which ends with the loop
 	}
-	if t.isWanted(e) {
+	if e.Kind != trace.Announce && !engine.IsRoutine(e) { // follow writes announcements
 		e.At = time.Duration(proccluster.Now())
 		t.stream.Event(e)
 	}
-}
-
-// isWanted leaves out periodic events, and announcements, which follow writes.
-func (t *tracer) isWanted(e trace.Event) bool {
-	switch e.Kind {
-	case trace.SetTimer, trace.Expire, trace.Announce:
-		return false
-	}
-	_, repeat := algo.Unwrap(e.Message)
-	return !repeat && (e.Message == nil || !t.others[e.Message.Kind()])
 }
 
 // follow writes each leader that the node follows, at the time at which an application learns of it: the algorithm

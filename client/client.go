@@ -154,6 +154,14 @@ func timeLimit(ctx context.Context) time.Duration {
 	return (left - min(left/4, 200*time.Millisecond)).Round(time.Millisecond)
 }
 
+// dialTimeout returns the timeout for connect: the caller decides how long to wait.
+func dialTimeout(ctx context.Context) time.Duration {
+	if _, limited := ctx.Deadline(); !limited {
+		return 0
+	}
+	return max(timeLimit(ctx), 1)
+}
+
 // ask sends one request to a node and returns the reply.
 func (c Client) ask(ctx context.Context, addr string, request algo.Message) (answer algo.Message, err error) {
 	if _, _, err := net.SplitHostPort(addr); err != nil {
@@ -164,11 +172,7 @@ func (c Client) ask(ctx context.Context, addr string, request algo.Message) (ans
 		return nil, fmt.Errorf("client: %s: %w", addr, err)
 	}
 	e := &exchange{request: frame, news: make(chan struct{}, 1)}
-	var timeout time.Duration
-	if _, limited := ctx.Deadline(); limited {
-		timeout = max(timeLimit(ctx), 1) // the caller decides how long to wait
-	}
-	if err := c.connect(e, addr, timeout); err != nil {
+	if err := c.connect(e, addr, dialTimeout(ctx)); err != nil {
 		return nil, err
 	}
 	defer func() { _ = e.network.Close(ctx) }()
@@ -228,6 +232,7 @@ type exchange struct {
 	sent    atomic.Bool // the node may have received the request
 
 	mu    sync.Mutex
+	peer  transport.ID  // of the node, once it is connected
 	reply algo.Message  // the latest one, unless it was taken
 	err   error         // why no further reply comes
 	news  chan struct{} // signals a new reply or err; its capacity is 1
@@ -247,6 +252,9 @@ func (e *exchange) take() (reply algo.Message, err error) {
 // Up sends the request.
 func (e *exchange) Up(p transport.Peer) {
 	e.sent.Store(true)
+	e.mu.Lock()
+	e.peer = p.ID
+	e.mu.Unlock()
 	e.network.Send(p.ID, e.request)
 }
 

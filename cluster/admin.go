@@ -15,7 +15,7 @@ import (
 	"github.com/elect-go/elect/transport"
 )
 
-var errClientFrame = errors.New("cluster: a client may only send a status request, a watch request, an admin request or an end")
+var errClientFrame = errors.New("cluster: a client may only send a status request, a watch request, a debug request, an admin request or an end")
 
 // handleClientFrame handles a request of a client.
 func (n *Node) handleClientFrame(p transport.Peer, b []byte) error {
@@ -39,6 +39,8 @@ func (n *Node) handleClientFrame(p transport.Peer, b []byte) error {
 		if err := n.addWatcher(p.ID); err != nil {
 			n.reply(p, wire.AdminReply{Reason: "rejected: " + err.Error()})
 		}
+	case wire.DebugRequest:
+		n.replyDebug(p, m)
 	default:
 		return errClientFrame
 	}

@@ -217,9 +217,7 @@ func (n *Node) sendHeartbeatsUntil(saved <-chan error) error {
 
 // trace reports an event that the engine does not see.
 func (n *Node) trace(kind trace.Kind, text string) {
-	if n.config.Trace != nil {
-		n.config.Trace(trace.Event{At: n.now(), Node: n.self.ID, Kind: kind, Format: text})
-	}
+	n.observe(trace.Event{At: n.now(), Node: n.self.ID, Kind: kind, Format: text})
 }
 
 // saveRun is one save: its start, and its duration, which is 0 until it has ended.

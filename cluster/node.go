@@ -84,6 +84,8 @@ type Node struct {
 	started     atomic.Bool
 	leadership  *leadershipState
 	watchers    watchers
+	events      eventLog
+	debugTurn   chan struct{} // held while a debug request is served; its capacity is 1
 	recent      share.Answer[*recentStatus]
 	inbox       chan func()     // to the loop
 	loopCtx     context.Context // ends with the loop
@@ -145,6 +147,7 @@ func New(c Config) (*Node, error) {
 		clock:       c.Network.Clock,
 		turn:        func() {},
 		leadership:  newLeadershipState(),
+		debugTurn:   make(chan struct{}, 1),
 		inbox:       make(chan func(), batch),
 		ready:       make(chan struct{}),
 		peers:       make(map[algo.NodeID]*peer),
@@ -324,7 +327,7 @@ func (n *Node) newEngine(own identity, addr string, saved []algo.Message) {
 			Self: n.self, Cluster: newClusterID(c, n.spec.Claims.NeedsQuorum, saved),
 			Join: c.Join, Bootstrap: c.Bootstrap, List: n.resolveListen(c.Members), RemoveSuspectedAfter: c.RemoveSuspectedAfter,
 		},
-		Timing: c.Timing, Spec: n.spec, Detector: fd.New(c.Timing), Trace: c.Trace,
+		Timing: c.Timing, Spec: n.spec, Detector: fd.New(c.Timing), Trace: n.observe,
 		Pick: func(least, most time.Duration) time.Duration { return least + rand.N(most-least+1) },
 	}, saved...)
 	view := n.engine.View()

@@ -111,6 +111,11 @@ func TestProtocolDocument(t *testing.T) {
 			Cluster: id(12), Epoch: 3, Addrs: []string{"n2:7"}, Watchers: 1,
 			Leader: []wire.WatchLeader{{ID: id(2), Name: "n2", Addr: "n2:7", Meta: []wire.StatusMeta{{Key: "http", Value: ":80"}}}},
 		},
+		"debug-request": wire.DebugRequest{After: 7},
+		"debug-reply": wire.DebugReply{
+			About: []wire.DebugFact{{Name: "go", Value: "go1.26"}}, Settings: []wire.DebugFact{{Name: "listen", Value: "n1:7"}},
+			Events: []wire.DebugEvent{{JSON: `{"at":1,"node":"n1","kind":"saved"}`}}, Recorded: 9, Next: 8,
+		},
 		"end": wire.End{Cluster: id(12), Node: id(2), Incarnation: 3<<32 | 7, Epoch: 6},
 		"hello": wire.Hello{
 			MinVersion: 1, MaxVersion: 1, Cluster: "demo", ClusterID: id(12), Algorithm: "bully",

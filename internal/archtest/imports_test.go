@@ -29,9 +29,11 @@ var allowedImports = map[string]string{
 	"internal/disk":  "golang.org/x/sys/windows",
 	"internal/store": "internal/disk",
 	"fence":          "algo internal/disk",
+
+	"internal/buildinfo": "internal/store internal/wire",
 	"tlsauth":        "algo internal/disk internal/untrusted golang.org/x/sys/unix",
 	"transport":      "internal/untrusted golang.org/x/sys/unix",
-	"cluster": `algo algo/bully algo/driver algo/lease fd internal/disk internal/engine internal/untrusted internal/membership internal/share internal/store
+	"cluster": `algo algo/bully algo/driver algo/lease fd internal/buildinfo internal/disk internal/engine internal/untrusted internal/membership internal/share internal/store
 		internal/wire tlsauth trace transport github.com/google/uuid golang.org/x/sys/unix`,
 	"cluster/clustertest": "algo cluster internal/store",
 	"client":              "algo cluster internal/untrusted internal/wire tlsauth transport github.com/google/uuid",
@@ -52,7 +54,7 @@ var allowedImports = map[string]string{
 	"internal/faultytest":               "algo algo/bully algo/ring algo/vote",
 	"internal/testkit":                  "algo internal/algosim",
 	"internal/confload":                 "algo algo/lease cluster internal/disk internal/diag tlsauth github.com/spf13/pflag go.yaml.in/yaml/v3",
-	"cli": `algo algo/lease bench cluster client explore internal/bench/report internal/bench/result internal/confload internal/disk internal/engine
+	"cli": `algo algo/lease bench cluster client explore internal/buildinfo internal/bench/report internal/bench/result internal/confload internal/disk internal/engine
 		internal/proccluster internal/watchdog internal/untrusted internal/lesson internal/logqueue internal/diag internal/stats internal/scenario internal/store
 		internal/wire tlsauth sim trace transport web github.com/coreos/go-systemd/v22/daemon github.com/spf13/cobra github.com/spf13/pflag golang.org/x/term`,
 	"cmd/elect":               "algo/builtin cli",

@@ -67,7 +67,7 @@ var HelloCodec = Must(Hello{})
 // NewClientCodec returns the codec for messages between clients and nodes. Decode applies sanitize to each string,
 // because the sender may be untrusted and the text is shown to people.
 func NewClientCodec(sanitize func(text string) string) *Codec {
-	codec := Must(StatusRequest{}, StatusReply{}, AdminRequest{}, AdminReply{}, End{}, WatchRequest{}, WatchReply{})
+	codec := Must(StatusRequest{}, StatusReply{}, AdminRequest{}, AdminReply{}, End{}, WatchRequest{}, WatchReply{}, DebugRequest{}, DebugReply{})
 	codec.sanitize = sanitize
 	return codec
 }

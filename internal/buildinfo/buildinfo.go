@@ -1,0 +1,77 @@
+// Package buildinfo identifies the build of this module in a running program.
+//
+//	fmt.Println(buildinfo.Read()) // v0.1.0, go1.26, linux/amd64, protocol 1, data format 1
+package buildinfo
+
+import (
+	"fmt"
+	"runtime"
+	"runtime/debug"
+
+	"github.com/elect-go/elect/internal/store"
+	"github.com/elect-go/elect/internal/wire"
+)
+
+// Build identifies the program in a bug report.
+type Build struct {
+	Version  string `json:"version"`
+	Revision string `json:"revision,omitempty"` // revision of the repository, if built there
+	Time     string `json:"time,omitempty"`     // time of the revision
+	Modified bool   `json:"modified,omitempty"` // whether files were changed since the revision
+	Go       string `json:"go"`
+	Platform string `json:"platform"`
+	Protocol int    `json:"protocol"`
+	Format   int    `json:"data_format"`
+}
+
+const modulePath = "github.com/elect-go/elect"
+
+// Read returns the build of this program.
+func Read() Build { return of(debug.ReadBuildInfo()) }
+
+// of reads the build information of a program. In a program of another module, this module is a dependency without a
+// revision.
+func of(info *debug.BuildInfo, ok bool) Build {
+	b := Build{
+		Version: "unknown", Go: runtime.Version(), Platform: runtime.GOOS + "/" + runtime.GOARCH,
+		Protocol: wire.Version, Format: store.Format,
+	}
+	if !ok {
+		return b
+	}
+	for _, dependency := range info.Deps {
+		if dependency.Path == modulePath {
+			b.Version = dependency.Version
+		}
+	}
+	if info.Main.Path == modulePath {
+		b.Version = info.Main.Version
+		b.readRevision(info.Settings)
+	}
+	return b
+}
+
+func (b *Build) readRevision(settings []debug.BuildSetting) {
+	for _, s := range settings {
+		switch s.Key {
+		case "vcs.revision":
+			b.Revision = s.Value
+		case "vcs.time":
+			b.Time = s.Value
+		case "vcs.modified":
+			b.Modified = s.Value == "true"
+		}
+	}
+}
+
+// String returns the output of 'elect --version' after the name of the program.
+func (b Build) String() string {
+	line := b.Version
+	if b.Revision != "" {
+		line += ", revision " + b.Revision[:min(12, len(b.Revision))]
+	}
+	if b.Modified {
+		line += " with changes"
+	}
+	return fmt.Sprintf("%s, %s, %s, protocol %d, data format %d", line, b.Go, b.Platform, b.Protocol, b.Format)
+}
