@@ -182,10 +182,10 @@ func TestDebugNamesSettingsAsConfiguration(t *testing.T) {
 	for name := range d.Settings {
 		require.True(t, fields[name], "%s is no field of a configuration", name)
 	}
-	ofCommand := map[string]bool{"http": true, "log": true, "log_level": true, "timing.preset": true}
+	ofCommand := map[string]bool{"http": true, "http_insecure": true, "http_health_without_credentials": true, "log": true, "log_level": true, "timing.preset": true}
 	for name := range fields {
 		section, _, _ := strings.Cut(name, ".")
-		if !ofCommand[name] && section != "lease" && section != "ring" && section != "vote" && !strings.HasPrefix(section, "textbook") {
+		if !ofCommand[name] && section != "http_tls" && section != "lease" && section != "ring" && section != "vote" && !strings.HasPrefix(section, "textbook") {
 			require.Contains(t, d.Settings, name)
 		}
 	}
