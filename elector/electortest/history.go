@@ -57,6 +57,10 @@ func (h *history) now() moment {
 // step is the time between two readings of the clock.
 const step = 5 * time.Millisecond
 
+// cleanup is the time that the work takes to return after the end of its context. An elector that does not wait for it
+// lets the next work begin too early.
+const cleanup = 20 * time.Millisecond
+
 // work works until its context ends, or quit is closed.
 func (h *history) work(ctx context.Context, name string, l elector.Leadership, quit <-chan struct{}) error {
 	t := &term{Leadership: l}
@@ -76,6 +80,7 @@ func (h *history) work(ctx context.Context, name string, l elector.Leadership, q
 		}
 		break
 	}
+	time.Sleep(cleanup)
 	now := h.now()
 	h.mu.Lock()
 	defer h.mu.Unlock()
