@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/elect-go/elect/algo"
+	"github.com/elect-go/elect/elector"
 	"github.com/elect-go/elect/internal/membership"
 	"github.com/elect-go/elect/internal/wire"
 )
@@ -288,7 +289,7 @@ var (
 	// ErrLastMember: this is the only member.
 	ErrLastMember = errors.New("it is the last member: stop it, and delete its data")
 	// ErrNoEligibleMember: no other member is eligible.
-	ErrNoEligibleMember = errors.New("no other member may lead")
+	ErrNoEligibleMember = newReason("no other member may lead", elector.ErrNoOther)
 	// ErrNoQuorum: the algorithm has no quorum, which must agree that a member leaves or is removed.
 	ErrNoQuorum = errors.New("its algorithm has no quorum to agree on that: change the list members on each node, or drop lease: off")
 )

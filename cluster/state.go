@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/elect-go/elect/algo"
+	"github.com/elect-go/elect/elector"
 )
 
 // Leadership names a leader and its epoch.
@@ -71,25 +72,25 @@ func (s State) HasLeader() bool { return !s.Leader.ID.IsZero() }
 // Reasons for the end of a leadership, or for the failure of an operation.
 var (
 	// ErrStopped: the node has stopped, or is stopping.
-	ErrStopped = errors.New("cluster: the node stopped")
+	ErrStopped = newReason("cluster: the node stopped", elector.ErrStopped)
 	// ErrResigned: the node has resigned.
-	ErrResigned = errors.New("cluster: the node resigned")
+	ErrResigned = newReason("cluster: the node resigned", elector.ErrResigned)
 	// ErrDeposed: another node leads. Every *DeposedError wraps it.
-	ErrDeposed = errors.New("cluster: the node was deposed")
+	ErrDeposed = newReason("cluster: the node was deposed", elector.ErrLost)
 	// ErrReelected: this node leads in a newer epoch, and another node may have led in between.
-	ErrReelected = errors.New("cluster: the node was elected again, and another may have led in between")
+	ErrReelected = newReason("cluster: the node was elected again, and another may have led in between", elector.ErrLost)
 	// ErrLeaseExpired: the lease of this node has expired, because no majority renewed it in time.
-	ErrLeaseExpired = errors.New("cluster: the lease has expired: no majority has renewed it")
+	ErrLeaseExpired = newReason("cluster: the lease has expired: no majority has renewed it", elector.ErrLost)
 	// ErrNoLeader: the node knows of no leader, itself included.
-	ErrNoLeader = errors.New("cluster: no leader is known")
+	ErrNoLeader = newReason("cluster: no leader is known", elector.ErrLost)
 	// ErrNoMajority is an ErrNoLeader of an algorithm that needs a majority: this node led, and no longer hears from
 	// one.
 	ErrNoMajority = fmt.Errorf("%w: the node does not hear from a majority of the members", ErrNoLeader)
 	// ErrAlreadyStarted: Run was called before.
-	ErrAlreadyStarted = errors.New("cluster: the node was started before: create a new one")
+	ErrAlreadyStarted = newReason("cluster: the node was started before: create a new one", elector.ErrAlreadyStarted)
 	// ErrRemoved: this node is no longer a member. An operator has removed it, another node has replaced it, or it was
 	// suspected for too long. Its ID cannot return. Without a quorum, the lists of the other members do not name it.
-	ErrRemoved = errors.New("cluster: this node was removed from the cluster")
+	ErrRemoved = newReason("cluster: this node was removed from the cluster", elector.ErrStopped)
 	// ErrLeft is an ErrStopped: this node has left the cluster on request.
 	ErrLeft = fmt.Errorf("%w: it has left the cluster", ErrStopped)
 	// ErrJoinRejected: this node cannot be a member with its configuration. Another member has its name, the config
@@ -98,12 +99,12 @@ var (
 	ErrJoinRejected = errors.New("cluster: join rejected")
 	// ErrDuplicateID: another process has the ID of this node, because the data directory was copied; or has had it
 	// with a newer state, because the data directory comes from a backup. This node may have forgotten a vote.
-	ErrDuplicateID = errors.New("cluster: this node is the copy of another, or of an older state of itself: " +
-		"empty its data folder to have it join as a new member, after 'elect remove' of the other if that is no more")
+	ErrDuplicateID = newReason("cluster: this node is the copy of another, or of an older state of itself: "+
+		"empty its data folder to have it join as a new member, after 'elect remove' of the other if that is no more", elector.ErrStopped)
 	// ErrSaveFailed: a state could not be made durable, so the node has stopped.
-	ErrSaveFailed = errors.New("cluster: a save failed, the node stops before anything is sent")
+	ErrSaveFailed = newReason("cluster: a save failed, the node stops before anything is sent", elector.ErrStopped)
 	// ErrListenerClosed: other code has closed the listener, so no node can dial this one.
-	ErrListenerClosed = errors.New("cluster: the listener was closed: no node can dial this one")
+	ErrListenerClosed = newReason("cluster: the listener was closed: no node can dial this one", elector.ErrStopped)
 )
 
 // DeposedError is an ErrDeposed that names the new leader.
