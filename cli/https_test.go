@@ -7,10 +7,13 @@ import (
 	"crypto/tls"
 	"crypto/x509"
 	"io"
+	"net"
 	"net/http"
 	"net/http/httptest"
 	"os"
 	"path/filepath"
+	"regexp"
+	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -144,6 +147,30 @@ func TestHTTPSPathsNeedCertificate(t *testing.T) {
 	}
 }
 
+// A node uses the certificates of its cluster on an address that is not of the loopback alone.
+func TestNodeServesHTTPSWithCertificatesOfCluster(t *testing.T) {
+	testkit.Processes(t)
+	t.Parallel()
+	a := newHTTPAuthority(t)
+	files := a.server(t, time.Hour).TLS
+	p := launch(t, "node", "--cluster", "demo", "--name", "n1", "--listen", "127.0.0.1:0", "--members", "127.0.0.1:0", "--lease=off", "--http", ":0",
+		"--tls-cert", files.Cert, "--tls-key", files.Key, "--tls-ca", files.CA)
+	line := ""
+	for !strings.Contains(line, "msg=http ") {
+		line = p.stderr.line(t)
+	}
+	require.Contains(t, line, "tls=true")
+	port := regexp.MustCompile(`addr=\S+:(\d+)`).FindStringSubmatch(line)[1]
+	answer, err := a.client(t, a.issue(t, tlsauth.Observer, time.Hour)).Get("https://127.0.0.1:" + port + "/status")
+	require.NoError(t, err)
+	require.NoError(t, answer.Body.Close())
+	require.Equal(t, http.StatusOK, answer.StatusCode)
+	_, err = a.client(t).Get("https://127.0.0.1:" + port + "/leader")
+	require.ErrorContains(t, err, "tls: certificate required")
+	_, err = a.client(t, newHTTPAuthority(t).issue(t, tlsauth.Observer, time.Hour)).Get("https://127.0.0.1:" + port + "/leader")
+	require.ErrorContains(t, err, "tls: bad certificate")
+}
+
 func TestHTTPSRejectsPlainText(t *testing.T) {
 	a := newHTTPAuthority(t)
 	addr, log := serveNode(t, confload.HTTPServer{TLS: a.server(t, time.Hour), IsHealthPublic: true})
@@ -204,6 +231,25 @@ func TestStreamEndsWithCertificateOfClient(t *testing.T) {
 		handler.ServeHTTP(answer, r)
 		require.Equal(t, http.StatusForbidden, answer.Code)
 		require.Contains(t, answer.Body.String(), "certificate has expired")
+	})
+}
+
+// The end of TLS waits up to 5 s for a client that does not read. No other connection may wait for that.
+func TestTLSConnectionIsClosedAtOnce(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		a := newHTTPAuthority(t)
+		pair := a.issue(t, tlsauth.Observer, time.Hour)
+		near, far := net.Pipe()
+		c := tls.Server(near, &tls.Config{Certificates: []tls.Certificate{pair}, SessionTicketsDisabled: true})
+		go func() { _ = tls.Client(far, &tls.Config{InsecureSkipVerify: true}).Handshake() }() // and then it does not read
+		require.NoError(t, c.Handshake())
+		o := newOnlookers(1)
+		o.note(c, http.StateNew)
+		begin := time.Now()
+		o.note(new(closing), http.StateNew)
+		require.Zero(t, time.Since(begin))
+		_, err := far.Read(make([]byte, 1))
+		require.ErrorIs(t, err, io.EOF, "it is closed")
 	})
 }
 

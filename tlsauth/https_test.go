@@ -268,26 +268,6 @@ func TestHTTPSTakesOverRenewedCertificate(t *testing.T) {
 	})
 }
 
-// TestHTTPSConnectionCanBeClosedAtOnce: also if its client reads nothing.
-func TestHTTPSConnectionCanBeClosedAtOnce(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		a := newAuthority(t)
-		h, err := NewHTTPS(a.server(time.Hour))
-		require.NoError(t, err)
-		p := newPipes()
-		l := h.Listen(p, true)
-		go func() { _, _ = p.dial(t.Context(), "", "") }()
-		c, err := l.Accept()
-		require.NoError(t, err)
-		begin := time.Now()
-		require.NoError(t, c.(*tls.Conn).NetConn().Close())
-		require.Zero(t, time.Since(begin))
-		require.NoError(t, l.Close())
-		_, err = l.Accept()
-		require.ErrorIs(t, err, net.ErrClosed)
-	})
-}
-
 func TestHTTPSFilesAreChecked(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		a := newAuthority(t)

@@ -1,6 +1,7 @@
 package confload
 
 import (
+	"errors"
 	"net"
 	"net/netip"
 	"strconv"
@@ -64,13 +65,12 @@ func (s *Settings) checkHTTP() {
 	}
 	_, err := tlsauth.NewHTTPS(*server.TLS)
 	for _, err := range diag.Leaves(err) {
-		m := s.explain("http_tls", err)
-		if e, ok := err.(*algo.SettingError); ok {
+		if e, ok := errors.AsType[*algo.SettingError](err); ok {
 			renamed := *e
-			renamed.Field = "http_" + e.Field
-			m = s.explain("http_tls", &renamed)
+			renamed.Field = "http_" + e.Field // tls.cert is that of the cluster
+			err = &renamed
 		}
-		s.Mistakes.Add(m)
+		s.Mistakes.Add(s.explain("http_tls", err))
 	}
 }
 
