@@ -93,6 +93,9 @@ func get(t *testing.T, c *http.Client) (status int, text string) {
 	t.Helper()
 	answer, err := c.Get("https://n1.example/")
 	if err != nil {
+		if alert, ok := errors.AsType[*net.OpError](err); ok {
+			return 0, alert.Error() // the transport wraps it, or not
+		}
 		return 0, errors.Unwrap(err).Error()
 	}
 	defer answer.Body.Close()
