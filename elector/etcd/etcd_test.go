@@ -1,0 +1,190 @@
+package etcd_test
+
+import (
+	"context"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+	clientv3 "go.etcd.io/etcd/client/v3"
+	"go.etcd.io/etcd/client/v3/concurrency"
+	"go.uber.org/goleak"
+	"go.uber.org/zap"
+
+	"github.com/elect-go/elect/elector"
+	"github.com/elect-go/elect/elector/electortest"
+	"github.com/elect-go/elect/elector/etcd"
+)
+
+func TestElector(t *testing.T) {
+	s := startServers(t)
+	electortest.Run(t, electortest.Engine{New: func(t *testing.T, contenders int) electortest.Group { return newGroup(t, s, contenders) }})
+}
+
+// operator returns a client that is not a contender.
+func operator(t *testing.T, s *servers) *clientv3.Client {
+	c, err := clientv3.New(clientv3.Config{Endpoints: s.endpoints(), Logger: zap.NewNop()})
+	require.NoError(t, err)
+	t.Cleanup(func() { c.Close() })
+	return c
+}
+
+// await returns the first state of an elector that fits.
+func await(t *testing.T, e elector.Elector, fits func(elector.State) bool) elector.State {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(context.Background(), 90*time.Second)
+	defer cancel()
+	for state := range e.Watch(ctx) {
+		if fits(state) {
+			return state
+		}
+	}
+	require.Fail(t, "no state fits")
+	return elector.State{}
+}
+
+func leads(s elector.State) bool { return s.IsLeader }
+
+// What an operator or a compaction does to the keys.
+func TestElectorUnderOperations(t *testing.T) {
+	s := startServers(t)
+	client := operator(t, s)
+	ctx := t.Context()
+
+	t.Run("the token is the create revision of the key", func(t *testing.T) {
+		g := newGroup(t, s, 1)
+		state := await(t, g.Elector("n1"), leads)
+		resp, err := client.Get(ctx, g.prefix+"/", clientv3.WithPrefix())
+		require.NoError(t, err)
+		require.Len(t, resp.Kvs, 1)
+		require.EqualValues(t, resp.Kvs[0].CreateRevision, state.Leader.Token)
+		require.Equal(t, "n1", string(resp.Kvs[0].Value))
+	})
+	t.Run("a deleted key ends the work and begins a later leadership", func(t *testing.T) {
+		g := newGroup(t, s, 1)
+		old := await(t, g.Elector("n1"), leads)
+		_, err := client.Delete(ctx, g.prefix+"/", clientv3.WithPrefix())
+		require.NoError(t, err)
+		vacant := await(t, g.Elector("n1"), func(s elector.State) bool { return s.Leader.Token != old.Leader.Token })
+		if !vacant.IsLeader { // a slow reader may skip it
+			require.ErrorIs(t, vacant.Cause, elector.ErrLost)
+		}
+		require.Greater(t, await(t, g.Elector("n1"), leads).Leader.Token, old.Leader.Token)
+	})
+	t.Run("a revoked lease ends the work and begins a later leadership", func(t *testing.T) {
+		g := newGroup(t, s, 1)
+		old := await(t, g.Elector("n1"), leads)
+		resp, err := client.Get(ctx, g.prefix+"/", clientv3.WithPrefix())
+		require.NoError(t, err)
+		_, err = client.Revoke(ctx, clientv3.LeaseID(resp.Kvs[0].Lease))
+		require.NoError(t, err)
+		next := await(t, g.Elector("n1"), func(s elector.State) bool { return s.IsLeader && s.Leader.Token != old.Leader.Token })
+		require.Greater(t, next.Leader.Token, old.Leader.Token)
+	})
+	t.Run("a lease that ends in the queue does not lead", func(t *testing.T) {
+		g := newGroup(t, s, 1)
+		old := await(t, g.Elector("n1"), leads)
+		g.names = append(g.names, "n2")
+		g.Start("n2")
+		await(t, g.Elector("n2"), func(s elector.State) bool { return s.Leader.Token == old.Leader.Token })
+		var waiting clientv3.LeaseID
+		require.Eventually(t, func() bool {
+			resp, err := client.Get(ctx, g.prefix+"/", clientv3.WithLastCreate()...)
+			require.NoError(t, err)
+			waiting = clientv3.LeaseID(resp.Kvs[0].Lease)
+			return uint64(resp.Kvs[0].CreateRevision) > old.Leader.Token
+		}, time.Minute, 10*time.Millisecond)
+		_, err := client.Revoke(ctx, waiting)
+		require.NoError(t, err)
+		g.Stop("n1")
+		next := await(t, g.Elector("n2"), leads)
+		resp, err := client.Get(ctx, g.prefix+"/", clientv3.WithPrefix())
+		require.NoError(t, err)
+		require.Len(t, resp.Kvs, 1)
+		require.NotEqual(t, waiting, clientv3.LeaseID(resp.Kvs[0].Lease))
+		require.EqualValues(t, resp.Kvs[0].CreateRevision, next.Leader.Token)
+	})
+	t.Run("a compaction does not end Watch", func(t *testing.T) {
+		g := newGroup(t, s, 2)
+		resp, err := client.Put(ctx, "/other", "x")
+		require.NoError(t, err)
+		_, err = client.Compact(ctx, resp.Header.Revision)
+		require.NoError(t, err)
+		first := await(t, g.Elector("n1"), elector.State.HasLeader).Leader
+		g.Stop(first.Name)
+		other := map[string]string{"n1": "n2", "n2": "n1"}[first.Name]
+		require.Greater(t, await(t, g.Elector(other), leads).Leader.Token, first.Token)
+	})
+	t.Run("contenders of concurrency.Election take part", func(t *testing.T) {
+		g := newGroup(t, s, 0)
+		session, err := concurrency.NewSession(client, concurrency.WithTTL(ttl))
+		require.NoError(t, err)
+		defer session.Close()
+		plain := concurrency.NewElection(session, g.prefix)
+		require.NoError(t, plain.Campaign(ctx, "plain"))
+		g.names = []string{"n1"}
+		g.Start("n1")
+		state := await(t, g.Elector("n1"), elector.State.HasLeader)
+		require.Equal(t, "plain", state.Leader.Name)
+		require.EqualValues(t, plain.Rev(), state.Leader.Token)
+		require.NoError(t, plain.Resign(ctx))
+		await(t, g.Elector("n1"), leads)
+	})
+	t.Run("metadata reaches the others", func(t *testing.T) {
+		g := newGroup(t, s, 0)
+		c := g.config("n1", newLink())
+		c.Meta = map[string]string{"http": "10.0.0.1:80"}
+		e, err := etcd.New(c)
+		require.NoError(t, err)
+		running, stop := context.WithCancel(ctx)
+		ended := make(chan error, 1)
+		go func() { ended <- e.Run(running) }()
+		await(t, e, leads)
+		g.names = []string{"n2"}
+		g.Start("n2")
+		state := await(t, g.Elector("n2"), elector.State.HasLeader)
+		require.Equal(t, "n1", state.Leader.Name)
+		require.Equal(t, c.Meta, state.Leader.Meta)
+		stop()
+		require.NoError(t, <-ended)
+	})
+	t.Run("Run leaves nothing", func(t *testing.T) {
+		before := goleak.IgnoreCurrent()
+		g := newGroup(t, s, 1)
+		await(t, g.Elector("n1"), leads)
+		g.Stop("n1")
+		goleak.VerifyNone(t, before)
+	})
+	t.Run("wrong password ends Run", func(t *testing.T) {
+		for _, do := range []func() error{
+			func() error { _, err := client.UserAdd(ctx, "root", "right"); return err },
+			func() error { _, err := client.UserGrantRole(ctx, "root", "root"); return err },
+			func() error { _, err := client.AuthEnable(ctx); return err },
+		} {
+			require.NoError(t, do())
+		}
+		c := newGroup(t, s, 0).config("n1", newLink())
+		for password, want := range map[string]string{"wrong": "etcd: connect: etcdserver: authentication failed", "": "etcd: grant of a lease: etcdserver: user name is empty"} {
+			if c.Username, c.Password = "root", password; password == "" {
+				c.Username = ""
+			}
+			e, err := etcd.New(c)
+			require.NoError(t, err)
+			require.ErrorContains(t, e.Run(ctx), want)
+		}
+		c.Username, c.Password = "root", "right"
+		e, err := etcd.New(c)
+		require.NoError(t, err)
+		require.ErrorIs(t, elector.Run(ctx, e, func(context.Context, elector.Leadership) error { return context.Canceled }), context.Canceled)
+	})
+}
+
+func TestConfigMistakes(t *testing.T) {
+	_, err := etcd.New(etcd.Config{Prefix: "/a/", TTL: -1, Name: "{}", Username: "root", DrainTimeout: -1})
+	require.EqualError(t, err, `etcd: endpoints are empty, want addresses such as 10.0.0.1:2379
+etcd: prefix is "/a/", want a prefix such as /service/leader
+etcd: ttl is -1 s, want at least 1 s
+etcd: drain timeout is -1ns, want a positive one
+etcd: name is "{}", want one that does not begin with {
+etcd: a user name or a password is missing, want both or none`)
+}

@@ -1,0 +1,321 @@
+package etcd
+
+import (
+	"context"
+	"crypto/sha256"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"go.etcd.io/etcd/api/v3/v3rpc/rpctypes"
+	clientv3 "go.etcd.io/etcd/client/v3"
+	"go.etcd.io/etcd/client/v3/concurrency"
+
+	"github.com/elect-go/elect/elector"
+)
+
+// Run takes part in the election: see [elector.Elector]. Besides the end of ctx, only an error of the authentication
+// or of the permissions ends it.
+func (e *Elector) Run(ctx context.Context) error {
+	if e.started.Swap(true) {
+		return elector.ErrAlreadyStarted
+	}
+	defer e.state.stop()
+	// A leader that was read a TTL ago may be no more.
+	forget := time.AfterFunc(e.ttl(), func() { e.state.observe(elector.Leadership{}) })
+	defer forget.Stop()
+	var last string
+	for pause := 50 * time.Millisecond; ; pause = min(2*pause, time.Second) {
+		began, err := e.runCandidacy(ctx, forget)
+		switch {
+		case ctx.Err() != nil:
+			return nil
+		case isFatal(err):
+			return fmt.Errorf("etcd: %w", err)
+		case err != nil && err.Error() != last:
+			last = err.Error()
+			e.log.Warn("candidacy ended", "error", err)
+		}
+		if began {
+			pause = 50 * time.Millisecond
+		}
+		select {
+		case <-time.After(pause/2 + rand.N(pause)):
+		case <-ctx.Done():
+			return nil
+		}
+	}
+}
+
+// isFatal reports whether an error remains until an operator changes something.
+func isFatal(err error) bool {
+	for _, fatal := range []error{rpctypes.ErrAuthFailed, rpctypes.ErrPermissionDenied, rpctypes.ErrUserEmpty} {
+		if errors.Is(err, fatal) {
+			return true
+		}
+	}
+	return false
+}
+
+// candidacy is the time of one lease, with a client of its own: what a client does after an error depends on the error.
+type candidacy struct {
+	*Elector
+	client *clientv3.Client
+	lease  clientv3.LeaseID
+	ttl    time.Duration // that the servers have granted
+	key    string
+	forget *time.Timer
+	run    context.Context // of Run
+	led    atomic.Int64    // revision at which the leadership began; 0 before
+
+	ctx  context.Context // ends when the candidacy has ended, or its lease is lost; context.Cause is the reason
+	lose context.CancelCauseFunc
+
+	mu       sync.Mutex
+	deadline time.Duration // of the lease, by now
+}
+
+// runCandidacy takes part in the election with one lease, until the lease is lost, a leadership has ended, or ctx ends.
+// It reports whether it had a lease.
+func (e *Elector) runCandidacy(ctx context.Context, forget *time.Timer) (began bool, err error) {
+	base, closeBase := context.WithCancel(context.WithoutCancel(ctx))
+	defer closeBase()
+	giveUp := context.AfterFunc(ctx, closeBase) // while there is nothing to give back
+	c := &candidacy{Elector: e, forget: forget, run: ctx}
+	if c.client, err = e.client(base); err != nil {
+		return false, fmt.Errorf("connect: %w", err)
+	}
+	var parts sync.WaitGroup
+	defer parts.Wait()
+	defer c.client.Close()
+
+	c.ctx, c.lose = context.WithCancelCause(base)
+	defer c.lose(context.Canceled)
+	sent := now()
+	granting, cancel := context.WithTimeout(c.ctx, e.ttl())
+	granted, err := c.client.Grant(granting, int64(e.config.TTL))
+	cancel()
+	if err != nil {
+		return false, fmt.Errorf("grant of a lease: %w", err)
+	}
+	c.lease, c.ttl = granted.ID, time.Duration(granted.TTL)*time.Second
+	c.deadline = sent + c.usable()
+	if !giveUp() {
+		return false, ctx.Err() // the client is closed: the lease, which has no key yet, expires
+	}
+	// The session is only what Election needs. Its own renewals end here: they do not say when they were sent.
+	session, err := concurrency.NewSession(c.client, concurrency.WithLease(c.lease))
+	if err != nil {
+		return false, fmt.Errorf("session: %w", err)
+	}
+	session.Orphan()
+	election := concurrency.NewElection(session, e.config.Prefix)
+	c.key = fmt.Sprintf("%s/%x", e.config.Prefix, c.lease)
+	e.current.Store(c)
+	defer e.current.Store(nil)
+
+	parts.Go(c.renew)
+	parts.Go(c.expire)
+	parts.Go(c.observe)
+	campaigning, endCampaign := context.WithCancel(clientv3.WithRequireLeader(c.ctx))
+	defer endCampaign()
+	led := make(chan struct{})
+	parts.Go(func() { c.campaign(campaigning, election, led) })
+
+	select {
+	case <-ctx.Done():
+		e.state.end(0, elector.ErrStopped)
+	case <-c.ctx.Done():
+	case <-led:
+		c.awaitEnd(ctx)
+	}
+	err = context.Cause(c.ctx)
+	draining, cancel := context.WithTimeout(c.ctx, e.config.DrainTimeout)
+	if !e.state.awaitIdle(draining) && c.ctx.Err() == nil {
+		e.log.Warn("work still running after the drain timeout", "for", e.config.DrainTimeout)
+	}
+	cancel()
+	c.lose(context.Canceled)
+	// This deletes the key. If it fails, the lease expires, because it is no longer renewed.
+	revoking, cancel := context.WithTimeout(base, revokeTimeout)
+	defer cancel()
+	_, _ = c.client.Revoke(revoking, c.lease)
+	return true, err
+}
+
+// usable is the time after a renewal was sent for which the lease certainly lasts.
+func (c *candidacy) usable() time.Duration { return time.Duration(float64(c.ttl) * (1 - drift)) }
+
+// remaining returns the time until the deadline of the lease.
+func (c *candidacy) remaining() time.Duration {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.deadline - now()
+}
+
+// extend moves the deadline after a renewal that was sent at a time, unless the deadline has passed.
+func (c *candidacy) extend(sent time.Duration) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if now() < c.deadline {
+		c.deadline = max(c.deadline, sent+c.usable())
+	}
+}
+
+// end ends the candidacy, and the leadership of this contender first.
+func (c *candidacy) end(cause error) {
+	c.state.end(0, cause)
+	c.lose(cause)
+}
+
+// renew renews the lease three times in each TTL. An attempt that gets no answer is repeated, with another server.
+func (c *candidacy) renew() {
+	for pause := c.ttl / 3; c.sleep(pause); {
+		sent := now()
+		ctx, cancel := context.WithTimeout(c.ctx, c.ttl/6)
+		_, err := c.client.KeepAliveOnce(ctx, c.lease)
+		cancel()
+		switch {
+		case err == nil:
+			c.extend(sent)
+			pause = max(0, sent+c.ttl/3-now())
+		case errors.Is(err, rpctypes.ErrLeaseNotFound):
+			c.end(fmt.Errorf("etcd: the lease has ended on the servers: %w", elector.ErrLost))
+			return
+		default:
+			pause = c.ttl / 50
+		}
+	}
+}
+
+// sleep waits, and reports false if the candidacy has ended.
+func (c *candidacy) sleep(d time.Duration) bool {
+	select {
+	case <-time.After(d):
+		return c.ctx.Err() == nil
+	case <-c.ctx.Done():
+		return false
+	}
+}
+
+// expire ends the candidacy at the deadline of the lease. It looks again often, because a timer stands still while the
+// machine sleeps.
+func (c *candidacy) expire() {
+	for c.sleep(min(max(0, c.remaining()), c.ttl/20)) {
+		if c.remaining() <= 0 {
+			c.end(fmt.Errorf("etcd: the lease was not renewed in time: %w", elector.ErrLost))
+			return
+		}
+	}
+}
+
+// campaign waits until this contender leads, and begins the leadership.
+func (c *candidacy) campaign(ctx context.Context, election *concurrency.Election, led chan<- struct{}) {
+	if !c.state.awaitIdle(ctx) { // the work of an earlier leadership still runs
+		return
+	}
+	for {
+		err := election.Campaign(ctx, c.value)
+		if err == nil {
+			var leads bool
+			if leads, err = c.lead(ctx, election); leads {
+				close(led)
+				return
+			}
+		}
+		if isFatal(err) || errors.Is(err, rpctypes.ErrLeaseNotFound) {
+			c.end(fmt.Errorf("etcd: campaign: %w: %w", elector.ErrLost, err))
+			return
+		}
+		if !c.sleep(c.ttl / 50) { // a watch was lost: the key keeps its place
+			return
+		}
+	}
+}
+
+// lead begins the leadership if the key of this contender is still there.
+func (c *candidacy) lead(ctx context.Context, election *concurrency.Election) (bool, error) {
+	reading, cancel := context.WithTimeout(ctx, c.ttl/3)
+	defer cancel()
+	resp, err := c.client.Get(reading, election.Key())
+	if err != nil {
+		return false, err
+	}
+	if len(resp.Kvs) == 0 || resp.Kvs[0].CreateRevision != election.Rev() {
+		return false, errors.New("the key was deleted")
+	}
+	l := elector.Leadership{Name: c.config.Name, Token: uint64(election.Rev()), Scope: c.scope(resp.Header.ClusterId), Meta: c.config.Meta}
+	l = l.WithDeadline(func() (time.Time, bool) { return time.Now().Add(c.remaining()), true })
+	c.led.Store(resp.Header.Revision)
+	return c.state.begin(l, func() bool { return c.run.Err() == nil && c.ctx.Err() == nil && c.remaining() > 0 }), nil
+}
+
+// scope returns the scope of the tokens: a hash of the etcd cluster and the prefix.
+func (c *candidacy) scope(cluster uint64) (scope [16]byte) {
+	sum := sha256.Sum256(fmt.Appendf(nil, "%x %s", cluster, c.config.Prefix))
+	copy(scope[:], sum[:])
+	return scope
+}
+
+// awaitEnd waits until the leadership has ended, and ends it with ctx.
+func (c *candidacy) awaitEnd(ctx context.Context) {
+	for {
+		s, changed, _, _ := c.state.snapshot()
+		if !s.IsLeader {
+			return
+		}
+		select {
+		case <-changed:
+		case <-ctx.Done():
+			c.state.end(0, elector.ErrStopped)
+		case <-c.ctx.Done():
+			return
+		}
+	}
+}
+
+// observe reads the leader three times in each TTL, and at once when a watch reports a change.
+func (c *candidacy) observe() {
+	prefix := c.config.Prefix + "/"
+	for c.ctx.Err() == nil {
+		ctx, cancel := context.WithTimeout(clientv3.WithRequireLeader(c.ctx), c.ttl/3)
+		resp, err := c.client.Get(ctx, prefix, clientv3.WithFirstCreate()...)
+		if err != nil {
+			cancel()
+			c.sleep(c.ttl / 50)
+			continue
+		}
+		var l elector.Leadership
+		key := ""
+		if len(resp.Kvs) > 0 {
+			kv := resp.Kvs[0]
+			key = string(kv.Key)
+			name, meta := decode(kv.Value)
+			l = elector.Leadership{Name: name, Token: uint64(kv.CreateRevision), Scope: c.scope(resp.Header.ClusterId), Meta: meta}
+		}
+		c.forget.Reset(c.Elector.ttl())
+		c.state.observe(l)
+		if led := c.led.Load(); led != 0 && resp.Header.Revision >= led && key != c.key {
+			c.end(fmt.Errorf("etcd: the key of this contender was deleted: %w", elector.ErrLost))
+		}
+		c.awaitChange(ctx, prefix, key, resp.Header.Revision+1)
+		cancel()
+	}
+}
+
+// awaitChange waits until the leader may be another one, the watch has ended, or ctx ends.
+func (c *candidacy) awaitChange(ctx context.Context, prefix, leader string, revision int64) {
+	for resp := range c.client.Watch(ctx, prefix, clientv3.WithPrefix(), clientv3.WithRev(revision)) {
+		for _, event := range resp.Events {
+			if leader == "" || string(event.Kv.Key) == leader {
+				return
+			}
+		}
+	}
+	if ctx.Err() == nil { // the watch was cancelled, for example by a compaction
+		c.sleep(c.ttl / 50)
+	}
+}
