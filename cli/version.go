@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"runtime"
 	"runtime/debug"
+	"strconv"
 
 	"github.com/spf13/cobra"
 
@@ -21,6 +22,7 @@ type build struct {
 	Go       string `json:"go"`
 	Platform string `json:"platform"`
 	Protocol int    `json:"protocol"`
+	Oldest   int    `json:"oldest_protocol"`
 	Format   int    `json:"data_format"`
 }
 
@@ -31,7 +33,7 @@ const modulePath = "github.com/elect-go/elect"
 func buildOf(info *debug.BuildInfo, ok bool) build {
 	b := build{
 		Version: "unknown", Go: runtime.Version(), Platform: runtime.GOOS + "/" + runtime.GOARCH,
-		Protocol: wire.Version, Format: store.Format,
+		Protocol: wire.Version, Oldest: wire.MinVersion, Format: store.Format,
 	}
 	if !ok {
 		return b
@@ -70,7 +72,11 @@ func (b build) String() string {
 	if b.Modified {
 		line += " with changes"
 	}
-	return fmt.Sprintf("%s, %s, %s, protocol %d, data format %d", line, b.Go, b.Platform, b.Protocol, b.Format)
+	protocol := strconv.Itoa(b.Protocol)
+	if b.Oldest != b.Protocol {
+		protocol = strconv.Itoa(b.Oldest) + " to " + protocol
+	}
+	return fmt.Sprintf("%s, %s, %s, protocol %s, data format %d", line, b.Go, b.Platform, protocol, b.Format)
 }
 
 func newVersion() *cobra.Command {
@@ -80,10 +86,10 @@ func newVersion() *cobra.Command {
 		Short: "Print the version of this program",
 		Long: `Print the version of this program, of the protocol between nodes, and of the form of the data folder.
 
-Nodes can be in one cluster if their protocol is the same. A node opens a data folder of its own form and of older ones.
+Nodes can be in one cluster if their ranges of protocol versions overlap. A node opens a data folder of its own form and of older ones.
 
 With --json, one object: version, revision, time (of the revision), modified (there were changes after it), go, platform,
-protocol, data_format. The revision is absent if the program was not built in a clone of the repository.`,
+protocol and oldest_protocol (the ends of the range of protocol versions), data_format. The revision is absent if the program was not built in a clone of the repository.`,
 		Example: `  elect version
   elect version --json | jq -r .protocol`,
 		Args: cobra.NoArgs,
