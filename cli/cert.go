@@ -85,7 +85,7 @@ func newCertInit() *cobra.Command {
 		Use:   "init",
 		Short: "Make an authority for a trial",
 		Long: `Make an authority: ca.crt, which every member has, and ca.key, with which 'elect cert
-issue' signs. There must be none in the folder yet.
+issue' signs. There must be none in the folder yet. A folder that is missing is created.
 
 ` + aTrial + `
 
@@ -98,6 +98,9 @@ With --json, one object: cert and key (the files), is (what the certificate says
 			}
 			if _, err := os.Lstat(c.in("ca.key")); !errors.Is(err, fs.ErrNotExist) {
 				return cmp.Or(err, fmt.Errorf("there is an authority already: %s", c.in("ca.key")))
+			}
+			if err := os.MkdirAll(c.dir, 0o755); err != nil {
+				return err
 			}
 			cert, key, err := tlsauth.NewAuthority(c.cluster, c.life())
 			if err != nil {

@@ -69,6 +69,7 @@ func (p *program) run(ctx context.Context, args []string, stdout, stderr io.Writ
 	root.SetIn(p.stdin)
 	root.SetOut(stdout)
 	root.SetErr(stderr)
+	addCompletion(root)
 	began := false
 	root.PersistentPreRun = func(*cobra.Command, []string) { began = true }
 	cmd, err := root.ExecuteContextC(ctx)
@@ -143,16 +144,16 @@ command line or in the configuration, 3 a limit cut the command short, 130 a sig
   elect status 10.0.0.1:7400            ask any member for the leader
   elect sim --crashed 1 --diagram       count an election, and draw it
   elect explore --algorithm ring        visit every state of a small cluster
-  elect lesson 1                        learn how bully elects, step by step`,
-		SilenceUsage:      true,
-		SilenceErrors:     true,
-		CompletionOptions: cobra.CompletionOptions{HiddenDefaultCmd: true},
-		Version:           buildinfo.Read().String(), // no template: one keeps all exported methods, 3 MB
-		Args:              cobra.NoArgs,
-		RunE:              func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
+  elect lesson 1                        learn how bully elects, step by step
+  elect completion bash > /etc/bash_completion.d/elect    complete commands and flags with the tab key`,
+		SilenceUsage:  true,
+		SilenceErrors: true,
+		Version:       buildinfo.Read().String(), // no template: one keeps all exported methods, 3 MB
+		Args:          cobra.NoArgs,
+		RunE:          func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
 	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return explainFlag(err) })
-	root.AddCommand(p.newBench(), newCert(), p.newConfig(), p.newDebug(), p.newDemo(), p.newExplore(), p.newLeave(), p.newLesson(), p.newNode(), p.newPriority(), p.newRecover(), p.newRemove(), p.newResign(), p.newRun(), newGuard(), newScenarioTopic(), newSecret(), p.newSim(), p.newStatus(), newVersion(), p.newWatch())
+	root.AddCommand(p.newBench(), newCert(), p.newConfig(), p.newDebug(), p.newDemo(), p.newExplore(), p.newLeave(), p.newLesson(), newMan(), p.newNode(), p.newPriority(), p.newRecover(), p.newRemove(), p.newResign(), p.newRun(), newGuard(), newScenarioTopic(), newSecret(), p.newSim(), p.newStatus(), newVersion(), p.newWatch())
 	return root
 }
 

@@ -16,10 +16,10 @@ func newVersion() *cobra.Command {
 		Short: "Print the version of this program",
 		Long: `Print the version of this program, of the protocol between nodes, and of the form of the data folder.
 
-Nodes can be in one cluster if their protocol is the same. A node opens a data folder of its own form and of older ones.
+Nodes can be in one cluster if their ranges of protocol versions overlap. A node opens a data folder of its own form and of older ones.
 
 With --json, one object: version, revision, time (of the revision), modified (there were changes after it), go, platform,
-protocol, data_format. The revision is absent if the program was not built in a clone of the repository.`,
+protocol and oldest_protocol (the ends of the range of protocol versions), data_format. The revision is absent if the program was not built in a clone of the repository.`,
 		Example: `  elect version
   elect version --json | jq -r .protocol`,
 		Args: cobra.NoArgs,

@@ -211,7 +211,7 @@ func (c Client) connect(e *exchange, addr string, timeout time.Duration) (err er
 }
 
 func greet(p *transport.Peer, received []byte) ([]byte, error) {
-	ours := wire.Hello{MinVersion: wire.Version, MaxVersion: wire.Version, Client: true}
+	ours := wire.Hello{MinVersion: wire.MinVersion, MaxVersion: wire.Version, Client: true}
 	if received == nil {
 		return wire.HelloCodec.Append(nil, ours)
 	}

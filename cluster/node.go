@@ -350,7 +350,7 @@ func (n *Node) resolveListen(members []string) []string {
 func (n *Node) newHello(id algo.NodeID, addr string) wire.Hello {
 	meta, _ := encodeMeta(n.config.Meta)
 	return wire.Hello{
-		MinVersion: wire.Version, MaxVersion: wire.Version,
+		MinVersion: wire.MinVersion, MaxVersion: wire.Version,
 		Cluster: n.config.Cluster, Algorithm: n.spec.Name,
 		Settings: wire.Settings(n.spec.Settings), Name: n.config.Name, ID: id, Addr: addr,
 		Members: wire.Members(n.config.Members), Meta: meta,

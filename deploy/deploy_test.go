@@ -45,11 +45,38 @@ func TestAlertHasRunbookAndCase(t *testing.T) {
 	names := regexp.MustCompile(`- alert: (\w+)`).FindAllStringSubmatch(alerts, -1)
 	require.NotEmpty(t, names)
 	for _, name := range names {
-		require.Contains(t, runbook, "\n## "+name[1]+"\n")
+		_, section, found := strings.Cut(runbook, "\n## "+name[1]+"\n")
+		require.True(t, found, "%s has no runbook", name[1])
+		section, _, _ = strings.Cut(section, "\n## ")
+		require.Regexp(t, `(?s)^\n- \*\*Meaning\.\*\* .+\n- \*\*Where to look\.\*\* .+\n- \*\*What to do\.\*\* `, section, name[1])
 		require.Contains(t, alerts, "runbook: README.md#"+strings.ToLower(name[1])+"\n")
 		require.Contains(t, cases, "alertname: "+name[1]+"\n")
 	}
 	require.Equal(t, len(names), strings.Count(runbook, "\n## "), "a runbook of no alert")
+	operations := headings(read(t, "../docs/operations.md"))
+	links := regexp.MustCompile(`\(\.\./\.\./docs/operations\.md#([^)]+)\)`).FindAllStringSubmatch(runbook, -1)
+	require.NotEmpty(t, links)
+	for _, link := range links {
+		require.Contains(t, operations, link[1], "a runbook links to a heading that does not exist")
+	}
+}
+
+// headings returns the headings of a page as they stand in links.
+func headings(page string) (all []string) {
+	for _, heading := range regexp.MustCompile(`(?m)^##+ (.+)$`).FindAllStringSubmatch(page, -1) {
+		link := regexp.MustCompile(`[^a-z0-9 -]`).ReplaceAllString(strings.ToLower(heading[1]), "")
+		all = append(all, strings.ReplaceAll(link, " ", "-"))
+	}
+	return all
+}
+
+// A log line that a runbook names stands in the table of operations, which its own test compares with the program.
+func TestRunbookNamesLinesOfLog(t *testing.T) {
+	operations := read(t, "../docs/operations.md")
+	for _, line := range []string{"waiting for members", "slow save", "lost leadership", "own certificate ends soon"} {
+		require.Contains(t, strings.Join(strings.Fields(read(t, "prometheus/README.md")), " "), "`"+line+"`")
+		require.Regexp(t, `(?m)^\| (info|warn|error) \| `+"`"+line, operations)
+	}
 }
 
 func TestAlertsFire(t *testing.T) {

@@ -18,15 +18,20 @@ import (
 var kinds = map[string]func() any{
 	"Service":             func() any { return new(core.Service) },
 	"ConfigMap":           func() any { return new(core.ConfigMap) },
+	"Secret":              func() any { return new(core.Secret) },
 	"PodDisruptionBudget": func() any { return new(policy.PodDisruptionBudget) },
 	"StatefulSet":         func() any { return new(apps.StatefulSet) },
 }
 
 func TestManifests(t *testing.T) {
-	text, err := os.ReadFile("elect.yaml")
-	require.NoError(t, err)
+	var documents []string
+	for _, file := range []string{"elect.yaml", "secret.yaml"} {
+		text, err := os.ReadFile(file)
+		require.NoError(t, err)
+		documents = append(documents, strings.Split(string(text), "\n---\n")...)
+	}
 	objects := make(map[string]any)
-	for document := range strings.SplitSeq(string(text), "\n---\n") {
+	for _, document := range documents {
 		var head struct{ Kind string }
 		require.NoError(t, yaml.Unmarshal([]byte(document), &head))
 		require.Contains(t, kinds, head.Kind)
@@ -45,9 +50,28 @@ func TestManifests(t *testing.T) {
 	require.Equal(t, apps.ParallelPodManagement, set.Spec.PodManagementPolicy, "no member is ready before a majority runs")
 	require.Equal(t, set.Spec.Selector.MatchLabels, objects["PodDisruptionBudget"].(*policy.PodDisruptionBudget).Spec.Selector.MatchLabels)
 
-	var settings struct{ Members []string }
+	secret := objects["Secret"].(*core.Secret)
+	var mounted *core.SecretVolumeSource
+	for _, volume := range set.Spec.Template.Spec.Volumes {
+		if volume.Secret != nil {
+			mounted = volume.Secret
+		}
+	}
+	require.NotNil(t, mounted, "the secret is a file")
+	require.Equal(t, secret.Name, mounted.SecretName)
+	require.Contains(t, secret.StringData, "secret", "the name of the file")
+	container := set.Spec.Template.Spec.Containers[0]
+	require.NotNil(t, container.ReadinessProbe)
+	require.Nil(t, container.LivenessProbe, "a member without a leader is well")
+
+	var settings struct {
+		Members []string
+		Secret  string `json:"secret_file"`
+	}
 	require.NoError(t, yaml.Unmarshal([]byte(objects["ConfigMap"].(*core.ConfigMap).Data["elect.yaml"]), &settings))
 	require.Len(t, settings.Members, int(*set.Spec.Replicas), "the list names each pod")
+	require.Equal(t, "/secret/secret", settings.Secret)
+	require.Contains(t, container.VolumeMounts, core.VolumeMount{Name: "secret", MountPath: "/secret", ReadOnly: true})
 }
 
 // snippet returns an example of docs/operations.md.

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"runtime"
 	"runtime/debug"
+	"strconv"
 
 	"github.com/elect-go/elect/internal/store"
 	"github.com/elect-go/elect/internal/wire"
@@ -21,6 +22,7 @@ type Build struct {
 	Go       string `json:"go"`
 	Platform string `json:"platform"`
 	Protocol int    `json:"protocol"`
+	Oldest   int    `json:"oldest_protocol"`
 	Format   int    `json:"data_format"`
 }
 
@@ -34,7 +36,7 @@ func Read() Build { return of(debug.ReadBuildInfo()) }
 func of(info *debug.BuildInfo, ok bool) Build {
 	b := Build{
 		Version: "unknown", Go: runtime.Version(), Platform: runtime.GOOS + "/" + runtime.GOARCH,
-		Protocol: wire.Version, Format: store.Format,
+		Protocol: wire.Version, Oldest: wire.MinVersion, Format: store.Format,
 	}
 	if !ok {
 		return b
@@ -73,5 +75,9 @@ func (b Build) String() string {
 	if b.Modified {
 		line += " with changes"
 	}
-	return fmt.Sprintf("%s, %s, %s, protocol %d, data format %d", line, b.Go, b.Platform, b.Protocol, b.Format)
+	protocol := strconv.Itoa(b.Protocol)
+	if b.Oldest != b.Protocol {
+		protocol = strconv.Itoa(b.Oldest) + " to " + protocol
+	}
+	return fmt.Sprintf("%s, %s, %s, protocol %s, data format %d", line, b.Go, b.Platform, protocol, b.Format)
 }
