@@ -39,7 +39,7 @@ func (p *program) newNew() *cobra.Command {
 		Long: `Make a Go module with an election algorithm to start from: NAME.go, its tests (the
 conformance suite, a unit test, a scenario) and a command that has the algorithm next to
 those of this program. It compiles and elects before the first change.
-docs/write-your-own.md goes on from there.
+docs/write-your-own.md continues from there.
 
 NAME is the name of the Go package and the word that selects the algorithm. DIR is the
 folder of the module, by default NAME. It must be empty, or not exist.

@@ -171,7 +171,7 @@ func TestCloneIsFound(t *testing.T) {
 		{"nowhere, without a working directory", &debug.BuildInfo{}, "github.com/elect-go/elect/cli/new.go", "", ""},
 		{"by a replace", replaced(clone), "", elsewhere, clone},
 		{"by a replace that is gone", replaced(elsewhere), "", elsewhere, ""},
-		{"by a relative replace, whose folder is unknown", replaced(".."), "", elsewhere, ""},
+		{"by a relative replace with an unknown folder", replaced(".."), "", elsewhere, ""},
 		{"by the source", nil, filepath.Join(clone, "cli", "new.go"), elsewhere, clone},
 		{"by the source, which is gone", nil, filepath.Join(elsewhere, "cli", "new.go"), elsewhere, ""},
 		{"around the working directory", nil, "", inside, clone},
@@ -226,7 +226,7 @@ func TestNewModuleFailsWithoutRule(t *testing.T) {
 	require.NoError(t, err)
 	for line, check := range map[string]string{
 		"\tenv.Send(l.ID, Ask{p.epoch})":   "TestConformance/eventual-agreement",
-		"p.epoch++":                        "TestConformance/contract",
+		"p.epoch++":                        "TestConformance/walk",
 		"clone.suspected = slices.Clone(p": "[build failed]",
 	} {
 		require.Contains(t, string(text), line)
