@@ -1,0 +1,241 @@
+package cli
+
+import (
+	"errors"
+	"go/format"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"runtime/debug"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/elect-go/elect/internal/testkit"
+)
+
+// newModule makes a module in a folder that does not exist yet, and returns the folder.
+func newModule(t *testing.T, name string) string {
+	t.Helper()
+	dir := filepath.Join(t.TempDir(), "modules", name)
+	status, _, stderr := elect("new", name, dir)
+	require.Zero(t, status, stderr)
+	return dir
+}
+
+// goCommand returns a go command in the module in dir. It has no network and no proxy.
+func goCommand(t *testing.T, dir string, args ...string) *exec.Cmd {
+	cmd := exec.CommandContext(t.Context(), "go", args...)
+	cmd.Dir = dir
+	cmd.Env = append(os.Environ(), "GOPROXY=off", "GOFLAGS=-mod=mod", "GOWORK=off")
+	return cmd
+}
+
+func TestNewWritesModule(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "somewhere", "cup")
+	status, stdout, stderr := elect("new", "cup", dir, "--elect", "..", "--json")
+	require.Zero(t, status, stderr)
+	require.Equal(t, []string{"clone", "dir", "files", "module", "name", "version"}, keys(t, stdout))
+	var m starterModule
+	decodeStrictly(t, stdout, &m)
+	require.Equal(t, "example.com/cup", m.Module)
+	require.Equal(t, []string{"README.md", "cmd/main.go", "cup.go", "cup_test.go", "go.mod", "go.sum", "scenario.txt"}, m.Files)
+	clone, err := filepath.Abs("..")
+	require.NoError(t, err)
+	require.Equal(t, clone, m.Clone)
+	for _, file := range m.Files {
+		text, err := os.ReadFile(filepath.Join(dir, file))
+		require.NoError(t, err)
+		require.NotContains(t, string(text), "<no value>", file)
+	}
+
+	status, _, stderr = elect("new", "cup", dir)
+	require.Equal(t, statusUsage, status)
+	require.Contains(t, stderr, dir+" has files in it, such as README.md, want an empty folder, or none")
+
+	empty := t.TempDir()
+	status, stdout, stderr = elect("new", "mug", empty)
+	require.Zero(t, status, stderr)
+	require.Contains(t, stdout, "  cd "+empty+"\n  go test ./...\n  go run ./cmd demo --algorithm mug\n")
+}
+
+// The go command needs no network if go.mod has each version of the clone, and go.sum each sum.
+func TestNewModuleHasVersionsOfClone(t *testing.T) {
+	dir := newModule(t, "cup")
+	theirs, err := os.ReadFile(filepath.Join(dir, "go.mod"))
+	require.NoError(t, err)
+	ours, err := os.ReadFile("../go.mod")
+	require.NoError(t, err)
+	require.Contains(t, string(ours), "\ngo "+goVersion+"\n", "the go line of a module without a clone")
+	versions := regexp.MustCompile(`(?m)^\t(\S+ v\S+)`)
+	required := versions.FindAllSubmatch(ours, -1)
+	require.Greater(t, len(required), 20)
+	for _, r := range required {
+		require.Contains(t, string(theirs), "\n\t"+string(r[1])+" // indirect\n")
+	}
+	require.Len(t, versions.FindAllSubmatch(theirs, -1), len(required))
+	sums, err := os.ReadFile(filepath.Join(dir, "go.sum"))
+	require.NoError(t, err)
+	wanted, err := os.ReadFile("../go.sum")
+	require.NoError(t, err)
+	require.Equal(t, string(wanted), string(sums))
+}
+
+// The length of the name changes no layout of the code.
+func TestNewModuleIsFormatted(t *testing.T) {
+	for _, name := range []string{"q", "cup", "zz" + strings.Repeat("9", 30)} {
+		dir := newModule(t, name)
+		for _, file := range []string{name + ".go", name + "_test.go", "cmd/main.go"} {
+			text, err := os.ReadFile(filepath.Join(dir, file))
+			require.NoError(t, err)
+			formatted, err := format.Source(text)
+			require.NoError(t, err, file)
+			require.Equal(t, string(formatted), string(text), file)
+		}
+	}
+}
+
+func TestNewRejectsNames(t *testing.T) {
+	for name, want := range map[string]string{
+		"Cup": "lower-case letters", "9cup": "a letter first", "two-words": "lower-case letters", "ä": "lower-case letters", "../cup": "lower-case letters",
+		strings.Repeat("x", 33): "1 to 32",
+		"func":                  "no word of the Go language", "string": "no word of the Go language", "main": "no word of the Go language",
+		"algo": "a package that the new module imports", "testing": "a package that the new module imports",
+		"bully": "no algorithm of this program has: there are bully, ring,",
+		"lease": "there is lease", "timing": "there is timing.", "listen": "there is listen", "drain": "there is drain_timeout",
+	} {
+		dir := filepath.Join(t.TempDir(), "new")
+		status, stdout, stderr := elect("new", name, dir)
+		require.Equal(t, statusUsage, status, name)
+		require.Empty(t, stdout)
+		require.Contains(t, stderr, `the name is "`+name+`", want `)
+		require.Contains(t, stderr, want)
+		require.NoDirExists(t, dir)
+	}
+}
+
+func TestNewRejectsFolders(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "file")
+	require.NoError(t, os.WriteFile(file, nil, 0o600))
+	for _, tc := range []struct {
+		args []string
+		want string
+	}{
+		{nil, "new wants the name of an algorithm, and perhaps a folder, and got 0 arguments"},
+		{[]string{"cup", ""}, "and got 2 arguments"},
+		{[]string{"cup", file}, file + " cannot be read as a folder, want an empty folder, or none"},
+		{[]string{"cup", t.TempDir(), "--elect", t.TempDir()}, "want a clone of elect: a folder in which go.mod has the line 'module github.com/elect-go/elect'"},
+		{[]string{"cup", t.TempDir(), "--elect", ""}, `--elect is "", want a clone of elect`},
+		{[]string{"cup", t.TempDir(), "--elect", "../examples/ledger"}, "want a clone of elect"},
+	} {
+		status, stdout, stderr := elect(append([]string{"new"}, tc.args...)...)
+		require.Equal(t, statusUsage, status, tc.args)
+		require.Empty(t, stdout)
+		require.Contains(t, stderr, tc.want)
+	}
+}
+
+// A failed write leaves no file behind.
+func TestNewRemovesFilesAfterFailure(t *testing.T) {
+	dir := t.TempDir()
+	m, err := builtins.newStarterModule([]string{"cup", dir}, "..", "")
+	require.NoError(t, err)
+	require.NoError(t, os.WriteFile(filepath.Join(dir, "go.sum"), []byte("mine"), 0o600))
+	require.ErrorIs(t, m.write(), os.ErrExist)
+	var left []string
+	require.NoError(t, filepath.WalkDir(dir, func(path string, d os.DirEntry, err error) error {
+		if !d.IsDir() {
+			left = append(left, filepath.Base(path))
+		}
+		return err
+	}))
+	require.Equal(t, []string{"go.sum"}, left)
+}
+
+func TestCloneIsFound(t *testing.T) {
+	clone, inside, elsewhere := t.TempDir(), "", t.TempDir()
+	inside = filepath.Join(clone, "cli", "new")
+	require.NoError(t, os.MkdirAll(inside, 0o700))
+	require.NoError(t, os.WriteFile(filepath.Join(clone, "go.mod"), []byte("module github.com/elect-go/elect\n"), 0o600))
+	replaced := func(path string) *debug.BuildInfo {
+		return &debug.BuildInfo{Deps: []*debug.Module{{Path: "example.com/x"}, {Path: modulePath, Replace: &debug.Module{Path: path}}}}
+	}
+	for _, tc := range []struct {
+		what             string
+		info             *debug.BuildInfo
+		source, work, is string
+	}{
+		{"nowhere", nil, "", elsewhere, ""},
+		{"nowhere, without a working directory", &debug.BuildInfo{}, "github.com/elect-go/elect/cli/new.go", "", ""},
+		{"by a replace", replaced(clone), "", elsewhere, clone},
+		{"by a replace that is gone", replaced(elsewhere), "", elsewhere, ""},
+		{"by a relative replace with an unknown folder", replaced(".."), "", elsewhere, ""},
+		{"by the source", nil, filepath.Join(clone, "cli", "new.go"), elsewhere, clone},
+		{"by the source, which is gone", nil, filepath.Join(elsewhere, "cli", "new.go"), elsewhere, ""},
+		{"around the working directory", nil, "", inside, clone},
+	} {
+		require.Equal(t, tc.is, findClone(tc.info, tc.source, tc.work), tc.what)
+	}
+}
+
+func TestModuleWithoutCloneRequiresRelease(t *testing.T) {
+	info := func(version string) *debug.BuildInfo {
+		return &debug.BuildInfo{Main: debug.Module{Path: modulePath, Version: version}}
+	}
+	for version, want := range map[string]string{"v1.2.3": "v1.2.3", "(devel)": "", "v0.0.0-20260102030405-0123456789ab": "", "v1.2.3+dirty": "", "": ""} {
+		require.Equal(t, want, releaseOf(info(version)), version)
+	}
+	require.Empty(t, releaseOf(nil))
+
+	dir := filepath.Join(t.TempDir(), "cup")
+	_, err := builtins.newStarterModule([]string{"cup", dir}, "", "")
+	require.ErrorContains(t, err, "--elect DIR")
+	m, err := builtins.newStarterModule([]string{"cup", dir}, "", "v1.2.3")
+	require.NoError(t, err)
+	require.NotContains(t, m.Files, "go.sum")
+	require.Equal(t, "module example.com/cup\n\ngo "+goVersion+"\n\nrequire github.com/elect-go/elect v1.2.3\n", string(m.texts["go.mod"]))
+	require.Contains(t, string(m.texts["README.md"]), "go mod tidy")
+	require.Contains(t, m.summary(), "  go mod tidy\n")
+}
+
+func TestReplaceIsQuoted(t *testing.T) {
+	require.Equal(t, `"/home/a b/elect"`, (&starterModule{Clone: "/home/a b/elect"}).Replace())
+	require.Equal(t, "/home/a/elect", (&starterModule{Clone: "/home/a/elect"}).Replace())
+}
+
+// The module compiles and its tests pass as it is, without a network.
+func TestNewModulePassesItsTests(t *testing.T) {
+	testkit.OnlyLong(t)
+	t.Parallel()
+	dir := newModule(t, "cup")
+	for _, args := range [][]string{{"vet", "./..."}, {"test", "./..."}} {
+		out, err := goCommand(t, dir, args...).CombinedOutput()
+		require.NoError(t, err, "%s", out)
+	}
+}
+
+// The suite of a new module finds a fault, so its tests do test the algorithm.
+func TestNewModuleFailsWithoutRule(t *testing.T) {
+	testkit.OnlyLong(t)
+	t.Parallel()
+	dir := newModule(t, "cup")
+	path := filepath.Join(dir, "cup.go")
+	text, err := os.ReadFile(path)
+	require.NoError(t, err)
+	for line, check := range map[string]string{
+		"\tenv.Send(l.ID, Ask{p.epoch})":   "TestConformance/eventual-agreement",
+		"p.epoch++":                        "TestConformance/walk",
+		"clone.suspected = slices.Clone(p": "[build failed]",
+	} {
+		require.Contains(t, string(text), line)
+		broken := regexp.MustCompile(`(?m)^\t`+regexp.QuoteMeta(line)+`.*$`).ReplaceAll(text, nil)
+		require.NoError(t, os.WriteFile(path, broken, 0o600))
+		out, err := goCommand(t, dir, "test", ".").CombinedOutput()
+		exit, failed := errors.AsType[*exec.ExitError](err)
+		require.True(t, failed, "without %s: %v", line, err)
+		require.Equal(t, 1, exit.ExitCode())
+		require.Contains(t, string(out), check, "without %s", line)
+	}
+}
