@@ -539,9 +539,9 @@ func (o *verdictObject) lines(f *demoFlags) []string {
 			total += n
 		}
 	}
-	all := []string{fmt.Sprintf("In %.0f s there were %s from seed %d", o.TookMS/1000, count(total, "fault"), o.Seed)}
+	all := []string{fmt.Sprintf("In %.0f s, by seed %d: %s", o.TookMS/1000, o.Seed, count(total, "fault"))}
 	if total > 0 {
-		all[0] += ": " + strings.Join(faults, ", ")
+		all[0] += " (" + strings.Join(faults, ", ") + ")"
 	}
 	all[0] += "."
 	failovers := fmt.Sprintf("Failovers: %d. No member worked for %.1f s in all.", o.Failovers, o.NoWorkMS/1000)

@@ -260,7 +260,7 @@ func TestChaosReport(t *testing.T) {
 	v := verdict{failovers: []failover{{noWork: time.Second}, {noWork: 3 * time.Second}}, none: 4 * time.Second}
 	o := c.conclude(v, 31*second)
 	require.Equal(t, []string{
-		"In 30 s there were 3 faults from seed 9: 2 kills, 1 partition.",
+		"In 30 s, by seed 9: 3 faults (2 kills, 1 partition).",
 		"Failovers: 2. No member worked for 4.0 s in all. Before a failover: p50 2000 ms, p99 2980 ms.",
 		"Two members worked at once for 0.0 ms, with the lease.",
 	}, o.lines(c.flags))
