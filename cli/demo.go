@@ -36,6 +36,8 @@ type demoFlags struct {
 	lesson    bool // the algorithm is for lessons
 	highest   bool // with the lease, the highest node takes over when it is back
 	json      bool
+	chaos     time.Duration // of random faults; 0 for rounds
+	lease     string        // with chaos: on or off
 }
 
 func (p *program) newDemo() *cobra.Command {
@@ -70,14 +72,22 @@ object: how many of each kind), and on systems without a shared monotonic clock:
 clock, which is then "wall". With --keep and --json, one object more when the rounds
 are over: nodes, a list of objects: name, addr, pid. With --join and --json, one object
 first: algorithm, joined, join_ms, removed, remove_ms, members (names), and clock as
-above.`,
+above.` + chaosHelp,
 		Example: `  elect demo
   elect demo --signal stop --rounds 3          pause the leader, instead of killing it
   elect demo --join                            also add and remove a member
   elect demo --keep                            try it with kill and elect status
-  elect demo --json --rounds 10 | jq .failover_ms`,
+  elect demo --json --rounds 10 | jq .failover_ms
+  elect demo --chaos 2m                        random faults, and a verdict
+  elect demo --chaos 2m --lease=off --json     for how long two worked at once`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
+			if cmd.Flags().Changed("chaos") {
+				return p.runChaos(cmd, &flags)
+			}
+			if cmd.Flags().Changed("lease") {
+				return usagef("--lease is set without --chaos")
+			}
 			if flags.keep && !cmd.Flags().Changed("rounds") {
 				flags.rounds = 0
 			}
@@ -92,10 +102,13 @@ above.`,
 	set.IntVar(&flags.nodes, "nodes", 5, "how many processes")
 	set.IntVar(&flags.rounds, "rounds", 1, "number of failovers (0 with --keep)")
 	set.StringVar(&flags.signal, "signal", "kill", "signal to the leader: kill, stop (pauses it) or term (it says goodbye)")
-	set.Uint64Var(&flags.seed, "seed", 1, "seed of the random times of the signals")
+	set.Uint64Var(&flags.seed, "seed", 1, "seed of the random times of the signals, or of the faults")
 	set.BoolVar(&flags.keep, "keep", false, "leave the cluster running until Ctrl-C")
 	set.BoolVar(&flags.join, "join", false, "add one more node, and remove another, before the rounds")
-	set.BoolVar(&flags.json, "json", false, "print one JSON object per round")
+	set.DurationVar(&flags.chaos, "chaos", 0, "disturb the members for this time, instead of rounds")
+	set.StringVar(&flags.lease, "lease", "on", "with --chaos: on, or off and two may work at once")
+	set.Lookup("lease").NoOptDefVal = "on"
+	set.BoolVar(&flags.json, "json", false, "print one JSON object per round, or per fault")
 	return cmd
 }
 

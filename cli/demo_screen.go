@@ -28,6 +28,8 @@ type screen struct {
 	last  []proccluster.State
 	notes []span
 	drawn int // lines of the last picture
+	// status returns a line below the table; nil for none.
+	status func() string
 
 	stop chan struct{}
 	done sync.WaitGroup
@@ -165,6 +167,9 @@ func (s *screen) picture(width, height int) []span {
 			}
 			all = append(all, span{" " + row, look})
 		}
+	}
+	if s.status != nil {
+		all = append(all, span{}, span{" " + s.status(), bold})
 	}
 	all = append(all, span{})
 	room := max(3, height-len(all))

@@ -48,7 +48,11 @@ func newStory(out io.Writer, flags *demoFlags) story {
 
 // title returns the first line of the demonstration.
 func title(f *demoFlags) string {
-	return fmt.Sprintf("%d processes on this machine elect by %s (timing: %s)", f.nodes, f.variant(), f.preset)
+	text := fmt.Sprintf("%d processes on this machine elect by %s (timing: %s)", f.nodes, f.variant(), f.preset)
+	if f.chaos > 0 {
+		text += fmt.Sprintf(", and random faults disturb them for %v (seed %d)", f.chaos, f.seed)
+	}
+	return text
 }
 
 const (

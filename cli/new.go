@@ -20,6 +20,8 @@ import (
 	"text/template"
 
 	"github.com/spf13/cobra"
+
+	"github.com/elect-go/elect/internal/buildinfo"
 )
 
 // starter contains the templates of the files of a new module.
@@ -66,7 +68,7 @@ without a clone), version (of elect, in go.mod), files (a list, relative to dir)
 				workingDir, _ := os.Getwd() // without one, the clone is found elsewhere or not at all
 				clone = findClone(info, source, workingDir)
 			} else if !isClone(clone) {
-				return usagef("--elect is %s, want a clone of elect: a folder in which go.mod has the line 'module %s'", strconv.Quote(clone), modulePath)
+				return usagef("--elect is %s, want a clone of elect: a folder in which go.mod has the line 'module %s'", strconv.Quote(clone), buildinfo.ModulePath)
 			}
 			m, err := p.newStarterModule(args, clone, releaseOf(info))
 			if err != nil {
@@ -107,7 +109,7 @@ type starterModule struct {
 
 // newStarterModule makes the texts of all files, and writes none. clone and release are empty if there is none.
 func (p *program) newStarterModule(args []string, clone, release string) (m *starterModule, err error) {
-	m = &starterModule{Name: args[0], Dir: args[len(args)-1], Module: "example.com/" + args[0], Elect: modulePath, Go: goVersion, texts: map[string][]byte{}}
+	m = &starterModule{Name: args[0], Dir: args[len(args)-1], Module: "example.com/" + args[0], Elect: buildinfo.ModulePath, Go: goVersion, texts: map[string][]byte{}}
 	if want := p.wantedName(m.Name); want != "" {
 		return nil, usagef("the name is %s, want %s", strconv.Quote(m.Name), want)
 	}
@@ -186,7 +188,7 @@ func releaseOf(info *debug.BuildInfo) string {
 	return version
 }
 
-var moduleLine = regexp.MustCompile(`(?m)^module ` + regexp.QuoteMeta(modulePath) + `\r?$`)
+var moduleLine = regexp.MustCompile(`(?m)^module ` + regexp.QuoteMeta(buildinfo.ModulePath) + `\r?$`)
 
 // isClone reports whether dir is the root of a clone of elect.
 func isClone(dir string) bool {
@@ -199,7 +201,7 @@ func isClone(dir string) bool {
 func findClone(info *debug.BuildInfo, source, workingDir string) string {
 	if info != nil {
 		for _, d := range info.Deps { // a program of another module, such as a new one
-			if d.Path == modulePath && d.Replace != nil && filepath.IsAbs(d.Replace.Path) && isClone(d.Replace.Path) {
+			if d.Path == buildinfo.ModulePath && d.Replace != nil && filepath.IsAbs(d.Replace.Path) && isClone(d.Replace.Path) {
 				return d.Replace.Path
 			}
 		}

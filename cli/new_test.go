@@ -13,6 +13,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/elect-go/elect/internal/buildinfo"
 	"github.com/elect-go/elect/internal/testkit"
 )
 
@@ -160,7 +161,7 @@ func TestCloneIsFound(t *testing.T) {
 	require.NoError(t, os.MkdirAll(inside, 0o700))
 	require.NoError(t, os.WriteFile(filepath.Join(clone, "go.mod"), []byte("module github.com/elect-go/elect\n"), 0o600))
 	replaced := func(path string) *debug.BuildInfo {
-		return &debug.BuildInfo{Deps: []*debug.Module{{Path: "example.com/x"}, {Path: modulePath, Replace: &debug.Module{Path: path}}}}
+		return &debug.BuildInfo{Deps: []*debug.Module{{Path: "example.com/x"}, {Path: buildinfo.ModulePath, Replace: &debug.Module{Path: path}}}}
 	}
 	for _, tc := range []struct {
 		what             string
@@ -182,7 +183,7 @@ func TestCloneIsFound(t *testing.T) {
 
 func TestModuleWithoutCloneRequiresRelease(t *testing.T) {
 	info := func(version string) *debug.BuildInfo {
-		return &debug.BuildInfo{Main: debug.Module{Path: modulePath, Version: version}}
+		return &debug.BuildInfo{Main: debug.Module{Path: buildinfo.ModulePath, Version: version}}
 	}
 	for version, want := range map[string]string{"v1.2.3": "v1.2.3", "(devel)": "", "v0.0.0-20260102030405-0123456789ab": "", "v1.2.3+dirty": "", "": ""} {
 		require.Equal(t, want, releaseOf(info(version)), version)

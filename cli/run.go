@@ -34,6 +34,7 @@ type running struct {
 	grace   time.Duration
 	restart string
 	once    time.Duration
+	trace   string
 }
 
 func (p *program) newRun() *cobra.Command {
@@ -91,6 +92,7 @@ another may start COMMAND again.`,
 	cmd.Flags().Lookup("once").NoOptDefVal = onceWindow
 	from.registerFile(cmd.Flags())
 	from.register(cmd.Flags())
+	cmd.Flags().StringVar(&o.trace, "trace", "", "as of elect node; - is standard output, to which the command writes too")
 	return cmd
 }
 
@@ -144,10 +146,19 @@ func runCommand(cmd *cobra.Command, from *source, o running, args []string) erro
 		return err
 	}
 	s.Config.Logger, s.Config.DrainTimeout = log, cmp.Or(s.Config.DrainTimeout, o.grace+killTime)
+	var t tracer
+	if o.trace != "" {
+		if err := t.open(o.trace); err != nil {
+			return err
+		}
+		defer t.close(log)
+		s.Config.Trace = t.see
+	}
 	n, err := newNode(ctx, s)
 	if err != nil {
 		return err
 	}
+	t.node = n
 	warnOfUnknown(log, s)
 	if watchdog.Limitations != "" {
 		log.Warn("this system keeps less of what elect run promises", "lacks", watchdog.Limitations)

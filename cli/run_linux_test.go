@@ -20,6 +20,7 @@ import (
 	"github.com/elect-go/elect/client"
 	"github.com/elect-go/elect/internal/diag"
 	"github.com/elect-go/elect/internal/netlab"
+	"github.com/elect-go/elect/internal/proccluster"
 	"github.com/elect-go/elect/internal/testkit"
 	"github.com/elect-go/elect/internal/watchdog"
 )
@@ -424,4 +425,24 @@ func TestUsageOfRun(t *testing.T) {
 		require.Equal(t, statusUsage, status, stderr)
 		require.Contains(t, stderr, tc.want)
 	}
+}
+
+// The trace has the leadership in which the command runs, and is complete when elect has ended.
+func TestRunWritesTrace(t *testing.T) {
+	testkit.Processes(t)
+	t.Parallel()
+	file := filepath.Join(t.TempDir(), "trace.jsonl")
+	p := launch(t, alone(t, "--trace", file, "--", "sh", "-c", "echo $ELECT_RUN_EPOCH")...)
+	require.Zero(t, p.status(t), p.stderr.text())
+	epochs := make(map[string]bool)
+	for _, e := range traced(t, file) {
+		if proccluster.Leads(e) {
+			epochs[fmt.Sprint(uint64(e.Leader.Epoch))] = true
+		}
+	}
+	require.True(t, epochs[strings.TrimSpace(p.stdout.text())], "%v, and the command ran in %s", epochs, p.stdout.text())
+
+	p = launch(t, alone(t, "--trace", filepath.Join(file, "none"), "--", "true")...)
+	require.Equal(t, statusFailed, p.status(t))
+	require.Contains(t, p.stderr.text(), "--trace: open ")
 }

@@ -26,7 +26,8 @@ type Build struct {
 	Format   int    `json:"data_format"`
 }
 
-const modulePath = "github.com/elect-go/elect"
+// ModulePath is the path of this module.
+const ModulePath = "github.com/elect-go/elect"
 
 // Read returns the build of this program.
 func Read() Build { return of(debug.ReadBuildInfo()) }
@@ -42,11 +43,11 @@ func of(info *debug.BuildInfo, ok bool) Build {
 		return b
 	}
 	for _, dependency := range info.Deps {
-		if dependency.Path == modulePath {
+		if dependency.Path == ModulePath {
 			b.Version = dependency.Version
 		}
 	}
-	if info.Main.Path == modulePath {
+	if info.Main.Path == ModulePath {
 		b.Version = info.Main.Version
 		b.readRevision(info.Settings)
 	}

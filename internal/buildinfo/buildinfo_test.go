@@ -11,7 +11,7 @@ import (
 func TestBuildInformation(t *testing.T) {
 	rest := ", " + runtime.Version() + ", " + runtime.GOOS + "/" + runtime.GOARCH + ", protocol 1, data format 1"
 	revision := []debug.BuildSetting{{Key: "vcs.revision", Value: "0123456789abcdef"}, {Key: "vcs.modified", Value: "true"}, {Key: "vcs.time", Value: "2026-01-02T03:04:05Z"}}
-	own := debug.Module{Path: modulePath, Version: "v0.1.0"}
+	own := debug.Module{Path: ModulePath, Version: "v0.1.0"}
 	for _, test := range []struct {
 		name string
 		info *debug.BuildInfo

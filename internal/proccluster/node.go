@@ -182,10 +182,12 @@ func environment() []string {
 // args returns the flags of the node. It runs under fleet.mu.
 func (n *node) args() []string {
 	f := n.fleet
-	args := []string{
-		"node", "--trace", "-", "--stdin", "--name", n.name, "--priority", strconv.Itoa(n.priority),
-		"--listen", n.addr, "--data-dir", n.dir, "--log-level", "error",
+	args := []string{"node", "--stdin"}
+	if len(f.config.Run) > 0 {
+		args = []string{"run"}
 	}
+	args = append(args, "--trace", "-", "--name", n.name, "--priority", strconv.Itoa(n.priority),
+		"--listen", n.addr, "--data-dir", n.dir, "--log-level", "error")
 	switch {
 	case n.joins, f.config.Joins && n != f.nodes[0]:
 		args = append(args, "--join", f.nodes[0].addr)
@@ -198,7 +200,11 @@ func (n *node) args() []string {
 			}
 		}
 	}
-	return append(args, f.config.Args...)
+	args = append(args, f.config.Args...)
+	if len(f.config.Run) > 0 {
+		args = append(append(args, "--"), f.config.Run...)
+	}
+	return args
 }
 
 // follow reads the output of the process until it ends.

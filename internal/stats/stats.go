@@ -33,5 +33,17 @@ func Milliseconds(durations []time.Duration) Summary {
 	return Summarize(values)
 }
 
+// Quantile returns a quantile of durations, such as 0.99 of them; zero of none.
+func Quantile(durations []time.Duration, q float64) time.Duration {
+	if len(durations) == 0 {
+		return 0
+	}
+	values := make([]float64, len(durations))
+	for i, d := range durations {
+		values[i] = float64(d)
+	}
+	return time.Duration(stats.Quantiles(values, q)[0])
+}
+
 // MS is d in milliseconds, with its fraction.
 func MS(d time.Duration) float64 { return float64(d) / float64(time.Millisecond) }

@@ -35,6 +35,15 @@ func TestSummarize(t *testing.T) {
 	require.InDeltaSlice(t, []float64{0, 10, 50, 50, 90, 100}, []float64{s.Min, s.P10, s.Median, s.Mean, s.P90, s.Max}, 1e-9)
 }
 
+func TestQuantileOfDurations(t *testing.T) {
+	require.Zero(t, Quantile(nil, 0.5))
+	require.Equal(t, time.Second, Quantile([]time.Duration{time.Second}, 0.99))
+	unordered := []time.Duration{3 * time.Second, time.Second, 2 * time.Second}
+	require.Equal(t, 2*time.Second, Quantile(unordered, 0.5))
+	require.Equal(t, 3*time.Second, Quantile(unordered, 1))
+	require.Equal(t, 3*time.Second, unordered[0], "the argument stays in its order")
+}
+
 func TestDurationsAreInMilliseconds(t *testing.T) {
 	require.Equal(t, Summarize([]float64{0.5, 2, 3000}), Milliseconds([]time.Duration{2 * time.Millisecond, 3 * time.Second, 500 * time.Microsecond}))
 	require.Zero(t, Milliseconds(nil))
