@@ -181,7 +181,7 @@ var releaseVersion = regexp.MustCompile(`^v[0-9]+\.[0-9]+\.[0-9]+$`)
 
 // releaseOf returns the released version of elect in this program, or "".
 func releaseOf(info *debug.BuildInfo) string {
-	version := buildOf(info, info != nil).Version
+	version := buildinfo.Of(info, info != nil).Version
 	if !releaseVersion.MatchString(version) || version == "v0.0.0" {
 		return ""
 	}

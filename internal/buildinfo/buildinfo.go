@@ -30,11 +30,11 @@ type Build struct {
 const ModulePath = "github.com/elect-go/elect"
 
 // Read returns the build of this program.
-func Read() Build { return of(debug.ReadBuildInfo()) }
+func Read() Build { return Of(debug.ReadBuildInfo()) }
 
-// of reads the build information of a program. In a program of another module, this module is a dependency without a
+// Of reads the build information of a program. In a program of another module, this module is a dependency without a
 // revision.
-func of(info *debug.BuildInfo, ok bool) Build {
+func Of(info *debug.BuildInfo, ok bool) Build {
 	b := Build{
 		Version: "unknown", Go: runtime.Version(), Platform: runtime.GOOS + "/" + runtime.GOARCH,
 		Protocol: wire.Version, Oldest: wire.MinVersion, Format: store.Format,

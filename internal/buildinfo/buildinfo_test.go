@@ -22,6 +22,6 @@ func TestBuildInformation(t *testing.T) {
 		{"another program", &debug.BuildInfo{Main: debug.Module{Path: "example.com/x", Version: "v2.0.0"}, Deps: []*debug.Module{&own}, Settings: revision}, "v0.1.0"},
 		{"nothing", nil, "unknown"},
 	} {
-		require.Equal(t, test.want+rest, of(test.info, test.info != nil).String(), test.name)
+		require.Equal(t, test.want+rest, Of(test.info, test.info != nil).String(), test.name)
 	}
 }
