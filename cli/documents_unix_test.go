@@ -47,7 +47,7 @@ var documentScripts = []struct {
 	}},
 	{"simulation", []string{
 		"elect sim --algorithm textbook-bully --nodes 4 --crashed 1 --initiators lowest --diagram",
-		"… --mistakes 1 --property one-leader-per-epoch",
+		"… --false-suspicions 1 --property one-leader-per-epoch",
 		"… --epochs 2",
 	}, func(s *shell, lines []string) {
 		require.Contains(s.t, s.run(lines[0]), "sent        11 messages: 6 election, 3 answer, 2 coordinator")
@@ -58,15 +58,17 @@ var documentScripts = []struct {
 		"elect cert init --cluster elect --dir /etc/elect",
 		"elect cert issue --cluster elect --dir /etc/elect --member a",
 		"elect cert issue --cluster elect --dir /etc/elect --operator",
+		"elect cert issue --dir /etc/elect --member a --host 10.0.0.1 --host a.example.net",
+		"elect cert issue --dir /etc/elect --observer",
 		"elect completion bash > /etc/bash_completion.d/elect",
 		"elect man /usr/local/share/man/man1",
 		"elect config check /etc/elect.yaml --algorithm vote",
 	}, func(s *shell, lines []string) {
 		s.write("etc/elect.yaml", "listen: 10.0.0.1:7400\nmembers: [10.0.0.1:7400, 10.0.0.2:7400, 10.0.0.3:7400]\ndata_dir: /var/lib/elect\n")
 		for _, line := range lines {
-			s.run(line)
+			s.run(strings.Replace(line, "--member a --host", "--member b --host", 1)) // a has its certificate
 		}
-		for _, file := range []string{"elect/a.crt", "elect/a.key", "elect/ca.crt", "elect/operator.crt", "bash_completion.d/elect"} {
+		for _, file := range []string{"elect/observer.crt", "elect/a.crt", "elect/a.key", "elect/ca.crt", "elect/operator.crt", "bash_completion.d/elect"} {
 			require.FileExists(s.t, filepath.Join(s.root, "etc", file))
 		}
 		require.FileExists(s.t, filepath.Join(s.root, "usr/local/share/man/man1/elect-node.1"))
@@ -79,6 +81,8 @@ var documentScripts = []struct {
 		"elect watch 10.0.0.1:7400",
 		"elect watch 10.0.0.1:7400 --json | jq --unbuffered -r '.leader_addr'",
 		`elect watch --config /etc/elect.yaml --exec 'echo "$ELECT_WATCH_LEADER_ADDR" > /run/leader'`,
+		"elect debug 10.0.0.1:7400",
+		"elect debug --config /etc/elect.yaml --output report.tgz",
 		"elect priority 10 NODE",
 		"elect resign --for 10m NODE",
 		"elect remove n3 ANY",
@@ -101,10 +105,14 @@ var documentScripts = []struct {
 		at := func(line string, i int) string {
 			return export + regexp.MustCompile(`NODE|ANY`).ReplaceAllString(line, fmt.Sprintf("10.0.0.%d:7400", i))
 		}
-		s.run(at(lines[7], 1))
-		s.run(at(lines[8], 2))
+		for _, line := range lines[7:9] {
+			require.Contains(s.t, s.run(export+"cd "+s.root+" && "+line), "3 of 3 members")
+		}
+		require.FileExists(s.t, filepath.Join(s.root, "report.tgz"))
 		s.run(at(lines[9], 1))
 		s.run(at(lines[10], 2))
+		s.run(at(lines[11], 1))
+		s.run(at(lines[12], 2))
 		s.await(export+"elect status 10.0.0.1:7400 --json | jq -r '.members[].name'", `^n1\n$`)
 	}},
 	{"a node that joins", []string{
