@@ -26,6 +26,8 @@ var allowedImports = map[string]string{
 	"docs/lessons":      "",
 	"internal/lesson":   "algo docs/lessons explore internal/scenario sim trace",
 
+	"internal/lab": "algo internal/diag internal/lesson internal/scenario sim trace",
+
 	"internal/disk":  "golang.org/x/sys/windows",
 	"internal/store": "internal/disk",
 	"fence":          "algo internal/disk",
