@@ -14,7 +14,6 @@ import (
 
 	"github.com/elect-go/elect/algo"
 	"github.com/elect-go/elect/internal/diag"
-	"github.com/elect-go/elect/internal/lesson"
 	"github.com/elect-go/elect/internal/scenario"
 	"github.com/elect-go/elect/sim"
 	"github.com/elect-go/elect/trace"
@@ -166,7 +165,7 @@ func Run(ctx context.Context, r Request, build Build) (*Result, error) {
 	if err != nil {
 		return nil, err
 	}
-	window, err := lesson.WindowOf(r.Scenario)
+	window, err := scenario.WindowOf("", r.Scenario)
 	if err != nil {
 		return nil, err
 	}

@@ -257,6 +257,10 @@ func TestMistakesOfAScenario(t *testing.T) {
 		require.NotContains(t, p.Text, "sim:")
 	}
 
+	_, err = lab.Run(t.Context(), lab.Request{Scenario: "cluster 3\n# Draw from here\nrun 1s\n"}, build)
+	require.ErrorContains(t, err, "want the moment")
+	require.Equal(t, 2, lab.Problems(err)[0].Line)
+
 	_, err = lab.Run(t.Context(), lab.Request{Scenario: "algorithm bluly\ncluster 3\n"}, build)
 	require.ErrorContains(t, err, "bluly")
 	require.Len(t, lab.Problems(err), 1)

@@ -3,8 +3,6 @@ package lesson
 import (
 	"context"
 	"errors"
-	"fmt"
-	"regexp"
 	"strings"
 	"time"
 
@@ -36,33 +34,6 @@ type Run struct {
 	leaders  bool // draw only leaders
 }
 
-// window matches the comment that selects the drawn part of a scenario, its unit of time, and whether only leaders are
-// drawn.
-var window = regexp.MustCompile(`(?m)^# Draw from (\S+?)(?:, T = (\S+?))?(, leaders only)?$`)
-
-// Window is the drawn part of a scenario.
-type Window struct {
-	From        time.Duration
-	Unit        time.Duration // T; zero if the scenario does not name it
-	LeadersOnly bool          // draw only leaders
-}
-
-// WindowOf returns the drawn part of a scenario: all of it, unless a comment selects a part.
-func WindowOf(text string) (w Window, err error) {
-	drawn := window.FindStringSubmatch(text)
-	if drawn == nil {
-		return w, nil
-	}
-	w.LeadersOnly = drawn[3] != ""
-	if w.From, err = time.ParseDuration(drawn[1]); err == nil && drawn[2] != "" {
-		w.Unit, err = time.ParseDuration(drawn[2])
-	}
-	if err != nil {
-		return w, fmt.Errorf("lesson: the comment that selects the drawn part: %w", err)
-	}
-	return w, nil
-}
-
 // Play runs a scenario. The error reports an invalid scenario; Run.Err reports a failed assertion.
 func Play(ctx context.Context, name string, build Build) (*Run, error) {
 	text, err := Scenario(name)
@@ -90,7 +61,7 @@ func (r *Run) simulate(ctx context.Context, text string, build Build) error {
 	if err != nil {
 		return err
 	}
-	drawn, err := WindowOf(text)
+	drawn, err := scenario.WindowOf(r.Scenario, text)
 	if err != nil {
 		return err
 	}
