@@ -178,6 +178,7 @@ func TestViolationNamesItsStep(t *testing.T) {
 	text, err := fs.ReadFile(lessons.Files, "scenarios/3-orphan.txt")
 	require.NoError(t, err)
 	scenario := strings.ReplaceAll(string(text), "violates", "# violates")
+	scenario = strings.Replace(scenario, "run 100ms", "run 25ms\ncampaign n1\ncampaign n2\nrun 75ms", 1) // it makes steps of the same moment
 	r := run(t, scenario)
 	require.NotNil(t, r.Failure)
 	require.Positive(t, r.Failure.Line)
@@ -187,6 +188,9 @@ func TestViolationNamesItsStep(t *testing.T) {
 	require.GreaterOrEqual(t, p.Step, 0)
 	step := r.Steps[p.Step]
 	require.Equal(t, p.At, step.At)
+	require.Equal(t, p.At, r.Steps[p.Step+1].At, "a later step of the same moment")
+	require.Contains(t, p.Text, r.Nodes[step.Node].Name+" follows")
+	require.Contains(t, step.Notes, strings.TrimPrefix(p.Text[:strings.Index(p.Text, ",")], r.Nodes[step.Node].Name+" ")+" in epoch 3")
 	require.True(t, slices.ContainsFunc(step.Notes, func(n string) bool { return strings.Contains(n, "lead") || strings.Contains(n, "follow") }), step.Notes)
 }
 
