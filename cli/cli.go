@@ -144,6 +144,7 @@ command line or in the configuration, 3 a limit cut the command short, 130 a sig
   elect status 10.0.0.1:7400            ask any member for the leader
   elect sim --crashed 1 --diagram       count an election, and draw it
   elect explore --algorithm ring        visit every state of a small cluster
+  elect lab                             see a scenario run in the browser
   elect lesson 1                        learn how bully elects, step by step
   elect new cup                         make an algorithm of your own
   elect completion bash > /etc/bash_completion.d/elect    complete commands and flags with the tab key`,
@@ -154,7 +155,7 @@ command line or in the configuration, 3 a limit cut the command short, 130 a sig
 		RunE:          func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
 	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return explainFlag(err) })
-	root.AddCommand(p.newBench(), newCert(), p.newConfig(), p.newDebug(), p.newDemo(), p.newExplore(), p.newLeave(), p.newLesson(), newMan(), p.newNew(), p.newNode(), p.newPriority(), p.newRecover(), p.newRemove(), p.newResign(), p.newRun(), newGuard(), newWork(), newScenarioTopic(), newSecret(), p.newSim(), p.newStatus(), newVersion(), p.newWatch())
+	root.AddCommand(p.newBench(), newCert(), p.newConfig(), p.newDebug(), p.newDemo(), p.newExplore(), p.newLab(), p.newLeave(), p.newLesson(), newMan(), p.newNew(), p.newNode(), p.newPriority(), p.newRecover(), p.newRemove(), p.newResign(), p.newRun(), newGuard(), newWork(), newScenarioTopic(), newSecret(), p.newSim(), p.newStatus(), newVersion(), p.newWatch())
 	return root
 }
 

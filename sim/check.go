@@ -34,6 +34,7 @@ type Violation struct {
 	At       time.Duration `json:"at"` // virtual time, in nanoseconds
 	Text     string        `json:"text"`
 	Known    string        `json:"known,omitempty"` // name of the known fault
+	Event    int           `json:"-"`               // number of events of Config.Trace before it; 0 without Trace
 }
 
 // Known faults, each as narrow as possible. They do not fail a run: see World.Known. For each there is a scenario
@@ -80,7 +81,7 @@ func (w *World) violate(p algo.Property, format string, args ...any) {
 // that shows it.
 func (w *World) addViolation(known string, p algo.Property, format string, args ...any) {
 	if len(w.checker.violations(known != "")) < maxViolations {
-		w.checker.all = append(w.checker.all, Violation{Property: p, At: w.now, Text: fmt.Sprintf(format, args...), Known: known})
+		w.checker.all = append(w.checker.all, Violation{Property: p, At: w.now, Text: fmt.Sprintf(format, args...), Known: known, Event: w.traced})
 		if line := "violates " + string(p); known != "" && w.history[len(w.history)-1] != line {
 			w.record(line)
 		}

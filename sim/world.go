@@ -61,6 +61,7 @@ type World struct {
 	underWay int // counted messages in flight
 	changed  time.Duration
 	active   time.Duration
+	traced   int             // number of events that Config.Trace has received
 	halted   bool            // the budget is exhausted, the algorithm broke the contract, or the context ended
 	stop     <-chan struct{} // stops the run when closed; may be nil
 	checker  checker
@@ -385,6 +386,7 @@ func (w *World) Frames() uint64 { return w.sent }
 func (w *World) emit(e trace.Event) {
 	if w.config.Trace != nil {
 		e.At = w.now
+		w.traced++
 		w.config.Trace(e)
 	}
 }

@@ -3,7 +3,6 @@ package lesson
 import (
 	"context"
 	"errors"
-	"regexp"
 	"strings"
 	"time"
 
@@ -35,10 +34,6 @@ type Run struct {
 	leaders  bool // draw only leaders
 }
 
-// window matches the comment that selects the drawn part of a scenario, its unit of time, and whether only leaders are
-// drawn.
-var window = regexp.MustCompile(`(?m)^# Draw from (\S+?)(?:, T = (\S+?))?(, leaders only)?$`)
-
 // Play runs a scenario. The error reports an invalid scenario; Run.Err reports a failed assertion.
 func Play(ctx context.Context, name string, build Build) (*Run, error) {
 	text, err := Scenario(name)
@@ -66,15 +61,12 @@ func (r *Run) simulate(ctx context.Context, text string, build Build) error {
 	if err != nil {
 		return err
 	}
-	if drawn := window.FindStringSubmatch(text); drawn != nil {
-		r.leaders = drawn[3] != ""
-		if r.from, err = time.ParseDuration(drawn[1]); err == nil && drawn[2] != "" {
-			r.unitName = "T"
-			r.unit, err = time.ParseDuration(drawn[2])
-		}
-		if err != nil {
-			return err
-		}
+	drawn, err := scenario.WindowOf(r.Scenario, text)
+	if err != nil {
+		return err
+	}
+	if r.from, r.unit, r.leaders = drawn.From, drawn.Unit, drawn.LeadersOnly; r.unit > 0 {
+		r.unitName = "T"
 	}
 	o := sim.ScenarioOptions{
 		Build: func(name string, timing algo.Timing, options []algo.Setting) (algo.Spec, error) {

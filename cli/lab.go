@@ -1,0 +1,122 @@
+package cli
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"log"
+	"net"
+	"net/http"
+	"net/netip"
+	"os/exec"
+	"runtime"
+
+	"github.com/spf13/cobra"
+
+	"github.com/elect-go/elect/algo"
+	"github.com/elect-go/elect/internal/labpage"
+	"github.com/elect-go/elect/web"
+)
+
+// labFlags are the flags of elect lab.
+type labFlags struct {
+	listen string
+	noOpen bool
+	json   bool
+}
+
+func (p *program) newLab() *cobra.Command {
+	flags := &labFlags{}
+	cmd := &cobra.Command{
+		Use:   "lab",
+		Short: "See a scenario run in the browser, step by step",
+		Long: `Serve a page for this machine, and open it in the browser. The page runs scenarios as
+elect sim does, and draws what happens: a lane for each node, time downward, an arrow for
+each message. A step shows the state of its node before and after it, and which message
+caused it. 'elect help scenario' lists the commands of a scenario; the page has examples.
+The address of the page contains the scenario, so that a link shows the same run again.
+
+It needs no internet and no other program. The address must be one of the loopback,
+because clients are not authenticated. It runs until Ctrl-C.
+
+With --json, one object when it serves: url.
+
+Exit status: 1 it cannot listen, 2 a mistake in the command line, 130 interrupted.`,
+		Example: `  elect lab
+  elect lab --listen 127.0.0.1:8080 --no-open`,
+		Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error { return p.runLab(cmd, flags) },
+	}
+	set := cmd.Flags()
+	set.SortFlags = false
+	set.StringVar(&flags.listen, "listen", "127.0.0.1:0", "`address` of the loopback to serve at; port 0 is any free port")
+	set.BoolVar(&flags.noOpen, "no-open", false, "open no browser")
+	set.BoolVar(&flags.json, "json", false, "print the address as a JSON object")
+	return cmd
+}
+
+func (p *program) runLab(cmd *cobra.Command, flags *labFlags) error {
+	if at, err := netip.ParseAddrPort(flags.listen); err != nil || !at.Addr().IsLoopback() {
+		return usagef("--listen is %q, want an address of the loopback, such as 127.0.0.1:8080: clients are not authenticated", flags.listen)
+	}
+	ctx, stop := interruptible(cmd)
+	defer stop()
+	page, err := labpage.New(ctx, func(name string, t algo.Timing, options []algo.Setting) (algo.Spec, error) {
+		return p.buildLesson(name, t, t, options)
+	})
+	if err != nil {
+		return err
+	}
+	listener, err := net.Listen("tcp", flags.listen)
+	if err != nil {
+		return fmt.Errorf("lab: %w", err)
+	}
+	url := "http://" + listener.Addr().String() + "/"
+	if err := flags.announce(cmd.OutOrStdout(), url); err != nil {
+		return errors.Join(err, listener.Close())
+	}
+	if !flags.noOpen {
+		if err := openBrowser(url); err != nil {
+			fmt.Fprintf(cmd.ErrOrStderr(), "elect: no browser was opened: %v\n", err)
+		}
+	}
+	return serveUntil(ctx, listener, web.AllowHosts(page))
+}
+
+// announce prints the address of the page.
+func (f *labFlags) announce(out io.Writer, url string) error {
+	if f.json {
+		return json.NewEncoder(out).Encode(map[string]string{"url": url})
+	}
+	_, err := fmt.Fprintf(out, "The lab is at %s until Ctrl-C.\n", url)
+	return err
+}
+
+// serveUntil serves until ctx ends, and returns its cause.
+func serveUntil(ctx context.Context, listener net.Listener, handler http.Handler) error {
+	server := &http.Server{
+		Handler: handler, ReadTimeout: lookTime, WriteTimeout: 6 * lookTime, IdleTimeout: idleTime, MaxHeaderBytes: maxHeaders,
+		ErrorLog: log.New(io.Discard, "", 0),
+	}
+	defer context.AfterFunc(ctx, func() { _ = server.Close() })()
+	if err := server.Serve(listener); !errors.Is(err, http.ErrServerClosed) {
+		return fmt.Errorf("lab: %w", err)
+	}
+	return context.Cause(ctx)
+}
+
+// openBrowser opens a page in the browser of the user.
+func openBrowser(url string) error {
+	words := map[string][]string{"darwin": {"open"}, "windows": {"rundll32", "url.dll,FileProtocolHandler"}}[runtime.GOOS]
+	if words == nil {
+		words = []string{"xdg-open"}
+	}
+	cmd := exec.Command(words[0], append(words[1:], url)...)
+	if err := cmd.Start(); err != nil {
+		return err
+	}
+	go func() { _ = cmd.Wait() }() // the browser may run longer than this command
+	return nil
+}

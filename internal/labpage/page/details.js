@@ -1,0 +1,123 @@
+// Texts about a step, its messages, and the nodes at that moment.
+import { inUnits } from './diagram.js';
+
+export function element(tag, text, kind) {
+  const e = document.createElement(tag);
+  if (text !== undefined) e.textContent = text;
+  if (kind) e.className = kind;
+  return e;
+}
+
+export function button(text, act) {
+  const e = element('button', text, 'link');
+  e.type = 'button';
+  e.addEventListener('click', act);
+  return e;
+}
+
+export const messageText = (run, m) => `${m.kind} ${run.nodes[m.from].name} → ${run.nodes[m.to].name}` + (m.lost ? `, ✕ lost: ${m.lost}` : m.ended < 0 ? ', in flight' : '');
+
+// stepText returns a step in words.
+export function stepText(run, s) {
+  const m = run.messages[s.message];
+  if (!m) return `${run.nodes[s.node].name} ${s.text || s.kind}`;
+  return m.lost ? messageText(run, m) : `${run.nodes[s.node].name} receives ${m.kind} from ${run.nodes[m.from].name}`;
+}
+
+const lines = (run, state) => new Map((run.states[state] ?? '').split('\n').filter(Boolean).map(l => {
+  const space = l.indexOf(' ');
+  return [l.slice(0, space), l.slice(space + 1)];
+}));
+
+function changes(run, s) {
+  const before = lines(run, s.before), after = lines(run, s.after);
+  const table = element('table');
+  const head = element('tr');
+  for (const text of ['Field', 'Before', 'After']) head.append(element('th', text));
+  table.append(head);
+  for (const field of new Set([...before.keys(), ...after.keys()])) {
+    if (before.get(field) === after.get(field)) continue;
+    const row = element('tr');
+    row.append(element('th', field), element('td', before.get(field) ?? '–'), element('td', after.get(field) ?? '–'));
+    table.append(row);
+  }
+  return table.rows.length > 1 ? table : element('p', 'The state of the node is unchanged.', 'soft');
+}
+
+function fields(m) {
+  const list = element('dl');
+  for (const f of m.fields) {
+    const pair = element('div');
+    pair.append(element('dt', f.name), element('dd', f.value));
+    list.append(pair);
+  }
+  return list;
+}
+
+// showStep fills box with a step. go is called with the index of another step.
+export function showStep(box, run, s, go) {
+  if (!s) return box.replaceChildren(element('p', 'The run has no step in this part.'));
+  const parts = [element('p', `${s.id + 1} of ${run.steps.length}, at ${inUnits(run, s.at)} ${run.unit_name}`, 'soft'), element('p', stepText(run, s), 'what')];
+  const m = run.messages[s.message];
+  if (m) {
+    parts.push(fields(m));
+    const cause = run.messages[m.cause];
+    if (m.step >= 0) {
+      const p = element('p', 'Sent when ');
+      p.append(button(stepText(run, run.steps[m.step]), () => go(m.step)), cause ? `: ${messageText(run, cause)} has caused it.` : '.');
+      parts.push(p);
+    }
+  }
+  if (s.notes.length) {
+    const list = element('ul');
+    for (const n of s.notes) list.append(element('li', n));
+    parts.push(list);
+  }
+  if (s.kind !== 'drop') parts.push(changes(run, s));
+  for (const id of s.sent) {
+    const sent = run.messages[id], p = element('p', 'Sends ');
+    p.append(sent.by >= 0 ? button(messageText(run, sent), () => go(sent.by)) : messageText(run, sent));
+    parts.push(p);
+  }
+  box.replaceChildren(...parts);
+}
+
+// showMessage fills box with a message, and with what its receiver changed.
+export function showMessage(box, run, m, go) {
+  const parts = [element('p', messageText(run, m), 'what'), fields(m)];
+  parts.push(element('p', `Sent at ${inUnits(run, m.sent)} ${run.unit_name}` + (m.ended >= 0 ? `, ended at ${inUnits(run, m.ended)} ${run.unit_name}.` : '.'), 'soft'));
+  const cause = run.messages[m.cause];
+  if (cause) {
+    const p = element('p', 'Caused by ');
+    p.append(button(messageText(run, cause), () => go(cause.by)));
+    parts.push(p);
+  } else if (m.step >= 0) parts.push(element('p', `Caused by: ${stepText(run, run.steps[m.step])}`));
+  if (m.by >= 0 && !m.lost) parts.push(element('p', `${run.nodes[m.to].name} changed:`), changes(run, run.steps[m.by]));
+  box.replaceChildren(...parts);
+}
+
+// statesAt returns the state of each node after a step.
+function statesAt(run, now) {
+  const states = run.nodes.map(n => n.state);
+  for (const s of run.steps.slice(0, now + 1)) if (s.kind !== 'drop') states[s.node] = s.after;
+  return states;
+}
+
+export function spanAt(run, node, at) {
+  return run.spans.find(s => s.node === node && s.from <= at && (at < s.to || s.to === run.end));
+}
+
+const words = { leads: '★ leads', down: '✕ down', paused: '‖ paused' };
+
+export function showNodes(box, run, now) {
+  const at = run.steps[now]?.at ?? run.from;
+  const open = new Set([...box.querySelectorAll('details[open]')].map(d => d.dataset.node));
+  box.replaceChildren(...statesAt(run, now).map((state, i) => {
+    const span = spanAt(run, i, at), d = element('details');
+    d.dataset.node = i;
+    d.open = open.has(String(i));
+    d.append(element('summary', `${run.nodes[i].name} ${words[span?.kind] ?? '● runs'}` + (span?.epoch ? ` in epoch ${span.epoch}` : '')));
+    d.append(element('pre', run.states[state] ?? 'It does not run.'));
+    return d;
+  }));
+}

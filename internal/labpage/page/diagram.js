@@ -1,0 +1,144 @@
+// The space-time diagram: a lane for each node, time downward. All text comes from a scenario, and is set as text.
+const looks = 5; // of messages, by kind
+const top = 12, right = 66, leastGap = 22;
+
+function draw(parent, tag, attributes, text) {
+  const e = document.createElementNS('http://www.w3.org/2000/svg', tag);
+  for (const [name, value] of Object.entries(attributes)) e.setAttribute(name, typeof value === 'number' ? Math.round(value * 10) / 10 : value);
+  if (text !== undefined) e.textContent = text;
+  parent.append(e);
+  return e;
+}
+
+export const inUnits = (run, at) => String(Math.round((at - run.from) / run.unit * 100) / 100);
+export const kindsOf = run => [...new Set(run.messages.map(m => m.kind))];
+
+// rows places each moment at a distance that shows the time between them. The fastest message takes unitGap. A long wait
+// is shortened.
+function rows(run, unitGap) {
+  const mostGap = 1.6 * unitGap;
+  const moments = new Set([run.from, run.end]);
+  for (const s of run.steps) moments.add(s.at);
+  for (const m of run.messages) if (m.sent >= run.from) moments.add(m.sent);
+  for (const span of run.spans) moments.add(span.from).add(span.to);
+  const sorted = [...moments].sort((a, b) => a - b);
+  const fastest = Math.min(...run.messages.filter(m => m.ended > m.sent).map(m => m.ended - m.sent));
+  const y = new Map(), shortened = [];
+  let now = top;
+  sorted.forEach((at, i) => {
+    if (i) {
+      const wanted = unitGap * (at - sorted[i - 1]) / fastest;
+      const gap = Math.min(mostGap, Math.max(leastGap, wanted || 0));
+      if (wanted > 3 * mostGap) shortened.push(now + gap / 2);
+      now += gap;
+    }
+    y.set(at, now);
+  });
+  return { sorted, shortened, height: now, at: time => y.get(Math.max(time, run.from)) };
+}
+
+// drawRun draws a run. The functions of on are called with an index when a step, a message or a lane is chosen.
+export function drawRun(box, run, on) {
+  const nodes = run.nodes.length, left = box.clientWidth < 500 ? 40 : 64;
+  const pitch = Math.max(36, Math.min(320, (box.clientWidth - left - 20 - right) / Math.max(1, nodes - 1)));
+  const y = rows(run, Math.max(40, Math.min(80, pitch * 0.4)));
+  const x = node => left + 20 + node * pitch;
+  const width = x(nodes - 1) + right, height = y.height + 24;
+  box.replaceChildren();
+  const head = draw(box, 'svg', { class: 'head', width, height: 28 }); // it stays in sight
+  const svg = draw(box, 'svg', { width, height, viewBox: `0 0 ${width} ${height}`, role: 'img' });
+  draw(svg, 'title', {}, `Space-time diagram of ${nodes} nodes, ${run.messages.length} messages`);
+
+  run.epochs.forEach((e, i) => {
+    const from = y.at(e.from), to = y.at(e.to);
+    draw(svg, 'rect', { class: i % 2 ? 'epoch odd' : 'epoch', x: left - 6, y: from, width: width - left + 6, height: to - from });
+    draw(svg, 'line', { class: 'epoch-line', x1: left - 6, y1: from, x2: width, y2: from });
+    draw(svg, 'text', { class: 'epoch-name', x: width - 4, y: from + 13, 'text-anchor': 'end' }, `epoch ${e.epoch}`);
+  });
+  draw(head, 'text', { class: 'time', x: 4, y: 20 }, run.unit_name);
+  let labelled = -Infinity;
+  for (const at of y.sorted) {
+    if (y.at(at) - labelled < 14) continue;
+    draw(svg, 'text', { class: 'time', x: 4, y: y.at(at) + 4 }, inUnits(run, at));
+    labelled = y.at(at);
+  }
+  for (const at of y.shortened) draw(svg, 'text', { class: 'time', x: 12, y: at + 4 }, '⋮');
+
+  run.nodes.forEach((n, i) => {
+    const name = draw(head, 'text', { class: 'name', x: x(i), y: 20, 'text-anchor': 'middle' }, n.name);
+    name.addEventListener('click', () => on.lane(i));
+    let since = run.from;
+    const lane = (from, to) => to > from && draw(svg, 'line', { class: 'lane', x1: x(i), x2: x(i), y1: y.at(from), y2: y.at(to) });
+    for (const span of run.spans.filter(s => s.node === i).sort((a, b) => a.from - b.from)) {
+      lane(since, span.from);
+      since = span.to;
+      if (span.kind !== 'down') draw(svg, 'line', { class: span.kind, x1: x(i), x2: x(i), y1: y.at(span.from), y2: y.at(span.to) });
+      if (span.kind === 'leads') draw(svg, 'text', { class: 'star', x: x(i) + 7, y: y.at(span.from) + 15 }, '★');
+    }
+    lane(since, run.end);
+  });
+
+  const kinds = kindsOf(run);
+  const messages = run.messages.map(m => drawMessage(svg, m, kinds.indexOf(m.kind) % looks, run, x, y, on));
+  const steps = run.steps.map(s => drawStep(svg, s, x(s.node), y.at(s.at), on));
+  for (const p of run.properties.filter(p => p.step >= 0)) {
+    const s = run.steps[p.step];
+    draw(svg, 'text', { class: 'broken', x: x(s.node) + 20, y: y.at(s.at) + 16 }, `✗ ${p.name}`);
+  }
+  return {
+    // show fades what comes after a step, and marks that step and a message.
+    show(now, message = -1) {
+      steps.forEach((e, i) => { e.classList.toggle('later', i > now); e.classList.toggle('chosen', i === now); });
+      run.messages.forEach((m, i) => {
+        messages[i].classList.toggle('later', m.step > now || m.step < 0 && m.by > now);
+        messages[i].classList.toggle('chosen', i === message);
+      });
+      const e = steps[now];
+      if (e) {
+        const at = y.at(run.steps[now].at) + 28, page = box.clientHeight;
+        if (at < box.scrollTop + 60 || at > box.scrollTop + page - 40) box.scrollTop = at - page / 2;
+      }
+    },
+  };
+}
+
+function drawMessage(svg, m, look, run, x, y, on) {
+  let x1 = x(m.from), y1 = y.at(m.sent), x2 = x(m.to), y2 = m.ended < 0 ? y.height : y.at(m.ended);
+  if (m.lost && m.ended === m.sent) { // as soon as it was sent
+    x2 = x1 + (x2 - x1) * 0.6;
+    y2 = y1 + leastGap / 2;
+  } else if (m.ended < 0) { // in flight
+    x2 = x1 + (x2 - x1) * 0.5;
+    y2 = Math.min(y2, y1 + leastGap);
+  }
+  const length = Math.hypot(x2 - x1, y2 - y1) || 1, dx = (x2 - x1) / length, dy = (y2 - y1) / length;
+  x2 -= 6 * dx;
+  y2 -= 6 * dy;
+  const g = draw(svg, 'g', { class: `message m${look} d${look}`, tabindex: -1, 'data-message': m.id });
+  const names = `${m.kind} ${run.nodes[m.from].name} → ${run.nodes[m.to].name}`;
+  draw(g, 'title', {}, m.lost ? `${names}, lost: ${m.lost}` : names);
+  draw(g, 'line', { class: 'touch', x1, y1, x2, y2 });
+  draw(g, 'line', { class: 'shaft', x1, y1, x2, y2 });
+  if (m.lost) draw(g, 'path', { class: 'lost', d: `M${x2 - 5} ${y2 - 5}l10 10m0 -10l-10 10` });
+  else if (m.ended >= 0) {
+    const bx = x2 - 9 * dx, by = y2 - 9 * dy;
+    draw(g, 'polygon', { points: `${x2},${y2} ${bx - 4 * dy},${by + 4 * dx} ${bx + 4 * dy},${by - 4 * dx}` });
+  }
+  for (const event of ['mouseenter', 'focus', 'click']) g.addEventListener(event, () => on.message(m.id, event === 'click'));
+  return g;
+}
+
+const signs = { crash: '✕', drop: '', suspect: '?', trust: '!', pause: '‖', resume: '▸', expire: '◷', start: '○', restart: '○' };
+
+function drawStep(svg, s, x, y, on) {
+  const g = draw(svg, 'g', { class: `step ${s.kind}`, 'data-step': s.id });
+  draw(g, 'title', {}, s.text);
+  draw(g, 'circle', { class: 'touch', cx: x, cy: y, r: 9 });
+  const sign = signs[s.kind];
+  if (sign) {
+    draw(g, 'circle', { class: 'mark', cx: x, cy: y, r: 7 });
+    draw(g, 'text', { class: 'sign', x, y: y + 4, 'text-anchor': 'middle' }, sign);
+  } else if (s.kind !== 'drop') draw(g, 'circle', { class: 'dot', cx: x, cy: y, r: 3 });
+  g.addEventListener('click', () => on.step(s.id));
+  return g;
+}
