@@ -31,8 +31,8 @@ var allowedImports = map[string]string{
 	"fence":          "algo internal/disk",
 
 	"internal/buildinfo": "internal/store internal/wire",
-	"tlsauth":        "algo internal/disk internal/untrusted golang.org/x/sys/unix",
-	"transport":      "internal/untrusted golang.org/x/sys/unix",
+	"tlsauth":            "algo internal/disk internal/untrusted golang.org/x/sys/unix",
+	"transport":          "internal/untrusted golang.org/x/sys/unix",
 	"cluster": `algo algo/bully algo/driver algo/lease fd internal/buildinfo internal/disk internal/engine internal/untrusted internal/membership internal/share internal/store
 		internal/wire tlsauth trace transport github.com/google/uuid golang.org/x/sys/unix`,
 	"cluster/clustertest": "algo cluster internal/store",
