@@ -124,10 +124,10 @@ func (r *debugReport) print(w io.Writer) error {
 		return err
 	}
 	table := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
-	fmt.Fprint(table, "\nFOLDER\tADDRESS\tVERSION\tGO\tPLATFORM\tUPTIME\tCLOCK\tEVENTS\n")
+	fmt.Fprint(table, "\nFOLDER\tID\tADDRESS\tVERSION\tGO\tPLATFORM\tUPTIME\tCLOCK\tEVENTS\n")
 	for _, a := range r.answers {
 		if about := a.debug.About; a.failed == "" {
-			fmt.Fprintf(table, "%s\t%s\t%s\t%s\t%s\t%s\t%s\t%d of %d\n", a.folder, a.Addr, about["version"], about["go"], about["platform"],
+			fmt.Fprintf(table, "%s\t%s\t%s\t%s\t%s\t%s\t%s\t%s\t%d of %d\n", a.folder, about["id"], a.Addr, about["version"], about["go"], about["platform"],
 				about["uptime"], a.clock(), len(a.debug.Events), a.debug.Recorded)
 		}
 	}
@@ -147,7 +147,7 @@ func (a *debugAnswer) clock() string {
 	if err != nil {
 		return "unknown"
 	}
-	return fmt.Sprintf("%+.1fs", t.Sub(a.at).Seconds())
+	return fmt.Sprintf("%+.1fs", t.Sub(a.at).Round(100*time.Millisecond).Seconds())
 }
 
 // individual are the properties and settings in which members differ, or may differ without effect, and those that the

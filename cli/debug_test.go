@@ -62,7 +62,7 @@ func TestDebugWritesFile(t *testing.T) {
 	require.Len(t, files, 7)
 	for _, want := range []string{
 		`^a +` + a + ` +a in epoch`, `^- +127\.0\.0\.1:1 +connect: connection refused$`, `^differs  members: a \(a\), b \(b\)$`,
-		`^a +` + a + ` .* [+-]0\.\ds +\d+ of \d+$`, `^missing  127\.0\.0\.1:1: connect: connection refused$`,
+		`^a +[0-9a-f-]{36} +` + a + ` .* [+-]\d+\.\ds +\d+ of \d+$`, `^missing  127\.0\.0\.1:1: connect: connection refused$`,
 	} {
 		require.Regexp(t, "(?m)"+want, files["report.txt"])
 	}

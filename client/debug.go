@@ -14,7 +14,7 @@ import (
 // Debug is what a node reports of itself for a bug report. It has no secrets: of a secret or a key, only the path of
 // the file. It does have names, addresses, paths and metadata.
 type Debug struct {
-	// About describes the process: name, id, cluster_id, incarnation (number of starts), time, started, uptime,
+	// About describes the process: name, id, cluster_id, incarnation (grows with each start), time, started, uptime,
 	// version, revision, modified, go, platform, protocol, data_format, cpus, gomaxprocs, goroutines.
 	About map[string]string
 	// Settings are those in effect, by their names in a configuration file.

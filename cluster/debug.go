@@ -110,10 +110,6 @@ func (n *Node) debugAbout(now time.Time, uptime time.Duration) []wire.DebugFact 
 func (n *Node) debugSettings() []wire.DebugFact {
 	var f facts
 	c, hello := &n.config, n.hello.Load()
-	priority := c.Priority
-	if self, ok := n.view.Load().Member(hello.ID); ok {
-		priority = self.Priority
-	}
 	algorithm := strings.TrimSuffix(n.spec.Name, lease.Suffix)
 	f.add("cluster", c.Cluster)
 	f.add("name", c.Name)
@@ -125,7 +121,7 @@ func (n *Node) debugSettings() []wire.DebugFact {
 	f.add("data_dir", c.DataDir)
 	f.add("algorithm", algorithm)
 	f.add("allow_textbook", c.AllowTextbook)
-	f.add("priority", priority)
+	f.add("priority", n.priority.Load())
 	f.add("witness", c.Witness)
 	f.add("remove_suspected_after", c.RemoveSuspectedAfter)
 	f.add("no_admin", c.NoAdmin)

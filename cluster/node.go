@@ -85,6 +85,7 @@ type Node struct {
 	leadership  *leadershipState
 	watchers    watchers
 	events      eventLog
+	priority    atomic.Int64  // that of self, for debug requests
 	debugTurn   chan struct{} // held while a debug request is served; its capacity is 1
 	recent      share.Answer[*recentStatus]
 	inbox       chan func()     // to the loop
@@ -330,6 +331,7 @@ func (n *Node) newEngine(own identity, addr string, saved []algo.Message) {
 		Timing: c.Timing, Spec: n.spec, Detector: fd.New(c.Timing), Trace: n.observe,
 		Pick: func(least, most time.Duration) time.Duration { return least + rand.N(most-least+1) },
 	}, saved...)
+	n.priority.Store(int64(c.Priority))
 	view := n.engine.View()
 	n.view.Store(&view)
 	hello := n.newHello(own.ID, addr)

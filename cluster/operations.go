@@ -253,6 +253,7 @@ func (n *Node) startSetPriority(priority int) (*operation, error) {
 		return nil, err
 	}
 	n.self.Priority = priority
+	n.priority.Store(int64(priority))
 	n.perform(n.engine.SetPriority(n.now(), priority))
 	return &operation{
 		isDone: func() bool {
