@@ -40,7 +40,7 @@ install_tools() {
 staticcheck() { go tool -modfile="$root/internal/tools/go.mod" staticcheck "$@"; }
 
 # Packages whose tests run with the race detector in the gate: only these start goroutines.
-readonly raced_packages=(./client ./cluster/... ./transport/... ./tlsauth ./web ./internal/watchdog ./cli)
+readonly raced_packages=(./client ./cluster/... ./elector/... ./transport/... ./tlsauth ./web ./internal/watchdog ./cli)
 
 # raced FLAGS...: runs go test with the race detector, which needs a C compiler.
 raced() {

@@ -59,7 +59,7 @@ const step = 5 * time.Millisecond
 
 // cleanup is the time that the work takes to return after the end of its context. An elector that does not wait for it
 // lets the next work begin too early.
-const cleanup = 20 * time.Millisecond
+const cleanup = 250 * time.Millisecond
 
 // work works until its context ends, or quit is closed.
 func (h *history) work(ctx context.Context, name string, l elector.Leadership, quit <-chan struct{}) error {
