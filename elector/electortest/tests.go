@@ -162,6 +162,7 @@ func testReturn(s *suite) {
 }
 
 func testStop(s *suite) {
+	var stopped string
 	s.handsOver(elector.ErrStopped, func(old elector.Leadership) {
 		e := s.Elector(old.Name)
 		var last elector.State
@@ -188,8 +189,9 @@ func testStop(s *suite) {
 		if err := e.Run(s.ctx); !errors.Is(err, elector.ErrAlreadyStarted) {
 			s.Errorf("a second Run: %v, want ErrAlreadyStarted", err)
 		}
-		s.start(old.Name)
+		stopped = old.Name
 	})
+	s.start(stopped) // later, because it could lead again before another one does
 	s.agree(s.Names()...)
 }
 
