@@ -11,6 +11,7 @@ import (
 	"net/url"
 	"path/filepath"
 	"strings"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -25,6 +26,19 @@ type pipes struct {
 	conns chan net.Conn
 	end   context.Context
 	close context.CancelFunc
+
+	mu   sync.Mutex
+	open []net.Conn // both ends of each pipe
+}
+
+// closeAll closes all pipes. Otherwise, the ends of TLS could wait for each other: each writes that it closes, and a
+// pipe has no buffer.
+func (p *pipes) closeAll() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	for _, c := range p.open {
+		_ = c.Close()
+	}
 }
 
 func newPipes() *pipes {
@@ -47,6 +61,9 @@ func (p *pipes) Close() error   { p.close(); return nil }
 
 func (p *pipes) dial(context.Context, string, string) (net.Conn, error) {
 	near, far := net.Pipe()
+	p.mu.Lock()
+	p.open = append(p.open, near, far)
+	p.mu.Unlock()
 	p.conns <- far
 	return near, nil
 }
@@ -73,7 +90,7 @@ func newSite(t *testing.T, a *authority, c Config, optional bool) *site {
 	})}
 	served := make(chan struct{})
 	go func() { defer close(served); _ = server.Serve(h.Listen(s.pipes, optional)) }()
-	t.Cleanup(func() { _ = server.Close(); <-served })
+	t.Cleanup(func() { s.pipes.closeAll(); _ = server.Close(); <-served })
 	return s
 }
 
