@@ -10,6 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/elect-go/elect/client"
+	"github.com/elect-go/elect/internal/testkit"
 )
 
 // A node with too many watchers rejects the next one, serves the others, and still replies to other clients.
@@ -22,7 +23,7 @@ func TestNodeLimitsWatchers(t *testing.T) {
 		var watching, rejected atomic.Int32
 		for i := range limit + 3 {
 			if i%100 == 0 {
-				time.Sleep(10 * time.Millisecond) // fewer connections without a session than the transport allows
+				testkit.Pass(10 * time.Millisecond) // fewer connections without a session than the transport allows
 			}
 			go func() {
 				for s := range client.Watch(t.Context(), client.Config{Client: f.operator(), Addrs: []string{addrOf(1)}}) {
@@ -36,7 +37,7 @@ func TestNodeLimitsWatchers(t *testing.T) {
 				}
 			}()
 		}
-		time.Sleep(time.Second)
+		testkit.Pass(time.Second)
 		synctest.Wait()
 		require.EqualValues(t, limit, watching.Load())
 		require.EqualValues(t, 3, rejected.Load())
@@ -45,7 +46,7 @@ func TestNodeLimitsWatchers(t *testing.T) {
 		require.EqualValues(t, limit, s.Counters["watchers"])
 
 		require.NoError(t, m.Campaign(t.Context()))
-		time.Sleep(time.Second)
+		testkit.Pass(time.Second)
 		synctest.Wait()
 		require.EqualValues(t, 2*limit, watching.Load(), "each learns of the next epoch")
 	})
@@ -59,7 +60,7 @@ func TestNodeForgetsWatchersThatLeft(t *testing.T) {
 		for range client.Watch(t.Context(), client.Config{Client: f.operator(), Addrs: []string{addrOf(1)}}) {
 			break
 		}
-		time.Sleep(time.Second)
+		testkit.Pass(time.Second)
 		s, err := f.operator().Status(t.Context(), addrOf(1))
 		require.NoError(t, err)
 		require.Zero(t, s.Counters["watchers"])
