@@ -1,4 +1,4 @@
-// Command peers measures how long clusters of other projects and of elect are without a leader:
+// Command compare measures how long clusters of other projects and of elect are without a leader:
 // on the same machine, with the same number of processes, the same signals and the same clock.
 //
 //	go run . -rounds 20                                 all of it; about two hours

@@ -53,17 +53,17 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	case errors.Is(err, flag.ErrHelp):
 		return 0
 	case err != nil:
-		fmt.Fprintln(stderr, "peers:", err)
+		fmt.Fprintln(stderr, "compare:", err)
 		return statusUsage
 	}
 	if err := o.writable(); err != nil {
-		fmt.Fprintln(stderr, "peers:", err)
+		fmt.Fprintln(stderr, "compare:", err)
 		return statusUsage
 	}
 	if o.show {
 		file, err := read(o.files)
 		if err != nil {
-			fmt.Fprintln(stderr, "peers:", err)
+			fmt.Fprintln(stderr, "compare:", err)
 			return statusFailed
 		}
 		write(stdout, file)
@@ -84,7 +84,7 @@ func (o *options) perform(ctx context.Context, stdout, stderr io.Writer) int {
 		fmt.Fprintln(stderr, "compare: interrupted")
 		return statusInterrupted
 	case err != nil:
-		fmt.Fprintln(stderr, "peers:", err)
+		fmt.Fprintln(stderr, "compare:", err)
 		return statusFailed
 	case len(run.Skipped) > 0: // a table without failed rounds must not look like success
 		fmt.Fprintf(stderr, "compare: %d of %d rounds failed\n", len(run.Skipped), len(run.Skipped)+len(run.Trials))

@@ -36,7 +36,7 @@ type options struct {
 
 func parseOptions(args []string, stderr io.Writer) (*options, error) {
 	o := &options{args: args, nodes: []int{3, 5}, systems: systemNames(), signals: []proccluster.Signal{proccluster.Kill, proccluster.Stop}, settings: []string{atDefaults, equal, aggressive}}
-	flags := flag.NewFlagSet("peers", flag.ContinueOnError)
+	flags := flag.NewFlagSet("compare", flag.ContinueOnError)
 	flags.SetOutput(io.Discard)
 	flags.IntVar(&o.rounds, "rounds", 20, "rounds of each case")
 	flags.Func("nodes", "numbers of processes, with commas (default 3,5)", listOf(&o.nodes, parseNodes))

@@ -57,7 +57,7 @@ func dataDir(wanted string) (string, error) {
 			return "", fmt.Errorf("%w: name one with -data", err)
 		}
 	}
-	dir, err := os.MkdirTemp(wanted, "elect-peers-")
+	dir, err := os.MkdirTemp(wanted, "elect-compare-")
 	if err != nil {
 		return "", err
 	}
