@@ -74,14 +74,28 @@ func (c failoverCase) start(ctx context.Context, registry algo.Registry, config 
 	return s, nil
 }
 
-// expect waits until the cluster is idle and returns an error if an unexpected node leads.
+// expect waits until the cluster is idle and returns an error if an unexpected node leads. With a
+// lease it waits until the highest leads, which takes over some time after another was elected.
 func (s *failoverSeries) expect(ctx context.Context) error {
+	changed := s.Changed()
 	leader, err := s.Settle(ctx)
+	for err == nil && s.takesOver() && leader.Name != proccluster.Name(s.of.Nodes) {
+		select {
+		case <-changed:
+		case <-ctx.Done():
+		}
+		changed = s.Changed()
+		leader, err = s.Settle(ctx)
+	}
 	if err == nil && s.claims.HighestLeads && !s.leased && leader.Name != proccluster.Name(s.of.Nodes) {
 		err = fmt.Errorf("bench: %s leads, want the highest of %d", leader.Name, s.of.Nodes)
 	}
 	return err
 }
+
+// takesOver reports whether the highest takes over from a working leader, some time after its return.
+// A signal during that change would not find an idle cluster.
+func (s *failoverSeries) takesOver() bool { return s.leased && s.claims.HighestLeads }
 
 // round lets the leader fail after a pause, measures the failover, and brings the old leader back. It
 // returns an error if the outcome is wrong.
@@ -104,7 +118,7 @@ func (s *failoverSeries) after(ctx context.Context, failure *proccluster.Strike)
 	if s.of.network() {
 		r.recovery, err = s.Rejoin(ctx, failure.Leader.Name, s.Lab.Heal)
 	} else {
-		r.recovery, err = s.Recover(ctx, failure.Leader.Name, false)
+		r.recovery, err = s.Recover(ctx, failure.Leader.Name, s.takesOver())
 	}
 	if err != nil {
 		return r, err
