@@ -20,6 +20,26 @@ func (p *process) startElection(env algo.Env) {
 	p.sendOwnToken(env)
 }
 
+// mayHaveLeader reports whether a process that starts may find a leader that it can follow: it has
+// seen an election before, and is not the highest.
+//
+// ◆ Such a process asks its successor for the outcome instead of starting an election. Without
+// this rule, each restart of a follower ends the leadership, and a rolling restart changes the
+// leader once for each process. In the epoch of its restart, a process only forwards and follows:
+// it may have led in that epoch, and its token of that time may still return.
+func (p *process) mayHaveLeader() bool {
+	for range p.view.Higher(p.self) {
+		return p.epoch > 0
+	}
+	return false
+}
+
+// asksOutcome reports whether this process has asked its successor for the outcome and takes part
+// in no election.
+func (p *process) asksOutcome() bool {
+	return p.awaitsSuccessor && !p.hasOutcome() && !p.participating
+}
+
 // enterEpoch raises the epoch of this process to e, if e is higher. The epoch is saved before
 // anything is sent.
 //
@@ -45,7 +65,7 @@ func (p *process) handleRingChange(env algo.Env, lostLeader bool) {
 		return
 	}
 	env.Note("has new successor %s", p.successor)
-	if lostLeader || !p.isIdle() {
+	if lostLeader || !p.isIdle() && (p.isAlone() || !p.asksOutcome()) {
 		p.startElection(env)
 	} else {
 		p.informSuccessor(env)
@@ -168,7 +188,11 @@ func (p *process) rejectOutcome(env algo.Env, l algo.Leader) {
 		p.participating = false
 		return
 	}
-	env.Note("contests the leadership of %s", l.ID)
+	if l.IsVacant() {
+		env.Note("knows of no leader either")
+	} else {
+		env.Note("contests the leadership of %s", l.ID)
+	}
 	p.startElection(env)
 }
 
@@ -176,6 +200,8 @@ func (p *process) rejectOutcome(env algo.Env, l algo.Leader) {
 // waited for.
 func (p *process) reportFailedElection(env algo.Env) {
 	switch predecessor := p.view.At((p.view.Index(p.self) + p.view.Len() - 1) % p.view.Len()); {
+	case p.asksOutcome():
+		algo.ReportUnresponsive(env, p.successor, "did not reply which process leads")
 	case !p.best.ID.IsZero():
 		algo.ReportUnresponsive(env, p.best.ID, "sent its token around but did not become leader")
 	case len(p.seen) == 1: // only this process
@@ -190,16 +216,12 @@ func (p *process) reportFailedElection(env algo.Env) {
 // returns, and the third is that of Elected.
 const roundsPerElection = 3
 
-// updateTimers arms each timer that this process needs, and stops the others.
+// updateTimers arms the election timer if this process needs it, and stops it otherwise.
 //
 // ◆ Each process that forwarded a token waits for the outcome, not only the process that
 // started the election: that process may have crashed, or the token may be lost with a process
 // that held it. The time is random, so that processes that wait together do not start
 // together.
-//
-// ◆ After an election, a process saves the epoch of the next one. Without this rule, each process
-// saves it when the first token arrives, one process after the other, and a failover waits for
-// N−1 saves.
 func (p *process) updateTimers(env algo.Env) {
 	T := p.options.MessageTime
 	shortest := roundsPerElection * time.Duration(p.view.Len()) * T
@@ -208,7 +230,6 @@ func (p *process) updateTimers(env algo.Env) {
 		shortest, longest = shortest*7/4, shortest*7/4
 	}
 	armOrStop(env, timerElection, &p.electionTimerRuns, p.awaitsSuccessor || !p.isIdle(), shortest, longest)
-	armOrStop(env, timerReserve, &p.reserveTimerRuns, p.isIdle() && p.reserved <= p.epoch, T, 2*T)
 }
 
 // maxExtendedElections is the number of elections with an extended timeout: 7/4 of the shortest

@@ -45,8 +45,10 @@
 //	all start, in a random order             N·H(N)+N messages, the mean  (2N−1)T
 //	all start, in the worst order            N(N+1)/2+N messages          (2N−1)T
 //	a follower crashes or returns            2 messages                   2T
+//	a follower restarts                      5 messages                   2T
 //
-// H(N) is 1 + 1/2 + … + 1/N. The last message only returns to the leader.
+// H(N) is 1 + 1/2 + … + 1/N. The last message only returns to the leader. Each process saves the
+// new epoch before it forwards the first token, so the time of an election also includes N saves.
 //
 // # Beyond the sources
 //
@@ -62,10 +64,8 @@ import (
 	"github.com/elect-go/elect/algo"
 )
 
-const (
-	timerElection algo.Timer = "election" // runs until the election has an outcome
-	timerReserve  algo.Timer = "reserve"  // runs from the outcome until the next epoch is saved
-)
+// timerElection runs until the election has an outcome, and while a reply of the successor is due.
+const timerElection algo.Timer = "election"
 
 // process is one member: the P of the sources.
 type process struct {
@@ -76,8 +76,9 @@ type process struct {
 	// epoch is the highest epoch that this process knows: that of the current or last
 	// election. It is above leader.Epoch until that election has an outcome here.
 	epoch algo.Epoch
-	// reserved is an epoch that is already saved for the next election, or 0.
-	reserved algo.Epoch
+	// restartEpoch is the epoch in which this process restarted, or 0. In it, this process may have
+	// led or sent a token before. It sends no token of its own in it.
+	restartEpoch algo.Epoch
 	// leader is the last announcement: the leader that this process follows, this process
 	// itself, or a vacancy.
 	leader algo.Leader
@@ -95,7 +96,7 @@ type process struct {
 	extendedElections uint8
 
 	// awaitsSuccessor is set while the successor has been sent the outcome and has not
-	// confirmed it.
+	// confirmed it, or was asked for the outcome and has not replied.
 	awaitsSuccessor bool
 
 	// successor is the next process in the ring that is not suspected: this process itself
@@ -104,14 +105,19 @@ type process struct {
 	// suspected are the monitored processes that the failure detector suspects. In the ring,
 	// they are between this process and its successor.
 	suspected algo.Set
-	// electionTimerRuns and reserveTimerRuns are set while the timer is armed.
-	electionTimerRuns, reserveTimerRuns bool
+	// electionTimerRuns is set while the timer is armed.
+	electionTimerRuns bool
 }
 
 func (p *process) Start(env algo.Env, view algo.View, saved algo.HardState) {
 	p.view, p.epoch = view, max(saved.Epoch, view.ConfigID().Term)
+	p.restartEpoch = p.epoch
 	p.updateSuccessor(env)
-	p.startElection(env)
+	if p.mayHaveLeader() {
+		p.informSuccessor(env)
+	} else {
+		p.startElection(env)
+	}
 	p.updateTimers(env)
 }
 
@@ -142,8 +148,6 @@ func (p *process) Expire(env algo.Env, t algo.Timer) {
 		p.reportFailedElection(env)
 		p.electionTimerRuns = false
 		p.startElection(env)
-	case t == timerReserve && p.reserveTimerRuns:
-		p.reserveTimerRuns, p.reserved = false, p.epoch+1
 	}
 	p.updateTimers(env)
 }
@@ -165,7 +169,7 @@ func (p *process) Trust(env algo.Env, peer algo.NodeID) {
 }
 
 func (p *process) HardState() algo.HardState {
-	return algo.HardState{Epoch: max(p.epoch, p.reserved)}
+	return algo.HardState{Epoch: p.epoch}
 }
 
 func (p *process) Clone() algo.Algorithm {
@@ -205,9 +209,11 @@ func (p *process) handleElection(env algo.Env, m Election) {
 		}
 		m.Hops++
 		p.forward(env, m, m.Hops-1)
-	case !p.participating:
+	case !p.participating && p.epoch > p.restartEpoch:
 		// Chang and Roberts 1979: a smaller ID wakes a process up, which sends its own.
 		p.sendOwnToken(env)
+	case !p.participating:
+		p.startElection(env)
 	default:
 		// Chang and Roberts 1979: a smaller ID is swallowed.
 	}
@@ -215,7 +221,7 @@ func (p *process) handleElection(env algo.Env, m Election) {
 
 // handleOwnToken handles this process's own token: no process in the ring is higher.
 func (p *process) handleOwnToken(env algo.Env) {
-	if p.participating && !p.hasOutcome() {
+	if p.participating && !p.hasOutcome() && p.epoch > p.restartEpoch {
 		p.becomeLeader(env)
 	}
 }
