@@ -26,10 +26,11 @@ type idleCluster struct {
 	heap float64 // heap of this process before the start
 }
 
-// startIdle starts an idle cluster. It returns when all nodes have followed one leader for two
-// seconds: the elections of the start have ended, and the leases are granted. Each pair of nodes
-// may have a connection.
-func startIdle(ctx context.Context, registry algo.Registry, variant string, nodes int) (*idleCluster, error) {
+// startIdle starts an idle cluster. It returns when all nodes have followed one leader for that long.
+// After two seconds the elections of the start have ended, and the leases are granted. After twelve
+// each node has also dialed the address of each peer once, which it does ten seconds after it was
+// dialed. Each pair of nodes may have a connection.
+func startIdle(ctx context.Context, registry algo.Registry, variant string, nodes int, quiet time.Duration) (*idleCluster, error) {
 	if err := allowFiles(uint64(nodes*nodes + 100)); err != nil {
 		return nil, fmt.Errorf("bench: %d nodes at rest: %w", nodes, err)
 	}
@@ -45,7 +46,7 @@ func startIdle(ctx context.Context, registry algo.Registry, variant string, node
 	}
 	r := &idleCluster{l, heap}
 	for {
-		if _, err := l.quiet(ctx, 0, 2*time.Second); err != nil {
+		if _, err := l.quiet(ctx, 0, quiet); err != nil {
 			return nil, errors.Join(err, l.close())
 		}
 		if !slices.ContainsFunc(l.nodes, func(n *cluster.Node) bool { return len(n.Members()) < nodes }) {

@@ -16,8 +16,8 @@ import (
 // BenchmarkSteady measures the cost of an idle cluster against its number of nodes, which all run in
 // this process. "growth" is the exponent of a power of N fitted to the frames of all nodes: 1 is
 // linear, as expected of heartbeats on demand. An iteration is 10 s, or 1 s with -short.
-// Each pair of nodes has a connection with two ends: 140 nodes need 20,000 open files, and 200 need
-// 40,000. Sizes above the limit are skipped.
+// Each pair of nodes has a connection with two ends: 50 nodes need 2,500 open files. With more than
+// 50 the start of all of them in one process takes longer than a minute on two cores.
 func BenchmarkSteady(b *testing.B) {
 	m, span := newMeasuring(setting(b)), 10*time.Second
 	if testing.Short() {
@@ -26,7 +26,7 @@ func BenchmarkSteady(b *testing.B) {
 	for _, algorithm := range variants {
 		b.Run("algorithm="+algorithm, func(b *testing.B) {
 			var sizes, frames []float64
-			for _, n := range []int{5, 10, 25, 50, 100, 140, 200} {
+			for _, n := range []int{5, 10, 25, 50} {
 				if testing.Short() && n > 25 {
 					continue
 				}
@@ -47,7 +47,7 @@ func TestSteadyMeasuresIdleCluster(t *testing.T) {
 	if runtime.GOOS != "linux" {
 		t.Skip("the processor time of a process is known on linux only")
 	}
-	r, err := startIdle(within(t, time.Minute), builtin.Registry(), "bully", 3)
+	r, err := startIdle(within(t, time.Minute), builtin.Registry(), "bully", 3, time.Second)
 	require.NoError(t, err)
 	defer func() { require.NoError(t, r.close()) }()
 	f, err := r.measure(within(t, time.Minute), 300*time.Millisecond)
@@ -56,6 +56,6 @@ func TestSteadyMeasuresIdleCluster(t *testing.T) {
 	for metric, value := range f {
 		require.Positive(t, value, metric)
 	}
-	_, err = startIdle(within(t, time.Minute), builtin.Registry(), "paxos", 3)
+	_, err = startIdle(within(t, time.Minute), builtin.Registry(), "paxos", 3, 0)
 	require.ErrorContains(t, err, "paxos")
 }
