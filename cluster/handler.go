@@ -42,7 +42,7 @@ func (n *Node) handshake(p *transport.Peer, said []byte) ([]byte, error) {
 		return nil, err
 	}
 	if p.Dialed && algo.NodeID(p.Target.ID).IsZero() && theirs.ID != ours.ID {
-		// The two may be connected already: then there is no Up.
+		// If the two are connected already, Up is not called.
 		n.enqueue(func() {
 			n.addressReached(p.Addr, theirs)
 			n.perform(n.engine.HandleReached(n.now(), p.Addr, theirs.ID))
@@ -159,7 +159,7 @@ func (h *handler) DialFailed(t transport.Target, why error) {
 			fact = fd.DialRefused
 		case kind == transport.Duplicate, kind == transport.Replaced:
 			n.handleDuplicateID(t, why)
-			fact = fd.DialReset // it lives
+			fact = fd.DialReset // a process answers there, so this is no evidence of a crash
 		case kind == transport.Reset, kind == transport.ClosedBeforeHello,
 			kind == transport.Unreachable && algo.NodeID(t.ID).IsZero(): // its name may not exist yet
 			fact = fd.DialReset
