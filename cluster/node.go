@@ -66,9 +66,10 @@ type Store interface {
 	Close() error
 }
 
-// Node is one member of a cluster. Its methods may be called at any time and from any goroutine, except from a trace
-// function or a log handler: these run on the loop, and all methods but Leader, Watch and Config may wait for the loop.
-// Before Run has started the loop, they wait for that.
+// Node is one member of a cluster. Its methods may be called at any time and from any goroutine, with one exception: a
+// trace function or a log handler runs on the loop, so it must not call a method that waits for the loop. Config,
+// Elector, End, ID, IsLeader, Leader and LeaseRemaining never wait for the loop. A method that waits for the loop also
+// waits until Run has started it.
 type Node struct {
 	config   Config
 	spec     algo.Spec
@@ -377,8 +378,8 @@ func (n *Node) startTransport(listener net.Listener) (*transport.Transport, erro
 // now returns the time of the engine.
 func (n *Node) now() time.Duration { return n.clock.Now() - n.clockBase }
 
-// enqueue has the loop run f, unless the loop has ended. It waits for room in the inbox. If a handler calls it, only
-// one peer is delayed.
+// enqueue passes f to the loop, which calls it, unless the loop has ended. enqueue waits while the inbox is full. The
+// transport calls each handler on the goroutine of one connection, so that wait delays only one peer.
 func (n *Node) enqueue(f func()) {
 	select {
 	case n.inbox <- f:
