@@ -75,7 +75,7 @@ func (n *node) asCandidate() algo.Member {
 	return n.member
 }
 
-// memberIDs returns the IDs of the members in the saved config of n.
+// memberIDs returns the members in the saved config of n.
 func (n *node) memberIDs() (all []algo.NodeID) {
 	return membersIn(n.record).ids
 }

@@ -201,7 +201,7 @@ func (m *Dynamic) HandleReached(now time.Duration, addr string, peer algo.NodeID
 	m.requestFounding()
 }
 
-// HandleDialFailure records the result of a dial that made no connection.
+// HandleDialFailure records how a dial without a connection has ended.
 func (m *Dynamic) HandleDialFailure(now time.Duration, addr string, state SeedState) {
 	m.seeds.recordFailure(addr, state)
 }
