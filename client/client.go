@@ -241,7 +241,7 @@ type exchange struct {
 	sent    atomic.Bool // the node may have received the request
 
 	mu    sync.Mutex
-	peer  transport.ID  // of the node, once it is connected
+	peer  transport.ID  // ID of the node, once it is connected
 	reply algo.Message  // the latest one, unless it was taken
 	err   error         // why no further reply comes
 	news  chan struct{} // signals a new reply or err; its capacity is 1

@@ -83,8 +83,8 @@ func (n *Node) frameOf(m algo.Message) []byte {
 
 // Bounds of what an operator may ask for.
 const (
-	maxOperations = 32             // that wait at one time, fewer than there may be clients
-	maxStandby    = 24 * time.Hour // of a resignation
+	maxOperations = 32             // limit of waiting operations, below the limit of clients
+	maxStandby    = 24 * time.Hour // longest standby period after a resignation
 )
 
 // handleAdminRequest performs an admin request, and replies when it is done. It runs on the loop.

@@ -30,7 +30,7 @@ func (bootTimeClock) NewTimer(ring func()) (set func(at time.Duration), stop fun
 	waits.Go(func() {
 		for ticks := make([]byte, 8); ; ring() {
 			if _, err := timer.Read(ticks); err != nil {
-				return // it was stopped
+				return // stop has closed the timer
 			}
 		}
 	})

@@ -317,7 +317,7 @@ func checkAddr(addr string, shared bool) error {
 		return fmt.Errorf("it has more than %d characters", maxAddr)
 	}
 	if strings.ContainsFunc(addr, func(r rune) bool { return r <= ' ' || r > '~' }) {
-		return errors.New("it is not plain text") // it is shown in logs and tables
+		return errors.New("it is not plain text") // logs and tables show addresses
 	}
 	host, port, err := net.SplitHostPort(addr)
 	if err != nil {

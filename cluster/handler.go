@@ -49,7 +49,7 @@ func (n *Node) handshake(p *transport.Peer, said []byte) ([]byte, error) {
 		})
 	}
 	if !theirs.Client && ours.MembersDiffer(theirs) {
-		n.warn(theirs.Name, "static members differ from the peer's", "peer", theirs.Name) // they are changed node by node
+		n.warn(theirs.Name, "static members differ from the peer's", "peer", theirs.Name) // expected while an operator changes them node by node
 	}
 	if differ := ours.DifferingSettings(theirs); !theirs.Client && len(differ) > 0 {
 		n.warn(theirs.Name, "algorithm options differ from the peer's", "peer", theirs.Name, "options", strings.Join(differ, ", "))
@@ -128,7 +128,7 @@ func (h *handler) Down(p transport.Peer, why error) {
 	politely := transport.Cause(why) == transport.Graceful
 	n.enqueue(func() {
 		if n.peers[p.ID] == nil {
-			return // it was rejected before the engine knew of it
+			return // recordPeer has rejected the peer, so the engine does not know it
 		}
 		n.log.Debug("disconnected", "peer", p.Hello.(wire.Hello).Name, "reason", why)
 		n.perform(n.engine.Down(n.now(), p.ID, politely))

@@ -96,8 +96,8 @@ type Output struct {
 type Detector struct {
 	timing      algo.Timing
 	peers       map[algo.NodeID]*peer
-	order       []*peer       // by ID: peers with equal deadlines are handled in this order
-	digest      uint64        // of the node's config
+	order       []*peer       // all peers by ID: those with equal deadlines are handled in this order
+	digest      uint64        // digest of the node's config
 	leader      algo.NodeID   // leader that this node follows
 	lastProber  algo.NodeID   // peer that was last sent a probe about the leader
 	stallLength time.Duration // length of this node's last stall
