@@ -125,13 +125,13 @@ func (h *handler) Down(p transport.Peer, why error) {
 		return
 	}
 	n := (*Node)(h)
-	politely := transport.Cause(why) == transport.Graceful
+	graceful := transport.Cause(why) == transport.Graceful
 	n.enqueue(func() {
 		if n.peers[p.ID] == nil {
 			return // recordPeer has rejected the peer, so the engine does not know it
 		}
 		n.log.Debug("disconnected", "peer", p.Hello.(wire.Hello).Name, "reason", why)
-		n.perform(n.engine.Down(n.now(), p.ID, politely))
+		n.perform(n.engine.Down(n.now(), p.ID, graceful))
 		delete(n.peers, p.ID)
 		n.budgets.forget(time.Now(), p.ID)
 		n.dropMeta()

@@ -113,12 +113,12 @@ func (e *Engine) receive(now time.Duration, from algo.NodeID, said algo.Message)
 	}
 	switch m := m.(type) {
 	case fd.Heartbeat, fd.Subscribe, fd.Probe, fd.ProbeAck:
-		view, why := e.detector.Receive(now, from, m)
+		digest, why := e.detector.Receive(now, from, m)
 		if why != nil {
 			e.rejectMessage(now, from, m, why)
 			return
 		}
-		e.members.HandleDigest(now, from, view)
+		e.members.HandleDigest(now, from, digest)
 		if _, beats := m.(fd.Heartbeat); beats && e.running && !slices.Contains(e.monitored, from) {
 			e.stepAlgorithm(now, driver.Event{Kind: driver.EventTrust, Peer: from})
 		}
