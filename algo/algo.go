@@ -4,8 +4,8 @@
 // locks or I/O. The driver calls its methods to report events. The algorithm acts through the
 // [Env] that it receives with each call. For example, when the driver calls Suspect with the
 // leader, an algorithm may call Env.Send and Env.SetTimer to start an election. The same
-// algorithm runs over TCP, in virtual time, in an exhaustive search and in a lesson. Package
-// driver runs an algorithm: it turns one event into effects and enforces the contract.
+// algorithm runs over TCP, in virtual time, in an exhaustive search and in a lesson. The Machine of
+// package driver turns one event into effects, and enforces the contract for all of these drivers.
 //
 // The package of each algorithm documents its source, its guarantees and its non-guarantees.
 package algo
@@ -24,8 +24,8 @@ import (
 // election raises it. The epoch of a node never decreases, not even over a crash.
 type Epoch uint64
 
-// MaxEpoch is the highest epoch that a node accepts from others. No cluster reaches it: at a
-// million elections per second, this takes 290,000 years.
+// MaxEpoch is the highest epoch that a node accepts from its peers. No cluster reaches it by elections: a
+// million elections per second would take 290,000 years.
 const MaxEpoch Epoch = 1<<63 - 1
 
 // Leader is one leadership: the leader and its epoch. If ID is zero, no leader is known in that
@@ -163,13 +163,14 @@ type Algorithm interface {
 	// Trust reports the end of a suspicion: the peer is alive. It also reports a heartbeat of a
 	// peer that is not monitored. That peer considers this node its follower.
 	Trust(env Env, peer NodeID)
-	// Campaign starts an election. Every node may call it.
+	// Campaign starts an election, on request of the application. The driver may call it on any node, also
+	// on the leader.
 	Campaign(env Env)
 	// Reconfigure replaces the view. The node itself is in the new view.
 	Reconfigure(env Env, view View)
 	// HardState returns the current state that must survive a crash.
 	HardState() HardState
-	// Clone returns a copy that shares no state that changes.
+	// Clone returns a copy that shares no mutable state with the original.
 	Clone() Algorithm
 }
 
@@ -192,8 +193,8 @@ type LeaseHolder interface {
 	PendingGrants() (missing []NodeID, nominated bool)
 }
 
-// Claims are guarantees of an algorithm beyond the contract. The conformance suite checks each of
-// them.
+// Claims are guarantees of an algorithm beyond the contract. The conformance suite (package algotest)
+// checks each claim.
 type Claims struct {
 	// OneLeaderPerEpoch: no two nodes ever announce themselves in the same epoch, whatever the
 	// network does.

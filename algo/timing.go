@@ -5,8 +5,8 @@ import "time"
 // Timing describes the network and the reaction times of a cluster. A [Factory] derives the
 // defaults of its options from RoundTrip and Heartbeat. The other fields are for the failure
 // detector and for the start of a node. Members of one cluster should have the same Timing, but
-// may differ. With any Timing, a killed process is detected in about a millisecond: the timeouts
-// are for silent processes.
+// may differ. The timeouts are for silent processes: unless TimeoutOnly is set, a killed process is
+// detected in about a millisecond with any Timing.
 type Timing struct {
 	// Heartbeat is the interval of heartbeats from a leader to its followers.
 	Heartbeat time.Duration

@@ -51,11 +51,13 @@ leadership; the status of the caller has the reason.
 
 A witness votes and never leads. A member on standby does not lead for a while, because it
 resigned. A learner is a connected node that wants to join and is not a member yet. A dead
-member stays one, and counts for the quorum, until it is removed (see elect remove). With a
-quorum, a config has the ID TERM.VERSION: the term is the epoch of the leader that wrote it, and
-the version grows with each config. A config is committed when a quorum is known to hold it.
-Without a quorum, the version counts the changes that this process has seen. A pending change is not done
-yet. The leader lists those that it has written, each member the requested removals.
+member stays one, and counts for the quorum, until it is removed (see elect remove).
+
+With the lease or vote, a config has the ID TERM.VERSION: the term is the epoch of the leader
+that wrote it, and the version grows with each config. A config is committed when a quorum is
+known to hold it. With bully or ring and --lease=off, the version counts the changes that this
+process has seen. A pending change is not done yet. The leader lists those that it has
+written, each member the requested removals.
 
 Metadata comes from the configuration of each member (meta:), such as the address of its
 service. An answer has at most 64 KiB. If that is not enough, it omits metadata, then members
@@ -69,24 +71,38 @@ An undiscovered member, which members: or join: names, is listed by its address,
 outcome of the last attempt to reach it. While no leader is known, so is each member that
 did not answer in elections, with the number of those elections.
 
-With --json and one address, one object: cluster, algorithm, node (the id of the member that
-answered), leader (an id or null), leader_name, leader_addr, leader_meta (an object; these
-three are absent if they are not known), epoch, config_version, config_term (0 before the first), committed,
-members (a list of objects: id, name, addr, priority, eligible, state, since, timeout_ns: absent
-if not monitored, meta: an object, absent if empty, standby: absent if false), meta_omitted (the number of
-members without meta because the answer has no room for it), members_omitted and pending_contacts_omitted (the
-number of those that are not listed for that reason; each is absent if 0), lease (absent without one;
-an object: token, of the leader, 0 if none is known, remaining_ns: only on the leader, nominated,
-pending_grants: names), pending_contacts (a list of objects: addr, answer),
-election (an object: caller, an id; reason; previous, the id of the leader until then, absent if there was none;
-epoch, of that leadership; silent_for_ns) and election_at, both absent before the first
-election, other_lists (names of connected members with a different list of members,
-absent if none), learners (a list of objects: id, name, addr) and pending (a list of objects: what, "add" or
-"remove", id, name, reason), both absent if empty and of at most 16, certificate_end (when the certificate
-of the node ends, or one that has signed it; absent without one), warnings (of the last ten minutes, the last one
-first; a list of objects: text, at, count; absent if there is none), counters (an object: name and number). Without an answer the object is: addr,
-reason. With several addresses or --all, one object: answers (a list of objects: addr, and status, the
-object above, or reason) and differ (a list of sentences, empty if there is no difference).
+With --json and one address, one object. A field with a ? is absent without a value:
+
+  cluster, algorithm    strings
+  node                  id of the member that answered
+  leader                id, or null
+  leader_name?, leader_addr?, leader_meta?
+                        two strings and an object; absent without a leader
+  epoch                 number
+  config_term           number; 0 before the first leader has written a config
+  config_version        number
+  committed             boolean
+  members               list of objects: id, name, addr, priority, eligible, state, since,
+                        timeout_ns? (if monitored), meta? (object), standby?
+  learners?             list of objects: id, name, addr; at most 16
+  pending?              list of objects: what ("add" or "remove"), id, name, reason; at most 16
+  pending_contacts      list of objects: addr, answer
+  other_lists?          names of connected members with a different list of members
+  lease?                object, with a lease: token (of the leader, or 0), remaining_ns? (on the
+                        leader), nominated?, pending_grants? (names)
+  election?             object: caller (id), reason, previous? (id of the previous leader),
+                        epoch (of that leader), silent_for_ns?
+  election_at?          time of that election
+  certificate_end?      time at which the certificate of the node ends, or one that signed it
+  warnings?             list of objects, of the last ten minutes, latest first: text, at, count
+  counters              object of numbers by name
+  meta_omitted?, members_omitted?, pending_contacts_omitted?
+                        numbers of members without meta, of members and of contacts for which
+                        the answer has no room
+
+Without an answer, the object is: addr, reason. With several addresses or --all, one object:
+answers (a list of objects: addr, and status, the object above, or reason) and differ (a list
+of sentences, empty if there is no difference).
 
 ` + accessText,
 		Example: `  elect status 10.0.0.1:7400

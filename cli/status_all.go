@@ -30,7 +30,7 @@ type statusObject struct {
 	LeaderMeta map[string]string `json:"leader_meta,omitempty"`
 }
 
-// object is what --json prints of a single address.
+// object returns the object that --json prints for a single address.
 func (a statusAnswer) object() any {
 	if a.Status == nil {
 		return a
@@ -52,7 +52,7 @@ func ask(ctx context.Context, client client.Client, addr string) statusAnswer {
 	return statusAnswer{Addr: addr, Status: o}
 }
 
-// atOnce is how many members are asked at a time.
+// atOnce is the number of members that are asked at the same time.
 const atOnce = 16
 
 // askMany asks each address once, and returns the answers in their order.

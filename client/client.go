@@ -1,5 +1,14 @@
 // Package client sends requests to running nodes over the network. A [Client] asks for the status of a node and
-// administers it. [Watch] follows the leadership of a cluster.
+// administers it. [Watch] follows the leadership of a cluster:
+//
+//	for s := range client.Watch(ctx, client.Config{Addrs: []string{"10.0.0.1:7400", "10.0.0.2:7400"}}) {
+//		if s.HasLeader() {
+//			use(s.Leader.Addr)
+//		}
+//	}
+//
+// A client never delays an election. What it knows of the leader may be out of date, so it proves nothing to a resource:
+// see package fence.
 //
 // Requests to a closed cluster need its secret or a certificate: see [Client.Secure]. Admin requests need the secret or
 // the certificate of an operator. On the loopback without a secret they need a process of the same user.
@@ -26,7 +35,7 @@ import (
 )
 
 // Client sends requests to nodes. Each method returns the error of ctx if ctx ends first. [transport.Cause] returns the
-// kind of a failure to connect. If something else than a node listens at the address, the error is [ErrNotNode].
+// kind of a failure to connect. If a process that is no node listens at the address, the error is [ErrNotNode].
 type Client struct {
 	// Dial replaces TCP, if set.
 	Dial func(ctx context.Context, addr string) (net.Conn, error)
@@ -47,15 +56,15 @@ type RejectedError struct {
 
 func (e *RejectedError) Error() string { return "client: " + e.Addr + ": " + e.Reason }
 
-// PartiallyAppliedError means that a node has done a request, and names the members that may not know of it. Without a
-// quorum, members on the other side of a partition learn of the change later.
+// PartiallyAppliedError means that a node has done a request, and that not all members know of it yet. The text names
+// them. Without a quorum, members on the other side of a partition learn of the change later.
 type PartiallyAppliedError RejectedError
 
 func (e *PartiallyAppliedError) Error() string { return (*RejectedError)(e).Error() }
 
 // NoReplyError is the reason for which no reply to an admin request has arrived.
 type NoReplyError struct {
-	Sent bool // the node may have done the request, or may still do it; otherwise the node has not received the request
+	Sent bool // set if the node may have done the request, or may still do it; otherwise the node did not receive it
 	Err  error
 }
 
@@ -232,7 +241,7 @@ type exchange struct {
 	sent    atomic.Bool // the node may have received the request
 
 	mu    sync.Mutex
-	peer  transport.ID  // of the node, once it is connected
+	peer  transport.ID  // ID of the node, once it is connected
 	reply algo.Message  // the latest one, unless it was taken
 	err   error         // why no further reply comes
 	news  chan struct{} // signals a new reply or err; its capacity is 1

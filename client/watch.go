@@ -26,7 +26,7 @@ type Config struct {
 // State is the leadership of a cluster, as a watcher knows it.
 type State struct {
 	Leader Leader     // the zero value if no leader is known
-	Epoch  algo.Epoch // of the leader, or of the last known one; never decreases
+	Epoch  algo.Epoch // epoch of the leader, or of the last known one; never decreases
 	// Err is the reason why the watcher is cut off: no member replies, or only members that are behind. Leader and
 	// Epoch are then the last known ones. Err is nil while a member replies.
 	Err error
@@ -78,9 +78,9 @@ type watcher struct {
 	addrs    []string // configured and learned; the next one to dial is the first
 	cluster  algo.NodeID
 	state    State
-	yielded  bool // any State
-	stopped  bool // by the reader
-	watchers int  // of the last member
+	yielded  bool // the reader has received a State
+	stopped  bool // the reader has ended the iteration
+	watchers int  // number of watchers of the last member
 }
 
 func (w *watcher) run(ctx context.Context) {

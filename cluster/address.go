@@ -12,8 +12,8 @@ import (
 // a member once that has connected to it, and warns if the dial fails.
 
 const (
-	addressDelay = 10 * time.Second // after the connection, so that it delays no start
-	addressRetry = 5 * time.Minute  // after a failure
+	addressDelay = 10 * time.Second // wait after the connection, so that the dial delays no start
+	addressRetry = 5 * time.Minute  // wait after a failed dial
 )
 
 // checkAddress dials the address of a connected peer after a while, unless the connection was dialled there.

@@ -83,8 +83,8 @@ func (n *Node) frameOf(m algo.Message) []byte {
 
 // Bounds of what an operator may ask for.
 const (
-	maxOperations = 32             // that wait at one time, fewer than there may be clients
-	maxStandby    = 24 * time.Hour // of a resignation
+	maxOperations = 32             // limit of waiting operations, below the limit of clients
+	maxStandby    = 24 * time.Hour // longest standby period after a resignation
 )
 
 // handleAdminRequest performs an admin request, and replies when it is done. It runs on the loop.
@@ -168,7 +168,7 @@ func (n *Node) startAdminOperation(o wire.AdminRequest) (*operation, error) {
 	return nil, fmt.Errorf("cluster: unknown admin request %q", o.Action)
 }
 
-// find returns the ID of a member, by ID or name.
+// findMember returns the ID of a member, by ID or name.
 func (n *Node) findMember(member string) (algo.NodeID, error) {
 	id, err := algo.ParseNodeID(member)
 	for m := range n.engine.View().All() {

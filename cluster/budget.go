@@ -11,34 +11,37 @@ import (
 	"github.com/elect-go/elect/internal/untrusted"
 )
 
-// What one peer may cost, in units. An election or a change of the members costs each member a few saves, also when many
-// nodes join, because each of them is a peer of its own. A peer that causes more for seconds is faulty, and must not take
-// disk and loop from the others. A leader may write a config for each member of the largest cluster at once.
+// The limits of the saves that the messages of one peer may cause, counted in units. An election, or a change of the
+// members, causes a few saves on each member. If many nodes join, each of them is a peer with a budget of its own. A peer
+// that causes more saves for seconds is faulty, and must not occupy the disk and the loop. A leader may send a config for
+// each member of the largest cluster at once.
 const (
-	saveCost    = 8             // of a save
-	followCost  = 1             // of a save of a config that the leader has sent: others have caused it
-	budgetBurst = maxMembers    // units at once: 64 saves
-	budgetRate  = 20 * saveCost // units in a second after that
+	saveCost    = 8             // units for a save
+	followCost  = 1             // units for a save of a config from the leader: another peer has caused it
+	budgetBurst = maxMembers    // units without a delay: 64 saves
+	budgetRate  = 20 * saveCost // units per second that are repaid
 	maxBacklog  = 64            // messages of a peer that wait for the loop; its connection is not read meanwhile
 )
 
-// budget is what one peer may cost. A peer over its budget is delayed, not cut off: it is a member.
+// budget counts the units that one peer has spent. Messages of a peer over its budget are delayed. The peer stays
+// connected, because it may be a member.
 type budget struct {
-	waiting chan struct{}           // a place for each message that waits for the loop
-	log     untrusted.LimitedLogger // of a member: it must not take the lines of others
+	waiting chan struct{}           // one element for each message that waits for the loop
+	log     untrusted.LimitedLogger // log for a member, so that its lines do not displace those about other members
 
 	mu     sync.Mutex
-	spent  int       // above what has been given back
-	filled time.Time // when some was given back last
+	spent  int       // units spent and not repaid
+	filled time.Time // time up to which units are repaid
 }
 
-// budgets are those of the connected peers. They are shared by the connections, which wait, and the loop, which charges.
+// budgets contains the budgets of the connected peers. The goroutines of connections wait for a budget, and the loop
+// charges it.
 type budgets struct {
 	mu  sync.Mutex
 	all map[algo.NodeID]*budget
 }
 
-// budget returns that of a peer.
+// budget returns the budget of a peer.
 func (n *Node) budget(peer algo.NodeID) *budget {
 	b := &n.budgets
 	b.mu.Lock()
@@ -55,7 +58,8 @@ func (n *Node) budget(peer algo.NodeID) *budget {
 	return one
 }
 
-// logOf returns the log for lines that a peer causes. Strangers share one: each of them may have any number of IDs.
+// logOf returns the log for lines that a peer causes. All non-members share one, because a non-member may use any number
+// of IDs.
 func (n *Node) logOf(peer algo.NodeID) *untrusted.LimitedLogger {
 	if n.engine.View().Contains(peer) {
 		return &n.budget(peer).log
@@ -63,7 +67,8 @@ func (n *Node) logOf(peer algo.NodeID) *untrusted.LimitedLogger {
 	return &n.limitedLog
 }
 
-// forget forgets a peer that is gone and owes nothing. Otherwise a new connection would have a new budget.
+// forget removes the budget of a disconnected peer, once all its units are repaid. If it were removed earlier, the peer
+// could get a new budget by a new connection.
 func (b *budgets) forget(now time.Time, peer algo.NodeID) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -74,7 +79,7 @@ func (b *budgets) forget(now time.Time, peer algo.NodeID) {
 	}
 }
 
-// charge books units.
+// charge adds spent units.
 func (b *budget) charge(now time.Time, cost int) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -82,6 +87,7 @@ func (b *budget) charge(now time.Time, cost int) {
 	b.spent += cost
 }
 
+// giveBack repays units for the time since the last call.
 func (b *budget) giveBack(now time.Time) {
 	const interval = time.Second / budgetRate
 	n := int(now.Sub(b.filled) / interval)
@@ -92,7 +98,7 @@ func (b *budget) giveBack(now time.Time) {
 	b.spent, b.filled = b.spent-n, b.filled.Add(time.Duration(n)*interval)
 }
 
-// delay returns how long the next message of the peer waits, because earlier ones have cost too much.
+// delay returns the time that the next message of the peer must wait until enough units are repaid.
 func (b *budget) delay(now time.Time) time.Duration {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -100,8 +106,8 @@ func (b *budget) delay(now time.Time) time.Duration {
 	return time.Duration(max(0, b.spent-budgetBurst+1)) * (time.Second / budgetRate)
 }
 
-// admit waits until a message of the peer may take its place before the loop, or the node stops, which is false. The
-// goroutine of the connection waits, so that nothing more is read from it.
+// admit waits until the loop may handle a message of the peer. It returns false if the node stops first. It blocks the
+// goroutine of the connection, so nothing more is read from the peer meanwhile.
 func (n *Node) admit(b *budget, name string) bool {
 	select {
 	case b.waiting <- struct{}{}:
@@ -121,8 +127,8 @@ func (n *Node) admit(b *budget, name string) bool {
 	}
 }
 
-// costOf returns what a message of a peer has cost, if these records were saved because of it. A config is charged by the
-// leader, which writes it, to the peer that wants the change. The other members follow, and blame the leader for little.
+// costOf returns the units for a message of a peer that has caused a save of these records. The leader charges a config
+// to the peer that requested the change. The other members charge the leader little for that config.
 func (n *Node) costOf(peer algo.NodeID, records []algo.Message) (cost int) {
 	leader, _ := n.engine.Leader()
 	for _, record := range records {
@@ -131,7 +137,7 @@ func (n *Node) costOf(peer algo.NodeID, records []algo.Message) (cost int) {
 			cost += saveCost
 		case membership.Record:
 			switch {
-			case r.Committed: // it was charged before
+			case r.Committed: // the config was charged when it was adopted
 			case peer == leader.ID:
 				cost += followCost
 			default:

@@ -7,12 +7,12 @@ import (
 	"github.com/elect-go/elect/tlsauth"
 )
 
-// certificateEvery is the time between two looks at the certificate of this node. Connections look at it as well, but a
-// cluster at rest makes none.
+// certificateInterval is the time between two checks of this node's certificate. Each new connection checks it too, but
+// a cluster at rest makes no connections.
 const certificateInterval = time.Minute
 
-// watchCertificate keeps n.cert, what is known of the certificate of this node, and warns before it ends. A look may wait for
-// the file system, so it does not belong to the loop.
+// watchCertificate updates n.cert, and warns before the certificate of this node ends. It does not run on the loop,
+// because reading the file may wait for the file system.
 func (n *Node) watchCertificate(ctx context.Context) {
 	var last tlsauth.Identity
 	warned := 0
@@ -34,9 +34,9 @@ func (n *Node) watchCertificate(ctx context.Context) {
 	}
 }
 
-// dueWarnings returns how many warnings of the end of a certificate are due: 30, 7 and 1 days before it, and at the end.
-// One that is valid for less than some months is renewed later, so that it has no warning at each renewal: they come
-// when a quarter, an eighth and a sixteenth of its life are left.
+// dueWarnings returns the number of due warnings about the end of a certificate: 30, 7 and 1 days before the end, and
+// at the end. A certificate that is valid for less than some months is usually renewed later than that. Its warnings
+// are due when a quarter, an eighth and a sixteenth of its validity are left, so that not every renewal has warnings.
 func dueWarnings(c tlsauth.Identity, now time.Time) (due int) {
 	const day = 24 * time.Hour
 	life, left := c.Until.Sub(c.Since), c.Until.Sub(now)

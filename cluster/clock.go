@@ -2,15 +2,18 @@ package cluster
 
 import "time"
 
-// Clock is what a node measures time by: from some moment on, which says nothing of the time of day.
+// Clock measures time for a node, since an arbitrary moment. It is not the time of day.
 type Clock interface {
-	// Now continues while the machine sleeps: others have counted that time too.
+	// Now returns the time. It must include the time in which the machine sleeps: for other nodes a lease expires then,
+	// too.
 	Now() time.Duration
-	// Alarm has ring called, on a goroutine of its own, when Now is what it was last set to. It ends with stop.
+	// NewTimer returns a timer that is not set. set sets it, or sets it again; when Now reaches at, the timer calls ring
+	// on a goroutine of its own. stop ends the timer.
 	NewTimer(ring func()) (set func(at time.Duration), stop func(), err error)
 }
 
-// runtimeClock counts from that time on.
+// runtimeClock is the clock of the Go runtime, and counts from a start time. It may stand still while the machine
+// sleeps.
 type runtimeClock time.Time
 
 func (c runtimeClock) Now() time.Duration { return time.Since(time.Time(c)) }

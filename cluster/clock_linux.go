@@ -9,14 +9,14 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// wakefulClock is CLOCK_BOOTTIME.
+// bootTimeClock is CLOCK_BOOTTIME, which includes the time in which the machine sleeps.
 type bootTimeClock struct{}
 
 func bootClock(time.Time) Clock { return bootTimeClock{} }
 
 func (bootTimeClock) Now() time.Duration {
 	var t unix.Timespec
-	_ = unix.ClockGettime(unix.CLOCK_BOOTTIME, &t) // it fails for a clock that there is not
+	_ = unix.ClockGettime(unix.CLOCK_BOOTTIME, &t) // it fails only for an unknown clock
 	return time.Duration(t.Nano())
 }
 
@@ -30,7 +30,7 @@ func (bootTimeClock) NewTimer(ring func()) (set func(at time.Duration), stop fun
 	waits.Go(func() {
 		for ticks := make([]byte, 8); ; ring() {
 			if _, err := timer.Read(ticks); err != nil {
-				return // it was stopped
+				return // stop has closed the timer
 			}
 		}
 	})

@@ -37,8 +37,8 @@ type Config struct {
 	// cannot dial. Default: Listen.
 	Advertise string
 
-	// Bootstrap, Join and RemoveSuspectedAfter need a quorum: the lease, which is the default, or vote. Without a
-	// quorum there is Members.
+	// Bootstrap, Join and RemoveSuspectedAfter need an algorithm with a quorum: the lease, which is the default, or
+	// vote. Bully and ring with lease.Off are "without a quorum": they use Members only.
 
 	// Bootstrap allows this node to create a cluster at its first start: at once if Join names no other node, and
 	// otherwise when each address there has refused the connection or leads to a node without a cluster. It may stay
@@ -87,7 +87,7 @@ type Config struct {
 	// removes the member. Default: 0, which means never. It is at least Timing.MaxTimeout. With a quorum at least three
 	// members remain, and the removed node may join again under a new ID.
 	RemoveSuspectedAfter time.Duration
-	// NoAdmin makes this member reject admin requests from the network (see package operator): changes of members,
+	// NoAdmin makes this member reject admin requests from the network (see package client): changes of members,
 	// priority and leadership.
 	NoAdmin bool
 
@@ -108,9 +108,9 @@ type Config struct {
 
 	// Lease lets a leader lead only while a quorum has granted it the lease: then at most one node leads at any
 	// moment, with any algorithm, and the tokens of its leaderships rise. The zero value means lease.Defaults of
-	// Timing, or lease.Off with an algorithm for lessons; its Drain is that of this Config. All members
-	// have equal options, except Preempt and Drain. A lease needs Data. With lease.Off a failover takes
-	// milliseconds, and bully and ring need no quorum, but two nodes may lead at once. See package lease.
+	// Timing, or lease.Off with an algorithm for lessons. Its DrainTimeout is overwritten by that of this Config. All
+	// members have equal options, except Preempt and DrainTimeout. A lease needs DataDir or Store. With lease.Off a
+	// failover takes milliseconds, and bully and ring need no quorum, but two nodes may lead at once. See package lease.
 	Lease lease.Options
 
 	// Timing are the settings that depend on the network. Default: algo.LAN().
@@ -120,8 +120,8 @@ type Config struct {
 	// blocked node neither votes nor sends heartbeats. An output that may block, such as a pipe, needs a queue in front
 	// of it. The program provides the queue, because only the program knows when to write the rest. Default: no log.
 	Logger *slog.Logger
-	// Trace is called with each event at this node. The loop of the node calls it, so it must not block. Times are
-	// since Started. The first event is trace.Ready.
+	// Trace is called with each event at this node. The loop of the node calls it, so it must not block. The times of
+	// events count from the start of the node. The first event is trace.Ready.
 	Trace func(trace.Event)
 	// Store keeps the state that must survive a restart, instead of DataDir. Run closes it.
 	Store Store
@@ -317,7 +317,7 @@ func checkAddr(addr string, shared bool) error {
 		return fmt.Errorf("it has more than %d characters", maxAddr)
 	}
 	if strings.ContainsFunc(addr, func(r rune) bool { return r <= ' ' || r > '~' }) {
-		return errors.New("it is not plain text") // it is shown in logs and tables
+		return errors.New("it is not plain text") // logs and tables show addresses
 	}
 	host, port, err := net.SplitHostPort(addr)
 	if err != nil {

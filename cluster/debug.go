@@ -23,7 +23,7 @@ const (
 	debugPause = 10 * time.Millisecond
 	// debugEvents is the number of events in a reply, and debugFrame the size in bytes from which on none is added.
 	debugEvents, debugFrame = 256, 56 << 10
-	maxDebugValue           = 2 << 10 // as in wire.DebugFact
+	maxDebugValue           = 2 << 10 // limit of wire.DebugFact
 )
 
 // replyDebug replies with a part of what a bug report needs. It runs beside the loop and does not wait for it, so it

@@ -16,7 +16,7 @@ import (
 )
 
 const (
-	maxEvents    = 1000    // that a node keeps
+	maxEvents    = 1000    // number of events that a node keeps
 	maxEventText = 512     // bytes of a text, or of a message that has no fixed size
 	maxEventJSON = 4 << 10 // bytes of a line, as in wire.DebugEvent
 )
@@ -25,7 +25,7 @@ const (
 // formatted when it is read. Each event has a bounded size, so a flood of events costs no more memory than a few. The
 // zero value is ready to use.
 type eventLog struct {
-	fixed map[reflect.Type]bool // by the type of a message, whether its size is fixed; only the loop uses it
+	fixed map[reflect.Type]bool // whether messages of a type have a fixed size; only the loop uses it
 
 	mu    sync.Mutex
 	ring  []trace.Event // event number i is at (i-1) % maxEvents

@@ -42,14 +42,14 @@ func (n *Node) handshake(p *transport.Peer, said []byte) ([]byte, error) {
 		return nil, err
 	}
 	if p.Dialed && algo.NodeID(p.Target.ID).IsZero() && theirs.ID != ours.ID {
-		// The two may be connected already: then there is no Up.
+		// If the two are connected already, Up is not called.
 		n.enqueue(func() {
 			n.addressReached(p.Addr, theirs)
 			n.perform(n.engine.HandleReached(n.now(), p.Addr, theirs.ID))
 		})
 	}
 	if !theirs.Client && ours.MembersDiffer(theirs) {
-		n.warn(theirs.Name, "static members differ from the peer's", "peer", theirs.Name) // they are changed node by node
+		n.warn(theirs.Name, "static members differ from the peer's", "peer", theirs.Name) // expected while an operator changes them node by node
 	}
 	if differ := ours.DifferingSettings(theirs); !theirs.Client && len(differ) > 0 {
 		n.warn(theirs.Name, "algorithm options differ from the peer's", "peer", theirs.Name, "options", strings.Join(differ, ", "))
@@ -125,13 +125,13 @@ func (h *handler) Down(p transport.Peer, why error) {
 		return
 	}
 	n := (*Node)(h)
-	politely := transport.Cause(why) == transport.Graceful
+	graceful := transport.Cause(why) == transport.Graceful
 	n.enqueue(func() {
 		if n.peers[p.ID] == nil {
-			return // it was rejected before the engine knew of it
+			return // recordPeer has rejected the peer, so the engine does not know it
 		}
 		n.log.Debug("disconnected", "peer", p.Hello.(wire.Hello).Name, "reason", why)
-		n.perform(n.engine.Down(n.now(), p.ID, politely))
+		n.perform(n.engine.Down(n.now(), p.ID, graceful))
 		delete(n.peers, p.ID)
 		n.budgets.forget(time.Now(), p.ID)
 		n.dropMeta()
@@ -159,7 +159,7 @@ func (h *handler) DialFailed(t transport.Target, why error) {
 			fact = fd.DialRefused
 		case kind == transport.Duplicate, kind == transport.Replaced:
 			n.handleDuplicateID(t, why)
-			fact = fd.DialReset // it lives
+			fact = fd.DialReset // a process answers there, so this is no evidence of a crash
 		case kind == transport.Reset, kind == transport.ClosedBeforeHello,
 			kind == transport.Unreachable && algo.NodeID(t.ID).IsZero(): // its name may not exist yet
 			fact = fd.DialReset

@@ -53,9 +53,9 @@ func (n *Node) checkOwner(proved tlsauth.Identity, hello wire.Hello) error {
 type peer struct {
 	hello    wire.Hello
 	proved   tlsauth.Identity
-	rejected bool // it may not have its ID, and its connection is about to end
+	rejected bool // the peer may not have its ID, and its connection is about to end
 
-	addressChecked bool // it was dialled because it has connected: earlier dials may have been before it ran
+	addressChecked bool // checkAddress has dialed the peer; the result of an earlier dial may be out of date
 }
 
 // recordPeer records a peer that is connected now, and reports whether it may have its ID: the config may have

@@ -42,10 +42,12 @@ func Run(ctx context.Context, c Config, work func(ctx context.Context, l Leaders
 // the node stops.
 //
 // The context of fn ends as soon as this node knows that its leadership has ended, before the node saves or sends
-// anything that gives it up. context.Cause returns the reason: see State.Cause. If this node leads in a newer epoch,
-// the context ends when that epoch is saved. It does not end if no other node can have led in between. Then Lead waits
-// until fn has returned, ignores the result, and waits for the next leadership. So one Lead never runs fn twice at a
-// time. Two nodes may run fn at the same time as far as the algorithm allows two leaders.
+// anything that gives it up. context.Cause returns the reason: see State.Cause. If this node is elected again in a newer
+// epoch, the context ends when that epoch is saved, unless no other node can have led in between.
+//
+// After the end of the context, Lead waits until fn has returned, ignores its result, and waits for the next leadership.
+// So one Lead never runs fn twice at a time. Two nodes may run fn at the same time as far as the algorithm allows two
+// leaders.
 //
 // If fn returns or panics while the node leads, the node resigns, and another member is elected. If no other member is
 // eligible, this node stays leader. Lead then returns the result of fn, or panics. It waits for the resignation as
@@ -84,7 +86,7 @@ func (n *Node) runTask(ctx context.Context, l Leadership, fn func(context.Contex
 	defer func() {
 		var epoch algo.Epoch
 		if epoch, over = n.leadership.unregister(l.task); over {
-			n.enqueue(func() {}) // it may wait for that
+			n.enqueue(func() {}) // wakes the loop, which may wait for the return
 		} else if !keep {
 			n.resignEpoch(ctx, epoch)
 		}
@@ -115,7 +117,7 @@ func (n *Node) resignEpoch(ctx context.Context, epoch algo.Epoch) {
 	defer cancel()
 	err := n.runOperation(ctx, func() (*operation, error) {
 		if s, _, _ := n.leadership.snapshot(); !s.IsLeader || s.Leader.Epoch != epoch || n.ctx.Err() != nil {
-			return nil, nil // that is over, or everything is about to be
+			return nil, nil // the leadership has ended, or the node is stopping
 		}
 		return n.startResign(0)
 	})

@@ -18,15 +18,15 @@ type leadershipState struct {
 	ended   bool
 	tasks   map[*leadTask]struct{} // Lead callbacks that have not returned
 
-	clock    func() time.Duration // of the node
-	leaseEnd atomic.Int64         // when by that the leadership ends, whatever the loop does; 0 for never
+	clock    func() time.Duration // clock of the node
+	leaseEnd atomic.Int64         // time on clock at which the lease ends the leadership, even if the loop hangs; 0 for none
 }
 
 // leadTask is a Lead callback of one leadership.
 type leadTask struct {
 	*leadershipState
 	cancel context.CancelCauseFunc
-	ended  atomic.Bool // the leadership, or the work
+	ended  atomic.Bool // set when the leadership has ended or the callback has returned
 }
 
 func newLeadershipState() *leadershipState {
@@ -73,8 +73,8 @@ func (b *leadershipState) endLeadership(cause error, last bool) {
 	b.replace(State{Cause: cause, At: time.Now()})
 }
 
-// replace replaces the state. It first cancels the contexts of callbacks after the end of their leadership, before the caller
-// does anything that follows from the end. To cancel a context runs no code of the application on this goroutine.
+// replace replaces the state. If the leadership has ended, it first cancels the contexts of the callbacks, before the
+// caller does anything that follows from the end. Cancelling a context runs no code of the application on this goroutine.
 func (b *leadershipState) replace(s State) {
 	for w := range b.tasks {
 		if !s.IsLeader && !w.ended.Swap(true) {
@@ -88,13 +88,13 @@ func (b *leadershipState) replace(s State) {
 
 // register returns a callback for the leadership l, or nil if l has ended. cancel is called with the cause when l ends.
 // The caller unregisters the callback when it has returned.
-func (b *leadershipState) register(l Leadership, end context.CancelCauseFunc) *leadTask {
+func (b *leadershipState) register(l Leadership, cancel context.CancelCauseFunc) *leadTask {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	if !b.state.IsLeader || b.state.Leader.Epoch != l.Epoch {
 		return nil
 	}
-	w := &leadTask{leadershipState: b, cancel: end}
+	w := &leadTask{leadershipState: b, cancel: cancel}
 	b.tasks[w] = struct{}{}
 	return w
 }

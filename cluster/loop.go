@@ -351,7 +351,7 @@ func (n *Node) expireLease() {
 		n.endLeadership(ErrLeaseExpired)
 		n.enqueue(n.expireInEngine)
 	default:
-		n.setAlarm(n.clock.Now() + left) // it was renewed meanwhile, or the alarm came early
+		n.setAlarm(n.clock.Now() + left) // the lease was renewed meanwhile, or the alarm came early
 	}
 }
 
@@ -378,7 +378,7 @@ func (n *Node) publishLeader(l algo.Leader) {
 	n.workPending = n.workPending || s.IsLeader // the algorithm waits for the return, even if no callback starts
 	left, bounded := n.leadership.remaining()
 	if s.IsLeader && (n.isDraining() || bounded && left <= 0) {
-		return // it is about to resign, or a save took longer than its lease
+		return // this node is about to resign, or a save took longer than its lease
 	}
 	switch shown := n.leadership.publish(s); {
 	case !shown:

@@ -66,9 +66,10 @@ type Store interface {
 	Close() error
 }
 
-// Node is one member of a cluster. Its methods may be called at any time and from any goroutine, except from a trace
-// function or a log handler: these run on the loop, and all methods but Leader, Watch and Config may wait for the loop.
-// Before Run has started the loop, they wait for that.
+// Node is one member of a cluster. Its methods may be called at any time and from any goroutine, with one exception: a
+// trace function or a log handler runs on the loop, so it must not call a method that waits for the loop. Config,
+// Elector, End, ID, IsLeader, Leader and LeaseRemaining never wait for the loop. A method that waits for the loop also
+// waits until Run has started it.
 type Node struct {
 	config   Config
 	spec     algo.Spec
@@ -76,8 +77,8 @@ type Node struct {
 	log      *slog.Logger
 	open     func(dir string) (Store, error)
 	resolver *resolver
-	endpoint *tlsauth.Endpoint // nil: none
-	local    net.Addr          // where it listens
+	endpoint *tlsauth.Endpoint // authenticates peers; nil without a secret and certificates
+	local    net.Addr          // address of the listener
 	clock    Clock
 	turn     func()
 
@@ -85,50 +86,50 @@ type Node struct {
 	leadership  *leadershipState
 	watchers    watchers
 	events      eventLog
-	priority    atomic.Int64  // that of self, for debug requests
-	debugTurn   chan struct{} // held while a debug request is served; its capacity is 1
+	priority    atomic.Int64  // priority of this node, for debug requests
+	debugTurn   chan struct{} // capacity 1: it is full while a debug request is served
 	recent      share.Answer[*recentStatus]
-	inbox       chan func()     // to the loop
+	inbox       chan func()     // functions that the loop calls
 	loopCtx     context.Context // ends with the loop
-	stopLoop    func()          // it
+	stopLoop    func()          // ends loopCtx
 	ready       chan struct{}   // closed when net is set
 	hello       atomic.Pointer[wire.Hello]
-	view        atomic.Pointer[algo.View]        // that of the engine, for handshakes
-	cert        atomic.Pointer[tlsauth.Identity] // of this node; nil: not yet known, or none
-	limitedLog  untrusted.LimitedLogger          // of what went wrong
+	view        atomic.Pointer[algo.View]        // view of the engine, for handshakes
+	cert        atomic.Pointer[tlsauth.Identity] // certificate of this node; nil if there is none, or it is not yet read
+	limitedLog  untrusted.LimitedLogger          // log for errors that peers may cause at will
 	warnings    warnings
-	budgets     budgets                 // of the peers
-	limitedInfo untrusted.LimitedLogger // requests of clients; a separate limit, so that errors do not displace them
+	budgets     budgets                 // limits for what peers may cost
+	limitedInfo untrusted.LimitedLogger // log for requests of clients; a separate limit, so that errors do not displace them
 
 	// The rest belongs to Run and its loop.
-	ctx            context.Context // of Run
+	ctx            context.Context // argument of Run
 	self           algo.Member
 	startTime      time.Time
-	clockBase      time.Duration          // what the clock showed then
-	setAlarm       func(at time.Duration) // for the end of a lease
-	leaseEnd       time.Duration          // when that is
-	workPending    bool                   // its algorithm has yet to hear that the work of a leadership has returned
+	clockBase      time.Duration          // clock.Now() at startTime
+	setAlarm       func(at time.Duration) // sets the alarm that calls expireLease
+	leaseEnd       time.Duration          // end of this node's leadership by its lease; 0 for none
+	workPending    bool                   // the algorithm waits for the report that the Lead callbacks have returned
 	engine         *engine.Engine
 	net            *transport.Transport
 	records        *records
-	frame          []byte                 // for encoding
-	peers          map[algo.NodeID]*peer  // that are connected
+	frame          []byte                 // buffer for encoding
+	peers          map[algo.NodeID]*peer  // connected nodes
 	peerMeta       map[algo.NodeID]string // metadata of members
-	met            bool                   // a member was connected in this life
+	met            bool                   // a member was connected in this incarnation
 	isPair         bool                   // the cluster has two members, which need each other
-	duplicateSince time.Time              // when a member said last that another process has this node's id
-	lastElection   algo.ElectionCause     // how the last election began
+	duplicateSince time.Time              // time at which a member last stated that another process has this node's ID
+	lastElection   algo.ElectionCause     // cause of the last election
 	lastElectionAt time.Time
 	saves          uint64
-	sender         algo.NodeID             // of the message that the loop handles; zero for another input
-	cost           int                     // of that message
-	saveTime       time.Duration           // all of them
-	slowest        atomic.Pointer[saveRun] // the save that is on, or the last slow one; nil if there is none
-	failed         error                   // why the loop must end
+	sender         algo.NodeID             // sender of the message that the loop handles; zero for another input
+	cost           int                     // units that this message has cost: see budget
+	saveTime       time.Duration           // duration of all saves together
+	slowest        atomic.Pointer[saveRun] // the running save, or the last slow one; nil if there is none
+	failed         error                   // reason why the loop must end
 	operations     []*operation
-	dialResults    map[string]string // what came last of the addresses of the configuration
-	nextWaitLog    time.Duration     // when to say that it waits; 0: it does not
-	lastWaitLog    time.Duration     // when it last has
+	dialResults    map[string]string // result of the last dial to each address of the settings
+	nextWaitLog    time.Duration     // time of the next log line about waiting; 0 while the node waits for no member
+	lastWaitLog    time.Duration     // time of the last log line about waiting
 }
 
 // New returns a node that is not started. The error contains all problems of the configuration, each as an
@@ -190,7 +191,7 @@ func (n *Node) Run(ctx context.Context) (err error) {
 	ctx, cancel := context.WithCancel(ctx)
 	var background sync.WaitGroup
 	background.Go(func() {
-		<-ctx.Done() // whatever the loop is waiting for
+		<-ctx.Done() // at once, even if the loop waits for a save
 		n.leadership.endLeadership(ErrStopped, true)
 	})
 	defer background.Wait()
@@ -377,8 +378,8 @@ func (n *Node) startTransport(listener net.Listener) (*transport.Transport, erro
 // now returns the time of the engine.
 func (n *Node) now() time.Duration { return n.clock.Now() - n.clockBase }
 
-// enqueue has the loop run f, unless the loop has ended. It waits for room in the inbox. If a handler calls it, only
-// one peer is delayed.
+// enqueue passes f to the loop, which calls it, unless the loop has ended. enqueue waits while the inbox is full. The
+// transport calls each handler on the goroutine of one connection, so that wait delays only one peer.
 func (n *Node) enqueue(f func()) {
 	select {
 	case n.inbox <- f:

@@ -20,17 +20,17 @@ import (
 // identity is the record of the identity of this node.
 type identity struct {
 	ID      algo.NodeID
-	Cluster string `wire:"max=64"` // the name of the cluster
-	Starts  uint32 // from this folder, the present one included
+	Cluster string `wire:"max=64"` // name of the cluster
+	Starts  uint32 // number of starts with this folder, including the current one
 }
 
 func (identity) Kind() string { return "node" }
 
-// records is what a node keeps, in a store: the last one of each kind.
+// records contains the saved records of a node: the last one of each kind. Each save writes all of them to the store.
 type records struct {
 	store  Store
-	folder string            // what errors call the store
-	values map[string][]byte // by kind
+	folder string            // name of the store in errors
+	values map[string][]byte // encoded records by kind
 }
 
 var recordCodec = wire.Must(append(engine.Records(), identity{})...)
@@ -47,8 +47,8 @@ func (r *records) load(cluster string) (identity, []algo.Message, error) {
 	case err != nil:
 		return self, nil, err
 	case self.ID.IsZero():
-		// Starts of an empty folder begin with the time in seconds, so that they grow at one address also if
-		// the folder was emptied.
+		// In an empty folder, Starts begins with the time in seconds. So Starts increases even if the folder was
+		// emptied: peers order the incarnations at one address by it.
 		self = identity{ID: algo.NodeID(uuid.New()), Cluster: cluster, Starts: uint32(time.Now().Unix())}
 	case self.Cluster != cluster:
 		return self, nil, &algo.SettingError{Field: "data_dir", Got: r.folder + ", that of a member of cluster " + self.Cluster,
@@ -58,7 +58,7 @@ func (r *records) load(cluster string) (identity, []algo.Message, error) {
 	return self, saved, r.save(self)
 }
 
-// read returns what was saved: the identity, which is zero if that was nothing, and the rest.
+// read returns the saved identity and the other saved records. The identity is zero if nothing was saved.
 func (r *records) read() (self identity, saved []algo.Message, err error) {
 	state, err := r.store.Load()
 	if err != nil {
@@ -81,7 +81,7 @@ func (r *records) read() (self identity, saved []algo.Message, err error) {
 	return self, saved, nil
 }
 
-// next takes the first record from what save has made.
+// next decodes the first record of a saved state, and returns the rest of the state.
 func (r *records) next(state []byte) (record algo.Message, rest []byte, err error) {
 	size, n := binary.Uvarint(state)
 	if n <= 0 || size > uint64(len(state)-n) {
@@ -98,8 +98,8 @@ func (r *records) next(state []byte) (record algo.Message, rest []byte, err erro
 	return record, rest, nil
 }
 
-// save keeps all of the records at once, each instead of the one of its kind. What is
-// stored is all that is kept, each after its length, in the order of kinds.
+// save replaces the records of the kinds of saved, and makes all records durable in one step. The state in the store is
+// the length and the encoding of each record, in the order of kinds.
 func (r *records) save(saved ...algo.Message) error {
 	for _, m := range saved {
 		value, err := recordCodec.Append(nil, m)
@@ -116,9 +116,9 @@ func (r *records) save(saved ...algo.Message) error {
 	return r.store.Save(state)
 }
 
-// newCluster is the ID of the cluster if this node founds it. Without a quorum no node founds one: the ID
-// follows from the name. A node that ran without a quorum, and gets one, keeps it, so that its fencing tokens
-// stay comparable.
+// newClusterID returns the ID of the cluster that this node may bootstrap. Without a quorum no node bootstraps one, and
+// the ID follows from the name of the cluster. A node that ran without a quorum before keeps that ID, so that its
+// fencing tokens stay comparable.
 func newClusterID(c *Config, needsQuorum bool, saved []algo.Message) algo.NodeID {
 	hasRun := slices.ContainsFunc(saved, func(m algo.Message) bool { return m.Kind() == engine.SavedState{}.Kind() })
 	if needsQuorum && !hasRun {

@@ -11,30 +11,29 @@ import (
 	"github.com/elect-go/elect/internal/store"
 )
 
-// Recovery is how one survivor continues after a quorum was lost for good: see [Recover].
+// Recovery describes the cluster of one survivor after a quorum was lost for good: see [Recover].
 type Recovery struct {
 	Cluster string
 	Self    algo.NodeID // node of the data folder
 	// Survivor is the only member from now on. A witness becomes eligible.
 	Survivor algo.Member
-	// Removed are the members that are none any more, with the addresses at which this node
-	// knows them.
+	// Removed are the former members, with their last known addresses.
 	Removed []algo.Member
-	// Epoch is where the epochs continue, above all in which the survivor has taken part.
+	// Epoch is the epoch from which the cluster continues. It is above each epoch in which the survivor took part.
 	Epoch algo.Epoch
 }
 
-// Recover is the way out for a cluster that has lost a quorum for good, so that no leader can be elected and no
-// member removed. In the data folder of a node that does not run, it makes that node, given by its name or ID,
-// the only member. The other nodes join it with empty folders.
+// Recover makes a node the only member of its cluster. It is for a cluster that has lost a quorum for good, and so can
+// neither elect a leader nor remove a member. data is the data folder of the node, which must not run. survivor is the
+// name or the ID of the node. Afterwards the other nodes join it with empty folders.
 //
-// It is not safe: it puts the word of an operator in place of a quorum. No removed node may still run; agree has
-// to see to that. It is called before anything is written, while no node can start with the folder, and its
-// error is that of Recover. If the survivor is the only member already, agree is not called and nothing is
-// written.
+// Recover overrides the quorum, so it is safe only if no removed node still runs. The function agree must make sure of
+// that. Recover calls agree before it writes anything, while no node can start with the folder. If agree returns an
+// error, Recover writes nothing and returns that error. If the survivor is the only member already, Recover neither calls
+// agree nor writes anything.
 //
-// Other errors say that the folder is in use, damaged, or that of no member, that the survivor is not the node
-// of the folder, or that its algorithm needs no quorum.
+// Recover returns an error if the folder is in use or damaged, if it belongs to no member or to another node than the
+// survivor, or if the algorithm of the node needs no quorum.
 func Recover(data, survivor string, agree func(Recovery) error) (done Recovery, err error) {
 	if _, err := os.Stat(filepath.Join(data, store.FileName)); err != nil {
 		return done, fmt.Errorf("cluster: %s is not the data folder of a node: %w", data, err)

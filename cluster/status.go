@@ -12,26 +12,30 @@ import (
 	"github.com/elect-go/elect/internal/wire"
 )
 
-// Member is one member as the node that is asked sees it.
+// Member is one member, as the node that made the status sees it.
 type Member struct {
 	ID       algo.NodeID `json:"id"`
 	Name     string      `json:"name"`
 	Addr     string      `json:"addr"`
 	Priority int         `json:"priority"`
 	Eligible bool        `json:"eligible"`
-	// State is "self"; "alive" or "suspected" when the node watches the member or has
-	// evidence; "indirect" when it is the leader, which the node does not hear but others do: the
-	// link between the two is broken; "connected" when it does not watch it but a connection stands; else
-	// "unknown". The algorithm decides which members a node monitors.
+	// State is what the node knows of the member. The algorithm decides which members a node monitors.
+	//
+	//	self       the member is the node itself
+	//	alive      the node monitors the member, and has heard from it in time
+	//	suspected  the member was silent for too long, or there is evidence of a crash
+	//	indirect   the member is the leader; other members hear it, this node does not: the link is broken
+	//	connected  the node does not monitor the member, and a connection is open
+	//	unknown    none of these
 	State string `json:"state"`
-	// Since is when the state began, in the node's clock.
+	// Since is the start of the state, on the node's clock.
 	Since time.Time `json:"since"`
-	// Timeout is after how long a silence the node suspects the member, while it watches it: that of its
-	// Timing, or longer after a mistake.
+	// Timeout is the silence after which the node suspects a monitored member: Timing.Timeout, or longer after false
+	// suspicions.
 	Timeout time.Duration `json:"timeout_ns,omitzero"`
-	// Meta is what the member says of itself, as far as this node has heard it.
+	// Meta is the metadata of the member; empty until this node has received it.
 	Meta map[string]string `json:"meta,omitempty"`
-	// Standby members are not eligible for a while because they resigned. Other members that are not eligible are
+	// Standby is set if the member is ineligible for a while because it resigned. Other ineligible members are
 	// witnesses.
 	Standby bool `json:"standby,omitzero"`
 }
@@ -43,62 +47,73 @@ type Learner struct {
 	Addr string      `json:"addr"`
 }
 
-// Change is a change of the members that is not done.
+// Change is a pending change of the members.
 type Change struct {
 	What   string      `json:"what"` // "add" or "remove"
 	ID     algo.NodeID `json:"id"`
 	Name   string      `json:"name"`
-	Reason string      `json:"reason"` // what it waits for
+	Reason string      `json:"reason"` // reason why the change waits
 }
 
-// Status is what a node says of itself. Its JSON is the output of elect status.
+// Status is the state of one node. Its JSON is the output of elect status --json.
 type Status struct {
 	Cluster       string       `json:"cluster"`
 	Algorithm     string       `json:"algorithm"`
-	Node          algo.NodeID  `json:"node"`           // that answered
-	Leader        *algo.NodeID `json:"leader"`         // null when none is known
-	Epoch         algo.Epoch   `json:"epoch"`          // of the leadership, or of the vacancy
-	ConfigVersion uint64       `json:"config_version"` // its number: with a quorum it never restarts, otherwise it counts the changes that this process has seen
-	// ViewEpoch is that of the leader that made the view; 0 before the first one has. Views are
-	// ordered by it, then by View.
+	Node          algo.NodeID  `json:"node"`           // ID of the node that made the status
+	Leader        *algo.NodeID `json:"leader"`         // null if no leader is known
+	Epoch         algo.Epoch   `json:"epoch"`          // epoch of the leadership, or of the vacancy
+	ConfigVersion uint64       `json:"config_version"` // with a quorum it never restarts; otherwise it counts the changes that this process has seen
+	// ConfigTerm is the epoch of the leader that wrote the config; 0 before the first leader has written one. Configs
+	// are ordered by ConfigTerm, then by ConfigVersion.
 	ConfigTerm algo.Epoch `json:"config_term"`
-	// Committed says that a majority is known to hold the config, or that none is needed.
+	// Committed is set if a quorum is known to hold the config, or if the algorithm needs no quorum.
 	Committed bool     `json:"committed"`
 	Members   []Member `json:"members"`
-	// PendingContacts are the addresses of the configuration at which no member is known and which the node still
-	// dials; and, while no leader is known, those of members that do not respond in elections: at most 512.
+	// PendingContacts are the addresses of the settings that the node dials because no member is known there. While no
+	// leader is known, the members that do not respond in elections follow. There are at most 512.
 	PendingContacts []PendingContact `json:"pending_contacts"`
-	// Counters count since the node started: "sent.KIND" and "received.KIND" for each kind of message ("heartbeat"
-	// holds all heartbeats and repeats) and their "bytes.sent.KIND" and "bytes.received.KIND", "rejected" messages,
-	// those of "nonmembers", "elections.WHY" as in Called and "suspicions.WHY", "saves" to the store and the
-	// "saves.nanoseconds" they took; and of the transport "frames.in", "frames.out", "bytes.in", "bytes.out", "dials",
-	// "dials.failed", "dropped" frames, connections that were "closed" with blame, the "connections" to nodes and the
-	// "watchers" there are now, and more: see [transport.Transport.Counters]. Nonmembers, dropped and closed are
-	// counted by reason as well, where there is one: "nonmembers.elections", "nonmembers.heartbeats", "dropped.queue
-	// full", "closed.handshake" and so on.
+	// Counters count since the start of the node, except for "connections" and "watchers", which are current numbers:
+	//
+	//	sent.KIND, received.KIND              messages by kind; "heartbeat" is all messages of detectors, and repeats
+	//	bytes.sent.KIND, bytes.received.KIND  their bytes
+	//	rejected                              messages for which the node closed the connection
+	//	nonmembers                            messages of non-members: nonmembers.elections and nonmembers.heartbeats
+	//	elections.REASON, suspicions.REASON   elections by ElectionCause.Reason, suspicions by a word of package fd
+	//	saves, saves.nanoseconds              saves to the store, and the time that they took
+	//	frames.in, frames.out                 frames of the transport
+	//	bytes.in, bytes.out                   bytes on the wire
+	//	dials, dials.failed                   attempts to connect
+	//	dropped, dropped.REASON               frames that were not sent
+	//	closed, closed.REASON                 connections closed for a fault of the peer
+	//	connections                           connections to other nodes
+	//	watchers                              clients that watch the leadership
+	//
+	// [transport.Transport.Counters] describes those of the transport.
 	Counters map[string]uint64 `json:"counters"`
-	// Called is how the last election began that the node knows of, and CalledAt when it knew; zero before.
+	// Election is the cause of the last election that the node knows of, and ElectionAt the time at which the node
+	// learned of it. Both are zero before the first election.
 	Election   algo.ElectionCause `json:"election,omitzero"`
 	ElectionAt time.Time          `json:"election_at,omitzero"`
-	// Lease is how the lease stands; null without one.
+	// Lease is the state of the lease; null without a lease.
 	Lease *Lease `json:"lease,omitempty"`
-	// A status that comes over the network has at most 64 KiB. MetaOmitted counts the members without Meta for
-	// that reason. If that is not enough, MembersOmitted counts the members that are not in Members, and
-	// AwaitedOmitted what is not in Awaited. Of each, the last ones are omitted, but neither the leader nor Node.
+	// A status in a reply has at most 64 KiB. To fit, it omits metadata, then PendingContacts, then Members, from the
+	// last one on. The leader and Node always remain, with their metadata. MetaOmitted is the number of members without
+	// their metadata. MembersOmitted and PendingContactsOmitted are the numbers of omitted elements.
 	MetaOmitted            int `json:"meta_omitted,omitzero"`
 	MembersOmitted         int `json:"members_omitted,omitzero"`
 	PendingContactsOmitted int `json:"pending_contacts_omitted,omitzero"`
-	// OtherLists are the names of connected members that have another list of members, without a quorum.
+	// OtherLists are the names of connected members that have a list of members other than this node's. It is empty
+	// with a quorum.
 	OtherLists []string `json:"other_lists,omitempty"`
-	// Learners are the connected nodes that want to join, and Pending the changes of the members that this node knows
-	// to be under way: a leader knows those that it has written, each node the removals that it was asked for. At most
-	// 16 each.
+	// Learners are the connected nodes that want to join. Pending are the pending changes of the members that this node
+	// knows: on a leader those that it has written, on any node the removals that clients have requested there. Each has
+	// at most 16 elements.
 	Learners []Learner `json:"learners,omitempty"`
 	Pending  []Change  `json:"pending,omitempty"`
-	// CertificateEnd is when the certificate of Node ends, or one that has signed it, if that is earlier; zero without
-	// a certificate.
+	// CertificateEnd is the end of the node's certificate, or of a certificate that has signed it, if that is earlier.
+	// It is zero without a certificate.
 	CertificateEnd time.Time `json:"certificate_end,omitzero"`
-	// Warnings are those of the last ten minutes, the last one first: of each kind and peer one, 16 at most.
+	// Warnings are the warnings of the last ten minutes, the latest one first: one of each kind and peer, at most 16.
 	Warnings []Warning `json:"warnings,omitempty"`
 }
 
@@ -127,7 +142,7 @@ func (n *Node) Status(ctx context.Context) (Status, error) {
 		return nil, nil
 	})
 	if err != nil {
-		return Status{}, err // the loop may still be writing it
+		return Status{}, err // and not s: the loop may still be writing to it
 	}
 	return s, nil
 }
@@ -138,7 +153,7 @@ type recentStatus struct {
 	frame  func() []byte // for clients; encoded when the first one needs it
 }
 
-// recentStatus makes the status that is shared until it is 100 ms old.
+// recentStatus returns a new status, which callers share until it is 100 ms old.
 func (n *Node) recentStatus(ctx context.Context) (*recentStatus, error) {
 	s, err := n.Status(ctx)
 	if err != nil {
@@ -147,9 +162,9 @@ func (n *Node) recentStatus(ctx context.Context) (*recentStatus, error) {
 	return &recentStatus{s, sync.OnceValue(func() []byte { return n.frameOf(statusReply(s)) })}, nil
 }
 
-// RecentStatus returns what this node knew at most 100 ms ago, or knows now. It is for requests from outside: many of
-// them together cost the loop one status in that time. A change of the leadership or of the members, and an order, show
-// in the next one. All callers get the same one, and must not change it. The errors are those of Status.
+// RecentStatus returns a status that is at most 100 ms old. It is for requests from outside: any number of them costs
+// the loop one status in that time. After a change of the leadership or of the members, and after an admin request, the
+// next call returns a new one. Callers share the status, and must not change it. The errors are those of Status.
 func (n *Node) RecentStatus(ctx context.Context) (*Status, error) {
 	s, err := n.recent.Get(ctx, n.recentStatus)
 	if err != nil {
@@ -215,14 +230,14 @@ func (n *Node) status() Status {
 	s.Learners, s.Pending = s.Learners[:min(len(s.Learners), maxPending)], s.Pending[:min(len(s.Pending), maxPending)]
 	missed, _ := n.unresponsiveMembers()
 	s.PendingContacts = append(s.PendingContacts, missed...)
-	if lessee, ok := n.engine.LeaseHolder(); ok {
-		s.Lease = n.lease(lessee)
+	if holder, ok := n.engine.LeaseHolder(); ok {
+		s.Lease = n.lease(holder)
 	}
 	s.PendingContacts = s.PendingContacts[:min(len(s.PendingContacts), maxMembers)]
 	return s
 }
 
-// lease is how the lease stands.
+// lease returns the state of the lease.
 func (n *Node) lease(of algo.LeaseHolder) *Lease {
 	shown, _, _ := n.leadership.snapshot()
 	missing, nominated := of.PendingGrants()

@@ -13,14 +13,14 @@ import (
 // Warning is something that an operator should mend. The node has logged it, too.
 type Warning struct {
 	Text  string    `json:"text"`
-	At    time.Time `json:"at"`    // the last time
-	Count uint64    `json:"count"` // how often, since no warning of this kind was in the status
+	At    time.Time `json:"at"`    // time of the last one
+	Count uint64    `json:"count"` // number of warnings since the status had none of this kind
 }
 
 const (
 	maxWarnings    = 16
 	maxWarningText = 256              // bytes
-	warningAge     = 10 * time.Minute // after which a warning leaves the status
+	warningAge     = 10 * time.Minute // age at which a warning leaves the status
 )
 
 // warnings are those of the last ten minutes, the latest of each subject.
@@ -34,7 +34,7 @@ type subjectWarning struct {
 	Warning
 }
 
-// keep replaces the warning of a subject. If there are too many, the oldest is forgotten.
+// put replaces the warning of a subject. If there are too many, the oldest is forgotten.
 func (w *warnings) put(now time.Time, subject, text string) {
 	w.mu.Lock()
 	defer w.mu.Unlock()

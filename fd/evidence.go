@@ -22,7 +22,7 @@ type evidence struct {
 
 	connected   bool
 	upAt        time.Duration // start of the last connection
-	incarnation uint64        // of the process that was last connected; 0 before the first connection
+	incarnation uint64        // incarnation that was last connected; 0 before the first connection
 	dials       int           // since the last connection
 	resets      int           // successive dials that were reset
 	briefConns  int           // successive short connections to one incarnation

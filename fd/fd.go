@@ -68,7 +68,7 @@ type Change struct {
 	Suspected   bool
 	Died        bool
 	Explanation string        // a clause with the peer as its subject
-	Reason      string        // of a suspicion or a death
+	Reason      string        // reason of the suspicion, or of the end of the incarnation
 	SilentFor   time.Duration // length of the silence, if that is the reason
 }
 
@@ -91,17 +91,17 @@ type Output struct {
 	BrokenLinks []BrokenLink
 }
 
-// Detector monitors the peers of one node. All times are those of the driver's clock, since a zero of its choice. A
-// Detector is not safe for concurrent use.
+// Detector monitors the peers of one node. All times count from an arbitrary moment, on the driver's clock. A Detector is
+// not safe for concurrent use.
 type Detector struct {
 	timing      algo.Timing
 	peers       map[algo.NodeID]*peer
-	order       []*peer       // by ID: peers with equal deadlines are handled in this order
-	digest      uint64        // of the node's config
-	leader      algo.NodeID   // which this node follows
+	order       []*peer       // all peers by ID: those with equal deadlines are handled in this order
+	digest      uint64        // digest of the node's config
+	leader      algo.NodeID   // leader that this node follows
 	lastProber  algo.NodeID   // peer that was last sent a probe about the leader
-	stallLength time.Duration // of this node's last stall
-	stallEnd    time.Duration // of this node's last stall
+	stallLength time.Duration // length of this node's last stall
+	stallEnd    time.Duration // end of this node's last stall
 	nextWake    time.Duration // last result of Deadline
 	out         Output
 }
@@ -119,8 +119,8 @@ type peer struct {
 	subscription
 }
 
-// New returns a detector that monitors no peer. It uses the fields of timing that [Check] checks. Timing must pass
-// Check.
+// New returns a detector that monitors no peer. The timing must pass [Check], which checks the fields that a detector
+// uses.
 func New(timing algo.Timing) *Detector {
 	return &Detector{timing: timing, peers: make(map[algo.NodeID]*peer), nextWake: never}
 }
@@ -206,13 +206,14 @@ func (d *Detector) Forget(id algo.NodeID) {
 	}
 }
 
-// dropPendingChange removes changes that the driver has not taken yet. The driver would believe an old one if the
-// peer were monitored again.
+// dropPendingChange removes the changes of a peer that the driver has not taken yet. Otherwise the driver would receive
+// an old change if the peer were monitored again.
 func (d *Detector) dropPendingChange(id algo.NodeID) {
 	d.out.Changes = slices.DeleteFunc(d.out.Changes, func(c Change) bool { return c.Peer == id })
 }
 
-// Monitor replaces the set of monitored peers. A new one with evidence against it is suspected at once.
+// Monitor replaces the set of monitored peers. A newly monitored peer is suspected at once if there is evidence of its
+// failure.
 func (d *Detector) Monitor(now time.Duration, peers []algo.NodeID) {
 	for _, p := range d.order {
 		if p.monitored && !slices.Contains(peers, p.id) {

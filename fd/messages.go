@@ -9,8 +9,8 @@ import (
 // Subscribe requests heartbeats from the receiver.
 type Subscribe struct {
 	Interval time.Duration // between two heartbeats
-	TTL      time.Duration // from receipt; if it ends without a renewal, so do the heartbeats
-	Digest   uint64        // of the sender's config
+	TTL      time.Duration // duration of the subscription, from its receipt; a renewal extends it
+	Digest   uint64        // config digest of the sender
 }
 
 // Kind is "subscribe".
@@ -19,7 +19,7 @@ func (Subscribe) Kind() string { return "subscribe" }
 // Heartbeat says that its sender's loop runs. It also reports the sender's last stall: a time in which the process
 // was stopped, or had no processor.
 type Heartbeat struct {
-	Digest     uint64        // of the sender's config
+	Digest     uint64        // config digest of the sender
 	Stalled    time.Duration // length of the stall; 0 if there was none lately
 	StalledAgo time.Duration // time since the stall ended
 }
@@ -31,7 +31,7 @@ func (Heartbeat) Kind() string { return "heartbeat" }
 // receiver itself runs.
 type Probe struct {
 	Peer   algo.NodeID // zero for the receiver
-	Digest uint64      // of the sender's config
+	Digest uint64      // config digest of the sender
 }
 
 // Kind is "probe".
@@ -40,7 +40,7 @@ func (Probe) Kind() string { return "probe" }
 // ProbeAck answers a [Probe]: its sender hears the peer itself.
 type ProbeAck struct {
 	Peer   algo.NodeID // zero for the sender
-	Digest uint64      // of the sender's config
+	Digest uint64      // config digest of the sender
 }
 
 // Kind is "probe-ack".

@@ -23,7 +23,7 @@ type timeoutState struct {
 	probers    algo.Set      // peers that wait for an ack from this node about this one
 
 	previousTimeout          time.Duration // timeout before it last grew; 0 if the growth was undone
-	silenceStart, silenceEnd time.Duration // of the silence for which timeout grew, as silenceEnd is its end
+	silenceStart, silenceEnd time.Duration // start and end of the silence after which timeout last grew
 	shortStalls              int           // recent stalls shorter than timeout, minus twice the longer ones
 }
 
@@ -44,7 +44,7 @@ func (d *Detector) HandleFrame(now time.Duration, id algo.NodeID) {
 	}
 	if p.suspected {
 		if p.deadReason != "" {
-			return // what was under way when it died
+			return // the frame was sent before the peer failed
 		}
 		d.trust(p, "it was heard of")
 	} else {
@@ -70,8 +70,8 @@ func (s *timeoutState) resetDeadline(now time.Duration) {
 
 // raiseTimeout increases p's timeout after a false suspicion. It also does so if this node would have suspected p,
 // but stopped monitoring it because other peers suspected it first. A silence as long as MaxTimeout does not count:
-// no timeout would have been long enough, so p was probably stopped. The first increase is by half. Later ones go to
-// a quarter more than the silence.
+// no timeout would have been long enough, so p was probably stopped. The first increase is by half. Later ones
+// are by half as well, or to a quarter more than the silence, if that is more.
 func (d *Detector) raiseTimeout(now time.Duration, p *peer) {
 	if p.silentSince == never {
 		return

@@ -96,7 +96,7 @@ func (g *Gate) withLock(ctx context.Context, next func(held Token) (Token, error
 func (g *Gate) lock(ctx context.Context) (file *os.File, err error) {
 	for ctx.Err() == nil {
 		if g.path != "" {
-			file, err = disk.OpenExclusive(g.path) // it waits, itself
+			file, err = disk.OpenExclusive(g.path) // it waits for the lock
 		}
 		if !errors.Is(err, disk.ErrLocked) {
 			return file, explain(g.path, err)
@@ -105,13 +105,13 @@ func (g *Gate) lock(ctx context.Context) (file *os.File, err error) {
 	return nil, context.Cause(ctx)
 }
 
-// record is what each half of a file holds, as a line of text.
+// record is the content of one half of a file: a line of text.
 type record struct {
-	save uint64 // its number; 0: the half is not whole
+	save uint64 // number of the save; 0: the half is damaged
 	Token
 }
 
-// half is how many bytes that is: a page, so that to write one endangers no byte of the other.
+// half is the size of one half in bytes. It is a page, so a write to one half cannot damage the other.
 const half = 4096
 
 var sums = crc64.MakeTable(crc64.ECMA)

@@ -25,44 +25,44 @@ import (
 // The line of a lane is double while its node takes itself for the leader, and absent while
 // it is down.
 //
-// Below stand the messages by kind. Repeats of what was said before, see algo.Repeat,
+// Below stand the messages by kind. Repeats of what was said before, see algo.Periodic,
 // are counted apart, and drawn only where something comes of them; so are timers.
 // Messages that are not among Messages are only counted.
 //
 // A Diagram is not safe for concurrent use. Its fields are set before the first event.
 type Diagram struct {
-	// Names returns the name of a node, or nothing; nil for none. Who has no name is
-	// drawn by its ID.
+	// Names returns the name of a node, or "" for a node without a name, which is drawn
+	// with its ID. Nil: no node has a name.
 	Names func(algo.NodeID) string
-	// Nodes are the lanes, from left to right; nil for all nodes that the events name, in
-	// the order of their IDs.
+	// Nodes has the node of each lane, from left to right. Nil: all nodes that the events
+	// name, in the order of their IDs.
 	Nodes []algo.NodeID
-	// Messages are those of the algorithm, as in algo.Spec; nil for all that there are.
+	// Messages are the messages of the algorithm, as in algo.Spec. All others are only
+	// counted. Nil: all messages are drawn.
 	Messages []algo.Message
-	// Unit is the unit of time, and UnitName what it is called: T, or "step" with a Unit of
-	// 1 where At counts steps. Zero is a millisecond, called ms.
+	// Unit is the unit of time, and UnitName its name, such as "T". If At counts steps, Unit
+	// is 1 and UnitName is "step". Zero: a millisecond, "ms".
 	Unit     time.Duration
 	UnitName string
-	// From is where the drawing begins, and the time 0 in it. What was before is only known
-	// of the nodes.
+	// From is the time at which the drawing begins, which is its time 0. Earlier events only
+	// determine the states of the nodes.
 	From time.Duration
-	// Until is where it ends, if it is not zero: what was sent until then and had not arrived is
-	// under way.
+	// Until is the time at which the drawing ends; zero: at the last event. A message that was
+	// sent and has not arrived by then is drawn as under way.
 	Until time.Duration
-	// Width is how many columns there are; 100 if zero. Text is wrapped and arrows are
-	// shortened to fit. More lanes than fit make it wider.
+	// Width is the number of columns; 100 if zero. Text is wrapped and arrows are shortened
+	// to fit. If there are too many lanes, the drawing is wider.
 	Width int
 	// ASCII draws with characters that every terminal has.
 	ASCII bool
-	// All draws what nothing came of, too: repeats, and timers that ended; and says what was
-	// saved.
+	// All also draws repeats and timers without an effect, and the saves.
 	All bool
 
 	events []Event
 	others int // messages sent that are not of the algorithm
 }
 
-// Event takes the next event.
+// Event adds the next event.
 func (d *Diagram) Event(e Event) {
 	switch {
 	case slices.Contains([]Kind{SetTimer, Saved, Ready, Lost}, e.Kind), e.Kind == Save && !d.All:
@@ -76,7 +76,7 @@ func (d *Diagram) Event(e Event) {
 	d.events = append(d.events, e)
 }
 
-// elects reports whether a message is one of the algorithm.
+// elects reports whether a message belongs to the algorithm.
 func (d *Diagram) elects(m algo.Message) bool {
 	return d.Messages == nil ||
 		slices.ContainsFunc(d.Messages, func(known algo.Message) bool { return known.Kind() == m.Kind() })
@@ -103,11 +103,11 @@ func (d *Diagram) Moments() (all []time.Duration) {
 	return slices.Compact(all)
 }
 
-// scene is what there is to draw.
+// scene contains what is drawn.
 type scene struct {
 	*flights
 	lanes  []algo.NodeID
-	states []state // of the lanes, at first
+	states []state // state of each lane at the beginning
 	steps  []*step
 }
 
@@ -139,7 +139,7 @@ func (d *Diagram) lanes() []algo.NodeID {
 	return slices.SortedFunc(maps.Keys(named), algo.NodeID.Compare)
 }
 
-// name is what a node is called.
+// name returns the name of a node, or its ID.
 func (d *Diagram) name(id algo.NodeID) string { return nameOf(id, d.Names, "none") }
 
 // inUnits formats a time of the drawing, with the given number of digits after the point.
@@ -152,10 +152,10 @@ func (d *Diagram) inUnits(at time.Duration, digits int) string {
 	return strings.TrimSuffix(text[:len(text)-maxDigits+digits], ".")
 }
 
-// maxDigits is how exact times are.
+// maxDigits is the maximum number of digits of a time after the point.
 const maxDigits = 2
 
-// digits is how many a time needs.
+// digits returns the number of digits after the point that a time needs.
 func (d *Diagram) digits(at time.Duration) int {
 	text := strings.TrimRight(d.inUnits(at, maxDigits), "0")
 	return len(text) - 1 - strings.IndexByte(text, '.')

@@ -90,7 +90,7 @@ func (p *page) fit(rows []*row) {
 	p.beside = max(leastBeside, width-p.pitch*gaps)
 }
 
-// label is what stands in an arrow.
+// label returns the text in an arrow.
 func (p *page) label(a arrow) string {
 	switch f := a[0]; {
 	case !f.known:
@@ -101,7 +101,7 @@ func (p *page) label(a arrow) string {
 	return a[0].label
 }
 
-// column is where a lane is.
+// column returns the column of a lane.
 func (p *page) column(lane int) int { return lane * p.pitch }
 
 func (p *page) line(time, lanes, beside string) {

@@ -56,7 +56,7 @@ type Event struct {
 	Args    []any
 }
 
-// Text is what Format and Args say.
+// Text returns the text of Format and Args.
 func (e Event) Text() string {
 	if len(e.Args) == 0 {
 		return e.Format

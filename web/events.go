@@ -14,9 +14,9 @@ import (
 )
 
 const (
-	maxStreams = 256              // of /events at a time
-	heartbeat  = 15 * time.Second // between comments, so that what stands between knows the stream is alive
-	slowest    = 10 * time.Second // a write may take
+	maxStreams = 256              // clients of /events at a time
+	heartbeat  = 15 * time.Second // interval of comments, so that no proxy closes the stream as idle
+	slowest    = 10 * time.Second // maximum time of a write
 )
 
 var (
@@ -24,17 +24,17 @@ var (
 	errVacant   = errors.New("no leader is known")
 )
 
-// events sends the changes that are kept, and then each as it happens, until the client goes, or the node has
-// stopped. A client that comes back with Last-Event-ID gets those since then.
+// events sends the kept changes, and then each change as it happens, until the client disconnects or the node has
+// stopped. A client that connects again with Last-Event-ID receives only the later changes.
 func (h *Handler) events(w http.ResponseWriter, r *http.Request) {
 	header := w.Header()
 	header.Set("Content-Type", "text/event-stream")
-	header.Set("X-Accel-Buffering", "no") // of nginx
+	header.Set("X-Accel-Buffering", "no") // for nginx
 	if r.Method == http.MethodHead {
 		return
 	}
 	if r.ProtoMajor == 1 {
-		header.Set("Connection", "close") // it has a deadline that no other request should have
+		header.Set("Connection", "close") // the write deadline below must not hold for another request
 	}
 	ctx, leave := h.streams.enter(r.Context())
 	defer leave()
@@ -63,7 +63,7 @@ func (h *Handler) events(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// write sends a text at once, if there is any. Who does not read is given up.
+// write sends a text at once, unless it is empty. It returns an error if the client does not read it within slowest.
 func write(w http.ResponseWriter, text string) error {
 	if text == "" {
 		return nil
@@ -78,10 +78,10 @@ func write(w http.ResponseWriter, text string) error {
 	return c.Flush()
 }
 
-// id is what a client knows a change by: its number, and of which run of the node it is.
+// id returns the event ID of a change: the run of the process, and the number of the change in that run.
 func (h *history) id(number uint64) string { return h.run + "-" + strconv.FormatUint(number, 10) }
 
-// number is that of an id; 0 where it is none of this run.
+// number returns the number in an event ID; 0 if the ID is not from this run.
 func (h *history) number(id string) uint64 {
 	run, text, _ := strings.Cut(id, "-")
 	number, err := strconv.ParseUint(text, 10, 64)
@@ -91,8 +91,8 @@ func (h *history) number(id string) uint64 {
 	return number
 }
 
-// streams are the clients of /events. If there are too many, the oldest is closed. A client that still listens connects
-// again and misses nothing.
+// streams contains the clients of /events. Above maxStreams, the oldest stream is closed. Its client connects again and
+// misses no kept change.
 type streams struct {
 	mu   sync.Mutex
 	open []*stream
@@ -100,7 +100,8 @@ type streams struct {
 
 type stream struct{ end context.CancelFunc }
 
-// enter adds a client, which has to leave. Its context ends too when it has to give way.
+// enter adds a client. Its stream must end with the returned context, and then call leave. The context ends with ctx, or
+// when a newer client needs the slot.
 func (s *streams) enter(ctx context.Context) (stays context.Context, leave func()) {
 	stays, end := context.WithCancel(ctx)
 	entered := &stream{end}
@@ -119,7 +120,7 @@ func (s *streams) enter(ctx context.Context) (stays context.Context, leave func(
 	}
 }
 
-// many is how many there are.
+// many returns the number of clients.
 func (s *streams) many() int {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -26,7 +26,7 @@ type Change struct {
 	// Leads is set if this node is the leader.
 	Leads bool `json:"leads"`
 	// Election is the cause of the election that led to the change, and ElectionAt the time at which this node learned
-	// of it. Both are absent without an election, as when the node comes back.
+	// of it. Both are absent without an election, as when a node is connected again.
 	Election   *algo.ElectionCause `json:"election,omitempty"`
 	ElectionAt time.Time           `json:"election_at,omitzero"`
 	// Leaderless is the time without a leader, as far as this node knows, in nanoseconds: from the last sign of life of
@@ -45,9 +45,9 @@ type history struct {
 	kept    []Change // the last ones, by number
 	grown   chan struct{}
 	over    bool
-	called  time.Time // of the last election that was counted
-	leader  *Leader   // the last one known
-	changes uint64    // of the leader, or of the epoch
+	called  time.Time // time of the last election that was counted
+	leader  *Leader   // last known leader
+	changes uint64    // number of changes of the leader or of the epoch
 
 	failovers prometheus.Histogram
 }
@@ -56,10 +56,10 @@ func newHistory() *history {
 	return &history{run: rand.Text(), grown: make(chan struct{}), failovers: newFailovers()}
 }
 
-// follow notes what the node knows until ctx ends, or the node has stopped.
+// follow adds each change of the node until ctx ends, or the node has stopped.
 func (h *history) follow(ctx context.Context, n *cluster.Node) {
 	for s := range n.Watch(ctx) {
-		if !s.At.IsZero() { // else it has taken part in no election yet
+		if !s.At.IsZero() { // zero: the node has taken part in no election yet
 			h.add(s, n.ID())
 		}
 	}
@@ -69,7 +69,7 @@ func (h *history) follow(ctx context.Context, n *cluster.Node) {
 	close(h.grown)
 }
 
-// add notes what the node itself knows.
+// add adds the state s of the node itself as a change.
 func (h *history) add(s cluster.State, itself algo.NodeID) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -95,15 +95,15 @@ func (h *history) add(s cluster.State, itself algo.NodeID) {
 	h.grown = make(chan struct{})
 }
 
-// changed is how many leaderships have begun.
+// changed returns the number of leaderships that have begun.
 func (h *history) changed() uint64 {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	return h.changes
 }
 
-// after returns the changes above a number that are kept, and a channel that is closed when there are
-// others; whether there will be none any more. Of a number that was never given it returns all.
+// after returns the kept changes above a number, a channel that is closed at the next change, and whether no change will
+// follow. It returns all kept changes if no change had the number yet.
 func (h *history) after(number uint64) (fresh []Change, grown <-chan struct{}, over bool) {
 	h.mu.Lock()
 	defer h.mu.Unlock()

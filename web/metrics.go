@@ -16,7 +16,7 @@ import (
 	"github.com/elect-go/elect/internal/share"
 )
 
-// newMetrics serves the figures of a handler, from a registry that has no others.
+// newMetrics returns a handler that serves only the metrics of h.
 func newMetrics(h *Handler) http.Handler {
 	registry := prometheus.NewRegistry()
 	registry.MustRegister(h)
@@ -30,7 +30,7 @@ type sharedPage struct {
 	answer share.Answer[*buffered]
 }
 
-// buffered is an http.ResponseWriter that keeps what is written.
+// buffered is an http.ResponseWriter that stores the response.
 type buffered struct {
 	header http.Header
 	code   int
@@ -55,43 +55,43 @@ func (s *sharedPage) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	_, _ = w.Write(p.body.Bytes())
 }
 
-// desc describes a figure. Its labels are those that vary.
+// desc returns the description of a metric with variable labels.
 func desc(name, help string, labels ...string) *prometheus.Desc {
 	return prometheus.NewDesc("elect_"+name, help, labels, nil)
 }
 
-// What a node knows whatever its loop does.
+// The metrics that are there even if the loop of the node hangs.
 var (
 	isLeader    = desc("is_leader", "Whether this node leads, as far as it knows.")
 	leaderKnown = desc("leader_known", "Whether this node knows of a leader.")
 	epoch       = desc("epoch", "Epoch of the leadership, 0 while no leader is known.")
 	changes     = desc("leader_changes_total", "Leaderships that this node has seen begin.")
 	streaming   = desc("event_streams", "Clients of /events that are connected.")
-	responsive  = desc("responsive", "Whether the loop of the node has answered this scrape; if not, the figures are missing that only the loop knows.")
+	responsive  = desc("responsive", "Whether the loop of the node has replied to this scrape. If not, the metrics that need the loop are absent.")
 )
 
-// What its loop tells.
+// The metrics that need the loop of the node.
 var (
 	info      = desc("node_info", "This node: always 1.", "cluster", "algorithm", "name", "id")
-	members   = desc("members", "Members by what this node knows of them.", "state")
-	committed = desc("config_committed", "Whether a majority is known to hold the config of this node, or none is needed.")
-	saves     = desc("save_duration_seconds", "Time that saves to the store took: how many there were, and all together.")
+	members   = desc("members", "Members by their state, as this node sees them.", "state")
+	committed = desc("config_committed", "Whether a quorum is known to hold the config of this node, or no quorum is needed.")
+	saves     = desc("save_duration_seconds", "Number of saves to the store, and the time that they took.")
 	leaseLeft = desc("lease_left_seconds", "Time until the lease of this node expires if it is not renewed; 0 on other nodes.")
-	certified = desc("certificate_expiry_timestamp_seconds", "When the certificate of this node ends, or one that has signed it, in seconds since 1970.")
+	certified = desc("certificate_expiry_timestamp_seconds", "End of the certificate of this node, or of an earlier-ending one that has signed it, in seconds since 1970.")
 	connected = desc("connections", "Connections to other members.")
 	watched   = desc("watchers", "Clients that watch the leadership through this node.")
 	warnings  = desc("warnings", "Warnings of the last ten minutes, as the status shows them.")
 )
 
-// states are all values of cluster.Member.State, so that a state without members has a metric, too.
+// states has all values of cluster.Member.State, so that a state without members has a metric, too.
 var states = []string{"self", "alive", "suspected", "indirect", "connected", "unknown"}
 
-// counters are those of cluster.Status.Counters that Prometheus gets. Where name ends with a dot it stands for all
-// that begin so, and the rest of their names is the last label.
+// counters maps entries of cluster.Status.Counters to metrics. A name that ends with a dot stands for all entries with
+// that prefix, and the rest of the name is the value of the last label.
 var counters = []struct {
 	name   string
 	figure *prometheus.Desc
-	labels []string // before the one that is the rest of the name
+	labels []string // values of the other labels
 }{
 	{name: "sent.", figure: messages, labels: []string{"sent"}},
 	{name: "received.", figure: messages, labels: []string{"received"}},
@@ -101,24 +101,24 @@ var counters = []struct {
 	{name: "frames.in", figure: frames, labels: []string{"received"}},
 	{name: "bytes.out", figure: wireBytes, labels: []string{"sent"}},
 	{name: "bytes.in", figure: wireBytes, labels: []string{"received"}},
-	{name: "elections.", figure: desc("elections_total", "Elections that this node knows of, by how they began.", "cause")},
-	{name: "suspicions.", figure: desc("suspicions_total", "Members that this node has taken for dead, by why.", "cause")},
-	{name: "dropped.", figure: desc("frames_dropped_total", "Frames that were not sent, by why.", "reason")},
-	{name: "closed.", figure: desc("connections_closed_total", "Connections that this node has closed with blame, by why.", "reason")},
-	{name: "nonmembers.", figure: desc("nonmember_messages_total", "Messages of nodes that are no members, by what they were about.", "about")},
-	{name: "rejected", figure: desc("messages_rejected_total", "Messages for which the connection was closed.")},
+	{name: "elections.", figure: desc("elections_total", "Elections that this node knows of, by cause.", "cause")},
+	{name: "suspicions.", figure: desc("suspicions_total", "Suspicions of members by this node, by cause.", "cause")},
+	{name: "dropped.", figure: desc("frames_dropped_total", "Frames that were not sent, by reason.", "reason")},
+	{name: "closed.", figure: desc("connections_closed_total", "Connections that this node has closed for a fault of the peer, by reason.", "reason")},
+	{name: "nonmembers.", figure: desc("nonmember_messages_total", "Messages of non-members, by subject: elections or heartbeats.", "about")},
+	{name: "rejected", figure: desc("messages_rejected_total", "Messages for which this node closed the connection.")},
 	{name: "dials", figure: desc("dials_total", "Attempts to connect to a member.")},
 	{name: "dials.failed", figure: desc("dials_failed_total", "Attempts to connect to a member that have failed.")},
 }
 
 var (
-	messages     = desc("messages_total", "Messages by kind; heartbeat is all that detectors say, and repeats.", "direction", "kind")
-	messageBytes = desc("message_bytes_total", "Bytes of messages by kind, without what the transport adds.", "direction", "kind")
+	messages     = desc("messages_total", "Messages by kind; heartbeat includes all messages of detectors, and repeats.", "direction", "kind")
+	messageBytes = desc("message_bytes_total", "Bytes of messages by kind, without those that the transport adds.", "direction", "kind")
 	frames       = desc("frames_total", "Frames of the transport.", "direction")
-	wireBytes    = desc("wire_bytes_total", "Bytes as on the wire.", "direction")
+	wireBytes    = desc("wire_bytes_total", "Bytes on the wire.", "direction")
 )
 
-// newFailovers is the histogram of how long failovers took.
+// newFailovers returns the histogram of the durations of failovers.
 func newFailovers() prometheus.Histogram {
 	return prometheus.NewHistogram(prometheus.HistogramOpts{
 		Name: "elect_failover_seconds",
@@ -128,11 +128,11 @@ func newFailovers() prometheus.Histogram {
 	})
 }
 
-// Describe is for a registry of the service: a handler is a prometheus.Collector too. It describes nothing,
-// because some figures are there only while the node answers.
+// Describe makes the handler a prometheus.Collector, which a service can register in its own registry. It describes no
+// metric, because some metrics are there only while the loop of the node replies.
 func (h *Handler) Describe(chan<- *prometheus.Desc) {}
 
-// Collect is for such a registry, as for that behind /metrics.
+// Collect sends the metrics, as /metrics serves them.
 func (h *Handler) Collect(to chan<- prometheus.Metric) {
 	s := h.state()
 	gauge := func(d *prometheus.Desc, value float64, labels ...string) {
@@ -152,7 +152,7 @@ func (h *Handler) Collect(to chan<- prometheus.Metric) {
 	}
 }
 
-// collect is of what the loop tells.
+// collect sends the metrics that need the loop.
 func (h *Handler) collect(s cluster.Status, gauge func(*prometheus.Desc, float64, ...string), to chan<- prometheus.Metric) {
 	many := make(map[string]int)
 	for _, m := range s.Members {
@@ -186,7 +186,7 @@ func (h *Handler) collect(s cluster.Status, gauge func(*prometheus.Desc, float64
 	}
 }
 
-// number is 1 for true.
+// number returns 1 for true, and 0 for false.
 func number(is bool) float64 {
 	if is {
 		return 1

@@ -8,8 +8,8 @@ import (
 	"strings"
 )
 
-// The page is one text, so that it loads at once and from nowhere else. A browser runs that script and takes that
-// style only, whatever comes into the page.
+// The page is one text, so that it loads in one request. By the policy below, a browser runs only this script and uses
+// only this style, even if other text gets into the page.
 var (
 	//go:embed page/page.html
 	markup string
@@ -21,11 +21,11 @@ var (
 	page = strings.NewReplacer("{{style}}", style, "{{script}}", script).Replace(markup)
 )
 
-// policy has a browser load nothing from anywhere but what the page asks the node.
+// policy is the Content-Security-Policy of the page. It lets the page send requests only to its own node.
 var policy = "default-src 'none'; script-src " + hash(script) + "; style-src " + hash(style) +
 	"; connect-src 'self'; img-src data:; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
 
-// hash is how a policy names a text.
+// hash returns the name of a text in a policy.
 func hash(text string) string {
 	sum := sha256.Sum256([]byte(text))
 	return "'sha256-" + base64.StdEncoding.EncodeToString(sum[:]) + "'"

@@ -50,8 +50,8 @@ type Handler struct {
 	mux     http.ServeMux
 }
 
-// New returns the handler of a node. It follows the node from then on, until ctx ends or the node has stopped:
-// what was before is in no event and in no figure that it counts itself.
+// New returns the handler of a node. The handler follows the node until ctx ends or the node has stopped. Its events,
+// and the metrics about changes of the leader, do not include what happened before New.
 func New(ctx context.Context, n *cluster.Node) *Handler {
 	h := &Handler{node: n, history: newHistory()}
 	h.mux.HandleFunc("GET /leader", h.leader)
@@ -109,13 +109,13 @@ func (h *Handler) leader(w http.ResponseWriter, r *http.Request) {
 		code = http.StatusOK
 	}
 	answer(w, code, struct {
-		*Leader                 // absent when none is known
-		Leads     bool          `json:"leads"`                  // it is the node that was asked
-		LeaseLeft time.Duration `json:"lease_left_ns,omitzero"` // on the leader
+		*Leader                 // absent if no leader is known
+		Leads     bool          `json:"leads"`                  // the node that replies is the leader
+		LeaseLeft time.Duration `json:"lease_left_ns,omitzero"` // absent except on the leader
 	}{leaderOf(s), s.IsLeader, left})
 }
 
-// state is what the node knows now of the leadership.
+// state returns the current state of the leadership, as the node knows it.
 func (h *Handler) state() cluster.State {
 	for s := range h.node.Watch(context.Background()) {
 		return s
@@ -132,7 +132,7 @@ func (h *Handler) status(w http.ResponseWriter, r *http.Request) {
 	writeJSON(w, http.StatusOK, h.encoded.text(s))
 }
 
-// encoded is the latest status as JSON. One goroutine encodes it, for all requests that get the same one.
+// encoded is the latest status as JSON. It is encoded once for all requests that receive the same status.
 type encoded struct {
 	mu   sync.Mutex
 	of   *cluster.Status
@@ -148,7 +148,7 @@ func (e *encoded) text(s *cluster.Status) []byte {
 	return e.json
 }
 
-// ask has the loop of the node say what it knows, or has said less than 100 ms ago.
+// ask returns a status of the node that is at most 100 ms old.
 func (h *Handler) ask(ctx context.Context) (*cluster.Status, error) {
 	ctx, cancel := context.WithTimeoutCause(ctx, loopTimeout, errNoAnswer)
 	defer cancel()
@@ -168,7 +168,7 @@ func (h *Handler) ready(w http.ResponseWriter, _ *http.Request) {
 	}
 }
 
-// probed answers a prober.
+// probed replies to a prober: "ok", or the reason why the node is not.
 func probed(w http.ResponseWriter, err error) {
 	w.Header().Set("Content-Type", "text/plain; charset=utf-8")
 	if err != nil {
@@ -188,7 +188,7 @@ func encode(what any) []byte {
 	return text.Bytes()
 }
 
-// writeJSON writes an answer. Who reads it may be gone: that is no affair of ours.
+// writeJSON writes a reply. It ignores errors: they mean that the client has disconnected.
 func writeJSON(w http.ResponseWriter, code int, text []byte) {
 	w.Header().Set("Content-Type", "application/json")
 	w.WriteHeader(code)

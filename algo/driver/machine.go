@@ -1,13 +1,14 @@
-// Package driver runs an algorithm for a driver: a live node, a simulator or a search. Authors of
-// algorithms do not need it.
+// Package driver contains the [Machine], which runs one algorithm. It is for authors of drivers: code
+// that feeds events to an algorithm and performs its effects, such as a live node, a simulator or a
+// search. Authors of algorithms need only package algo.
 //
 //	m := driver.NewMachine(&spec, self)
 //	effects := m.Step(driver.Event{Kind: driver.EventStart, View: view})
 //
-// A [Machine] turns one [Event] into [Effects], and the driver performs them in order. No other code
-// enforces the contract of package algo. A Machine performs no I/O and has no clock: if the driver
-// performs the effects in a different order, or loses one, the guarantees of the algorithm do not
-// hold.
+// A Machine turns one [Event] into [Effects], and checks them against the contract of package algo. No
+// other code does that. The driver performs the effects in order. A Machine performs no I/O and has no
+// clock: if the driver performs the effects in a different order, or loses one, the guarantees of the
+// algorithm do not hold.
 package driver
 
 import (

@@ -1,8 +1,9 @@
-// Package archtest checks three rules on the source of the module, one per file:
+// Package archtest checks four rules on the source of the module, one per file:
 //
 //   - imports_test.go: a package imports only what the table of allowed imports lists for it.
 //   - purity_test.go: a deterministic package has no goroutine, channel, clock, randomness or I/O.
 //   - public_test.go: a public package shows no type of an internal package.
+//   - comments_test.go: a comment begins with the name of what it describes, and names what exists.
 //
 // A rule is a function that returns violations. A module in testdata violates the rule: a comment
 // "want:" announces a violation in its line. Test files are exempt from the rules.
@@ -33,7 +34,7 @@ var fset = token.NewFileSet()
 
 func TestModuleKeepsRules(t *testing.T) {
 	m := load(t, "../..")
-	expect(t, m, slices.Concat(checkImports(m, allowedImports), checkPurity(m, pure), checkPublic(t, m)))
+	expect(t, m, slices.Concat(checkImports(m, allowedImports), checkPurity(m, pure), checkPublic(t, m), checkComments(m)))
 }
 
 // load parses the module in root.

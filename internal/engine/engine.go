@@ -25,7 +25,7 @@ type Engine struct {
 	members  machine
 	dynamic  *membership.Dynamic // equal to members, if the algorithm needs a quorum
 	static   *membership.Static  // equal to members, if the algorithm needs no quorum
-	now      time.Duration       // of the current call
+	now      time.Duration       // time of the current call
 
 	running       bool       // the algorithm has been started
 	savedState    SavedState // last saved
@@ -38,9 +38,9 @@ type Engine struct {
 	vacantSince time.Duration // start of the time without a known leader; never while a leader is known
 	leadsSince  time.Duration // start of this node's last leadership
 
-	monitored      []algo.NodeID // by the algorithm
-	monitorSet     []algo.NodeID // by the algorithm, or for the membership
-	pendingChanges []fd.Change   // of monitored peers, for the algorithm
+	monitored      []algo.NodeID // peers that the algorithm monitors
+	monitorSet     []algo.NodeID // peers that the algorithm or the membership monitors
+	pendingChanges []fd.Change   // changes of monitored peers that the algorithm does not know yet
 	conns          map[algo.NodeID]*connState
 	view           algo.View // known to the algorithm and the detector
 	digest         uint64    // in the detector's messages
@@ -55,7 +55,7 @@ type Engine struct {
 // connState is the state of a connection.
 type connState struct {
 	incarnation uint64
-	subscribe   fd.Subscribe // from a peer that is not a member yet
+	subscribe   fd.Subscribe // subscription of a peer that is not a member yet
 	heldMessage algo.Message // the last message for the algorithm before its start
 }
 
@@ -113,12 +113,12 @@ func (e *Engine) receive(now time.Duration, from algo.NodeID, said algo.Message)
 	}
 	switch m := m.(type) {
 	case fd.Heartbeat, fd.Subscribe, fd.Probe, fd.ProbeAck:
-		view, why := e.detector.Receive(now, from, m)
+		digest, why := e.detector.Receive(now, from, m)
 		if why != nil {
 			e.rejectMessage(now, from, m, why)
 			return
 		}
-		e.members.HandleDigest(now, from, view)
+		e.members.HandleDigest(now, from, digest)
 		if _, beats := m.(fd.Heartbeat); beats && e.running && !slices.Contains(e.monitored, from) {
 			e.stepAlgorithm(now, driver.Event{Kind: driver.EventTrust, Peer: from})
 		}

@@ -22,7 +22,7 @@ type SavedState struct {
 	Epoch     algo.Epoch
 	Vote      algo.NodeID
 	Extra     string `wire:"max=4096"` // algo.MaxExtra
-	Algorithm string `wire:"max=32"`   // that saved the record
+	Algorithm string `wire:"max=32"`   // name of the algorithm that saved the record
 }
 
 // Kind is "hard-state".

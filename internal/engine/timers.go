@@ -16,7 +16,7 @@ type timer struct {
 	at   time.Duration
 	seq  uint64 // decides between timers of equal times
 
-	isDeadline     bool // it expires before any other event
+	isDeadline     bool // the timer expires before any other event
 	endsLeadership bool // the leadership ends with it
 }
 

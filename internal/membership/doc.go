@@ -4,7 +4,7 @@
 //	m := membership.NewDynamic(options, env, saved...)
 //	m.Start(now)
 //	for event := range events {
-//		event.apply(m)       // Receive, Up, Down, HandleDigest, DialFailed, Wake at Deadline …
+//		event.apply(m)       // Receive, Up, Down, HandleDigest, HandleDialFailure, Wake …
 //		m.Advance(now)       // what follows from the leader, the lease and the suspicions
 //		save(m.Unsaved())    // first: a message never promises what a restart forgets
 //		env.perform()        // then send and dial

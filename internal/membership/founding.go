@@ -12,7 +12,8 @@ import (
 // from a node that has ended does not reach a node that starts later.
 type founding struct {
 	replies []foundingReply // to this node, if it is the first; sorted by ID
-	// asker is the newest incarnation of the first node that this node has replied to (F3).
+	// repliedTo is the first node of the list, once this node has replied to it. repliedToIncarnation is its newest
+	// incarnation that has a reply (F3).
 	repliedTo            algo.NodeID
 	repliedToIncarnation uint64
 }

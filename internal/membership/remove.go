@@ -18,14 +18,14 @@ var (
 // errNotMember is why a RemoveRequest is rejected.
 var errNotMember = errors.New("membership: only a member may request a removal")
 
-// minAfterExpiry is how many members an automatic removal leaves at least (R18). Two members tolerate as
-// few crashes as three of which one is dead, so that a removal would gain nothing.
+// minAfterExpiry is the minimum number of members after an automatic removal (R18). Two members tolerate no
+// more crashes than three of which one is dead, so such a removal would gain nothing.
 const minAfterExpiry = 3
 
-// handoverRetries is how many retries a leader stays standby that is to be removed (R8).
+// handoverRetries is the number of retries for which a leader that is to be removed stays on standby (R8).
 const handoverRetries = 3
 
-// CheckRemoval returns why a member cannot be removed, or nil.
+// CheckRemoval returns the reason why a member cannot be removed, or nil.
 func (m *Dynamic) CheckRemoval(id algo.NodeID) error {
 	switch {
 	case !m.config.Has(id):
@@ -38,8 +38,8 @@ func (m *Dynamic) CheckRemoval(id algo.NodeID) error {
 	return nil
 }
 
-// Remove requests the removal of a member, dead or alive; of this node itself, to leave. The request is
-// repeated until it is done or CancelRemove is called. Removal shows how far it is.
+// Remove requests the removal of a member, dead or alive. With the ID of this node, it requests to leave. The
+// request is repeated until the member is removed or CancelRemove is called. Removal returns its progress.
 func (m *Dynamic) Remove(now time.Duration, id algo.NodeID) error {
 	if err := m.CheckRemoval(id); err != nil {
 		return err

@@ -66,7 +66,7 @@ func (s *Supervisor) Close() {
 // Kill kills the watchdog.
 func (w *process) Kill() error { return w.Process.Kill() }
 
-// Renewal is how a command may continue.
+// Renewal lets a command continue for a time.
 type Renewal struct {
 	Remaining time.Duration // from now
 	// Release is the argument of the release function that the watchdog calls with it after this process and the

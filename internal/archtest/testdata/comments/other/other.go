@@ -1,0 +1,5 @@
+// Package other is imported.
+package other
+
+// Leader is a leader.
+type Leader struct{ Epoch int }
