@@ -93,6 +93,9 @@ func useOneThread() {
 // it runs the command in a child instead and returns the status of the child.
 func begin(cmd *cobra.Command, from *source) (ctx context.Context, r *reloader, stop func(), err error) {
 	useOneThread()
+	if from.ownsProcess {
+		limitHeap()
+	}
 	catchSIGPIPE()
 	if from.ownsProcess && watchdog.NeedsInit() {
 		status, err := watchdog.Init()
