@@ -124,12 +124,11 @@ func benchmarkIdle(b *testing.B, config proccluster.Config, span time.Duration) 
 // reportMemory reports the largest resident memory of some processes, and the mean of its two parts. The kernel frees
 // both before it closes the connections of a killed process, so both are part of the time of a failover.
 func reportMemory(r reporter, used []memory) {
-	const mib = 1 << 20
 	var most, anonymous, mapped float64
 	for _, m := range used {
-		most = max(most, float64(m.resident())/mib)
-		anonymous += float64(m.Anonymous) / mib / float64(len(used))
-		mapped += float64(m.Mapped) / mib / float64(len(used))
+		most = max(most, mib(m.resident()))
+		anonymous += mib(m.Anonymous) / float64(len(used))
+		mapped += mib(m.Mapped) / float64(len(used))
 	}
 	r.ReportMetric(most, "MiB-resident-max")
 	r.ReportMetric(anonymous, "MiB-anonymous")

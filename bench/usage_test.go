@@ -82,6 +82,8 @@ type memory struct {
 // resident returns all resident memory.
 func (m memory) resident() int64 { return m.Anonymous + m.Mapped }
 
+func mib(bytes int64) float64 { return float64(bytes) / (1 << 20) }
+
 // readUsage returns the resources of a process of this machine. It works on Linux only; elsewhere it
 // returns an error.
 func readUsage(pid int) (usage, error) {
