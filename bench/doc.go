@@ -7,8 +7,8 @@
 // With processes of the elect command, each with its own data folder on a disk, over TCP on the
 // loopback:
 //
-//	go test -bench Failover ./bench     the leader is killed, paused, stopped or cut off; most of an
-//	                                    hour, and part of it as in Failover/algorithm=bully/signal=kill
+//	go test -bench Failover ./bench     the leader is killed (beside the floor of a kill), paused, stopped or cut off;
+//	                                    most of an hour, and part of it as in Failover/algorithm=bully/signal=kill
 //	go test -bench Access ./bench       the leader is killed, with and without TLS in turn
 //	go test -bench Cost ./bench         what faults cost an application, also in the simulator
 //	go test -bench Stability ./bench    whether a working leader keeps its leadership, in namespaces; the same
