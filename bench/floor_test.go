@@ -107,21 +107,38 @@ func measureFloor(ctx context.Context, program string, nodes int) (r floorRound,
 		return r, fmt.Errorf("bench: floor: %w", err)
 	}
 	for _, p := range all[1:] {
-		line, err := p.line(3)
+		times, err := p.line(3)
+		if err == nil {
+			err = r.add(times, at)
+		}
 		if err != nil {
 			return r, err
 		}
-		var times [3]time.Duration
-		for i, text := range line {
-			ns, err := strconv.ParseInt(text, 10, 64)
-			if err != nil {
-				return r, fmt.Errorf("bench: floor: %w", err)
-			}
-			times[i] = time.Duration(ns - at)
-		}
-		r.Seen, r.Refused, r.Floor = max(r.Seen, times[0]), times[1], max(r.Floor, times[2]) // the last is the next leader
 	}
 	return r, nil
+}
+
+// add adds the times that a process has printed. The signal came at the time at, and the next leader is the last process.
+func (r *floorRound) add(printed []string, at int64) error {
+	var times [3]time.Duration
+	for i, text := range printed {
+		ns, err := strconv.ParseInt(text, 10, 64)
+		if err != nil {
+			return fmt.Errorf("bench: floor: %w", err)
+		}
+		times[i] = time.Duration(ns - at)
+	}
+	r.Seen, r.Refused, r.Floor = max(r.Seen, times[0]), times[1], max(r.Floor, times[2])
+	return nil
+}
+
+func TestFloorEndsWithLastProcess(t *testing.T) {
+	var r floorRound
+	for _, line := range []string{"1300 1400 1700", "1200 1450 1800", "1100 1500 1500"} {
+		require.NoError(t, r.add(strings.Fields(line), 1000))
+	}
+	require.Equal(t, floorRound{Seen: 300, Refused: 500, Floor: 800}, r)
+	require.ErrorContains(t, r.add([]string{"1", "soon", "3"}, 0), `"soon"`)
 }
 
 // startBare starts a process, which ends with ctx at the latest.
