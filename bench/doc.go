@@ -7,13 +7,14 @@
 // With processes of the elect command, each with its own data folder on a disk, over TCP on the
 // loopback:
 //
-//	go test -bench Failover ./bench     the leader is killed, paused, stopped or cut off; most of an
-//	                                    hour, and part of it as in Failover/algorithm=bully/signal=kill
+//	go test -bench Failover ./bench     the leader is killed (beside the floor of a kill), paused, stopped or cut off;
+//	                                    most of an hour, and part of it as in Failover/algorithm=bully/signal=kill
+//	go test -bench Access ./bench       the leader is killed, with and without TLS in turn
 //	go test -bench Cost ./bench         what faults cost an application, also in the simulator
 //	go test -bench Stability ./bench    whether a working leader keeps its leadership, in namespaces; the same
 //	go test -bench Detector ./bench     speed and mistakes of the failure detector; the same
 //	go test -bench ColdStart ./bench    until five new processes agree
-//	go test -bench Idle ./bench         processor, frames and memory at rest
+//	go test -bench Idle ./bench         processor, frames and memory at rest, and memory of a watchdog
 //	go test -bench Steady ./bench       the same against the number of nodes, up to 200
 //	go test -bench Load ./bench         no needless election under load; 2 minutes
 //	go test -bench Flood ./bench        attacks on the leader by a host without credentials; 2 minutes

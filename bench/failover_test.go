@@ -127,19 +127,25 @@ func BenchmarkFailover(b *testing.B) {
 
 func (c failoverBenchmark) benchmark(b *testing.B, config proccluster.Config) {
 	var results, observed []observedRound
+	var floors []floorRound
 	next := moments()
 	series := c.series(b, config)
 	least := *roundsFlag
 	if c.slow() {
 		least = *slowRoundsFlag
 	}
-	repeat(b, least, func() { results = append(results, series(next(), false)) })
+	repeat(b, least, func() {
+		results = append(results, series(next(), false))
+		if c.Signal == proccluster.Kill && !c.slow() {
+			floors = append(floors, floorOf(b, c.Nodes-c.Dead))
+		}
+	})
 	if !c.slow() {
 		for range *observedFlag {
 			observed = append(observed, series(next(), true))
 		}
 	}
-	c.report(b, results, observed)
+	c.report(b, results, observed, floors)
 }
 
 // slow reports whether the failover waits for a timeout.
@@ -187,14 +193,14 @@ func (c failoverBenchmark) series(b *testing.B, config proccluster.Config) func(
 	}
 }
 
-func (c failoverBenchmark) report(b *testing.B, results, observed []observedRound) {
-	var took, detect, elect, saves, back []time.Duration
+func (c failoverBenchmark) report(b *testing.B, results, observed []observedRound, floors []floorRound) {
+	var took, detect, elect, saves, saving, back []time.Duration
 	var messages, critical []float64
 	for _, r := range results {
 		took = append(took, r.Failover.Failover)
 		detect = append(detect, r.Detect)
 		elect = append(elect, r.Elect)
-		saves = append(saves, r.Saves...)
+		saves, saving = append(saves, r.Saves...), append(saving, r.Saving)
 		back = append(back, r.recovery.Took)
 		messages = append(messages, float64(algosim.Total(r.Messages)))
 		critical = append(critical, float64(r.CriticalSaves))
@@ -208,12 +214,16 @@ func (c failoverBenchmark) report(b *testing.B, results, observed []observedRoun
 	b.ReportMetric(stats.Milliseconds(elect).Median, result.MetricElect)
 	b.ReportMetric(save.Median, "save-p50-ms")
 	b.ReportMetric(median(critical), "critical-saves")
+	b.ReportMetric(stats.Milliseconds(saving).Median, "critical-saves-ms")
 	b.ReportMetric(median(messages), result.MetricFailoverMessages)
 	b.Logf("survivors: %d of %d; from the signal until the last survivor announces the new leader, by its own timestamp: %v",
 		c.Nodes-1-c.Dead, c.Nodes, inWords(failover))
 	b.Logf("until the first suspicion: %v; from then on: %v", inWords(stats.Milliseconds(detect)), inWords(stats.Milliseconds(elect)))
 	b.Logf("a save: %v; %g on the critical path (median): the new leader's before its announcement, and that of the last survivor before its own; messages %g (median)",
 		inWords(save), stats.Summarize(critical).Median, stats.Summarize(messages).Median)
+	if len(floors) > 0 {
+		b.Log(reportFloor(b, took, saving, floors))
+	}
 	b.Logf("from the return of the old leader until all agree again: %v", inWords(stats.Milliseconds(back)))
 	if len(observed) > 0 {
 		var self, outside, questions []time.Duration

@@ -146,7 +146,7 @@ func benchmarkFlood(b *testing.B, config proccluster.Config, kind floodKind, spa
 		if err != nil {
 			b.Fatal(err)
 		}
-		memory = max(memory, used.Resident)
+		memory = max(memory, used.resident())
 	}
 	if _, err := nodes.Signal("n1", proccluster.Kill); err != nil {
 		b.Fatal(err)

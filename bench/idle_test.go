@@ -1,9 +1,17 @@
 package bench
 
 import (
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
 	"slices"
+	"strconv"
+	"strings"
 	"testing"
 	"time"
+
+	"github.com/stretchr/testify/require"
 
 	"github.com/elect-go/elect/algo"
 	"github.com/elect-go/elect/algo/lease"
@@ -83,7 +91,8 @@ func benchmarkIdle(b *testing.B, config proccluster.Config, span time.Duration) 
 		first[i] = read(b, n)
 	}
 	repeat(b, 1, func() { _ = proccluster.Sleep(b.Context(), span) })
-	var cpu, frames, resident, bytes, mostCPU, mostFrames float64
+	var cpu, frames, bytes, mostCPU, mostFrames float64
+	var used []memory
 	for i, n := range nodes {
 		last := read(b, n)
 		elapsed := last.at.Sub(first[i].at)
@@ -94,7 +103,7 @@ func benchmarkIdle(b *testing.B, config proccluster.Config, span time.Duration) 
 		frames += sent / float64(len(nodes))
 		bytes += float64(last.bytes-first[i].bytes) / elapsed.Seconds() / float64(len(nodes))
 		mostCPU, mostFrames = max(mostCPU, percent), max(mostFrames, sent)
-		resident = max(resident, float64(last.usage.Resident)/(1<<20))
+		used = append(used, last.usage.memory)
 	}
 	after, err := f.AwaitLeader(within(b, time.Minute))
 	if err != nil {
@@ -108,6 +117,56 @@ func benchmarkIdle(b *testing.B, config proccluster.Config, span time.Duration) 
 	b.ReportMetric(frames, "frames/interval/node")
 	b.ReportMetric(mostFrames, "frames/interval/busiest")
 	b.ReportMetric(bytes, "B/s/node")
-	b.ReportMetric(resident, "MiB-resident-max")
-	b.Logf("processor time by the process's own clock, frames by the counters of status (the question itself adds 2 per node), memory by smaps_rollup (Rss); load average now %s", hostinfo.LoadAverage())
+	reportMemory(b, used)
+	b.Logf("processor time by the process's own clock, frames by the counters of status (the question itself adds 2 per node), memory by smaps_rollup; load average now %s", hostinfo.LoadAverage())
+}
+
+// reportMemory reports the largest resident memory of some processes, and the mean of its two parts. The kernel frees
+// both before it closes the connections of a killed process, so both are part of the time of a failover.
+func reportMemory(r reporter, used []memory) {
+	var most, anonymous, mapped float64
+	for _, m := range used {
+		most = max(most, mib(m.resident()))
+		anonymous += mib(m.Anonymous) / float64(len(used))
+		mapped += mib(m.Mapped) / float64(len(used))
+	}
+	r.ReportMetric(most, "MiB-resident-max")
+	r.ReportMetric(anonymous, "MiB-anonymous")
+	r.ReportMetric(mapped, "MiB-mapped")
+}
+
+func TestReportedMemoryIsTheMost(t *testing.T) {
+	got := make(reported)
+	reportMemory(got, []memory{{Anonymous: 2 << 20, Mapped: 8 << 20}, {Anonymous: 4 << 20, Mapped: 5 << 20}})
+	require.Equal(t, reported{"MiB-resident-max": 10, "MiB-anonymous": 3, "MiB-mapped": 6.5}, got)
+}
+
+// BenchmarkIdleWatchdog measures the memory of a watchdog that waits for its command: that of a member of elect run
+// which does not lead.
+func BenchmarkIdleWatchdog(b *testing.B) {
+	config := setting(b)
+	// No node listens there, so this one never leads.
+	args := []string{"run", "--listen", "127.0.0.1:0", "--join", "127.0.0.1:1", "--data-dir", filepath.Join(config.Dir, "watchdog"), "--log-level", "error", "--", "true"}
+	run := exec.Command(config.Command[0], args...)
+	run.Stderr = os.Stderr
+	require.NoError(b, run.Start())
+	ended := make(chan error, 1)
+	go func() { ended <- run.Wait() }()
+	b.Cleanup(func() {
+		_ = run.Process.Signal(os.Interrupt)
+		<-ended
+	})
+	repeat(b, 1, func() { _ = proccluster.Sleep(b.Context(), 3*time.Second) })
+	lists, err := filepath.Glob(fmt.Sprintf("/proc/%d/task/*/children", run.Process.Pid)) // of each thread
+	require.NoError(b, err)
+	var children string
+	for _, list := range lists {
+		text, _ := os.ReadFile(list) // a thread may end meanwhile
+		children += string(text)
+	}
+	watchdog, err := strconv.Atoi(strings.TrimSpace(children))
+	require.NoError(b, err, "elect run has one child, the watchdog")
+	used, err := readUsage(watchdog)
+	require.NoError(b, err)
+	reportMemory(b, []memory{used.memory})
 }

@@ -8,6 +8,7 @@ import (
 	"os"
 	"os/exec"
 	"os/signal"
+	"path"
 	"path/filepath"
 	"runtime"
 	"slices"
@@ -86,18 +87,21 @@ func (t *temporary) remove() {
 }
 
 // command returns the elect command, which the first call builds from this tree.
-var command = sync.OnceValues(func() (string, error) {
+var command = sync.OnceValues(func() (string, error) { return build("cmd/elect") })
+
+// build builds a program of this tree.
+func build(program string) (string, error) {
 	dir, err := folders.make("")
 	if err != nil {
 		return "", err
 	}
-	path := filepath.Join(dir, "elect")
-	out, err := exec.Command("go", "build", "-o", path, "github.com/elect-go/elect/cmd/elect").CombinedOutput()
+	file := filepath.Join(dir, path.Base(program))
+	out, err := exec.Command("go", "build", "-o", file, "github.com/elect-go/elect/"+program).CombinedOutput()
 	if err != nil {
 		return "", fmt.Errorf("go build: %w\n%s", err, out)
 	}
-	return path, nil
-})
+	return file, nil
+}
 
 // dataDir returns a new folder on a disk for the data folders.
 var dataDir = sync.OnceValues(func() (string, error) {

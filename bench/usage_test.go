@@ -2,7 +2,6 @@ package bench
 
 import (
 	"fmt"
-	"io"
 	"os"
 	"runtime"
 	"strconv"
@@ -15,18 +14,23 @@ import (
 	"github.com/elect-go/elect/internal/bench/hostinfo"
 )
 
-func TestResidentOf(t *testing.T) {
+func TestParseMemory(t *testing.T) {
 	for _, c := range []struct {
 		name, text, wrong string
-		want              int64
+		want              memory
 	}{
-		{name: "a process", text: "55a5888f2000-7ffed6889000 ---p 00000000 00:00 0    [rollup]\nRss:                1672 kB\nPss:                 335 kB\n", want: 1672 << 10},
+		{
+			name: "a process",
+			text: "55a5888f2000-7ffed6889000 ---p 00000000 00:00 0    [rollup]\nRss:                1672 kB\nPss:                 335 kB\nAnonymous:           136 kB\n",
+			want: memory{Anonymous: 136 << 10, Mapped: 1536 << 10},
+		},
 		{name: "a kernel thread", text: "", wrong: "no line Rss"},
+		{name: "an old kernel", text: "Rss: 3 kB\n", wrong: "no line Anonymous"},
 		{name: "another unit", text: "Rss: 3 MB\n", wrong: `"3 MB"`},
-		{name: "no number", text: "Rss: many kB\n", wrong: `"many kB"`},
+		{name: "no number", text: "Rss: 3 kB\nAnonymous: many kB\n", wrong: `"many kB"`},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			got, err := residentOf(strings.NewReader(c.text))
+			got, err := parseMemory(c.text)
 			if c.wrong != "" {
 				require.ErrorContains(t, err, c.wrong)
 				return
@@ -53,7 +57,8 @@ func TestReadUsageCountsUsedResources(t *testing.T) {
 	require.NoError(t, err)
 	require.Greater(t, after.CPU, before.CPU)
 	require.Less(t, after.CPU, time.Hour)
-	require.GreaterOrEqual(t, after.Resident, int64(len(touched)))
+	require.GreaterOrEqual(t, after.Anonymous-before.Anonymous, int64(len(touched))/2) // the heap may have had the rest
+	require.Positive(t, after.Mapped)
 	runtime.KeepAlive(touched)
 }
 
@@ -64,9 +69,20 @@ func TestReadUsageRejectsMissingProcess(t *testing.T) {
 
 // usage contains the resources of a process.
 type usage struct {
-	CPU      time.Duration // processor time of all threads, ended ones included
-	Resident int64         // bytes of memory, shared ones included
+	CPU time.Duration // processor time of all threads, ended ones included
+	memory
 }
+
+// memory contains the resident memory of a process in bytes, by how it is backed.
+type memory struct {
+	Anonymous int64 // heap, stacks and changed data
+	Mapped    int64 // unchanged pages of files: program and libraries, which other processes may share
+}
+
+// resident returns all resident memory.
+func (m memory) resident() int64 { return m.Anonymous + m.Mapped }
+
+func mib(bytes int64) float64 { return float64(bytes) / (1 << 20) }
 
 // readUsage returns the resources of a process of this machine. It works on Linux only; elsewhere it
 // returns an error.
@@ -76,28 +92,31 @@ func readUsage(pid int) (usage, error) {
 		return usage{}, fmt.Errorf("bench: processor time of process %d: %w", pid, err)
 	}
 	// smaps_rollup counts the pages; status and statm may be off by hundreds.
-	f, err := os.Open(fmt.Sprintf("/proc/%d/smaps_rollup", pid))
+	rollup, err := os.ReadFile(fmt.Sprintf("/proc/%d/smaps_rollup", pid))
 	if err != nil {
 		return usage{}, fmt.Errorf("bench: memory of process %d: %w", pid, err)
 	}
-	defer f.Close()
-	resident, err := residentOf(f)
+	m, err := parseMemory(string(rollup))
 	if err != nil {
 		return usage{}, fmt.Errorf("bench: memory of process %d: %w", pid, err)
 	}
-	return usage{CPU: cpu, Resident: resident}, nil
+	return usage{CPU: cpu, memory: m}, nil
 }
 
-// residentOf parses a line such as "Rss:  1672 kB".
-func residentOf(rollup io.Reader) (int64, error) {
-	value, ok := hostinfo.Field(rollup, "Rss")
-	if !ok {
-		return 0, fmt.Errorf("no line Rss")
+// parseMemory parses the lines Rss and Anonymous, such as "Rss:  1672 kB".
+func parseMemory(rollup string) (memory, error) {
+	var sizes [2]int64
+	for i, name := range []string{"Rss", "Anonymous"} {
+		value, ok := hostinfo.Field(strings.NewReader(rollup), name)
+		if !ok {
+			return memory{}, fmt.Errorf("no line %s", name)
+		}
+		number, isKB := strings.CutSuffix(value, " kB")
+		kb, err := strconv.ParseInt(number, 10, 64)
+		if err != nil || !isKB {
+			return memory{}, fmt.Errorf("line %s is %q, want a number of kB", name, value)
+		}
+		sizes[i] = kb << 10
 	}
-	number, isKB := strings.CutSuffix(value, " kB")
-	kb, err := strconv.ParseInt(number, 10, 64)
-	if err != nil || !isKB {
-		return 0, fmt.Errorf("line Rss is %q, want a number of kB", value)
-	}
-	return kb << 10, nil
+	return memory{Anonymous: sizes[1], Mapped: sizes[0] - sizes[1]}, nil
 }

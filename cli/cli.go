@@ -24,6 +24,7 @@ import (
 	"github.com/elect-go/elect/internal/confload"
 	"github.com/elect-go/elect/internal/diag"
 	"github.com/elect-go/elect/internal/logqueue"
+	"github.com/elect-go/elect/internal/watchdog"
 )
 
 // exit statuses
@@ -37,6 +38,9 @@ const (
 // Main runs the command with the arguments of the process and the algorithms of registry, and exits with its status.
 // In its output, the command is called elect, whatever the name of the program is.
 func Main(registry algo.Registry) {
+	if slices.Equal(os.Args[1:], []string{watchdog.Subcommand}) { // it needs no other command and no setting
+		os.Exit(serveWatchdog(os.Stderr))
+	}
 	p := newProgram(registry)
 	p.ownsProcess = true
 	os.Exit(p.run(context.Background(), os.Args[1:], os.Stdout, os.Stderr))
@@ -155,7 +159,7 @@ command line or in the configuration, 3 a limit cut the command short, 130 a sig
 		RunE:          func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
 	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return explainFlag(err) })
-	root.AddCommand(p.newBench(), newCert(), p.newConfig(), p.newDebug(), p.newDemo(), p.newExplore(), p.newLab(), p.newLeave(), p.newLesson(), newMan(), p.newNew(), p.newNode(), p.newPriority(), p.newRecover(), p.newRemove(), p.newResign(), p.newRun(), newGuard(), newWork(), newScenarioTopic(), newSecret(), p.newSim(), p.newStatus(), newVersion(), p.newWatch())
+	root.AddCommand(p.newBench(), newCert(), p.newConfig(), p.newDebug(), p.newDemo(), p.newExplore(), p.newLab(), p.newLeave(), p.newLesson(), newMan(), p.newNew(), p.newNode(), p.newPriority(), p.newRecover(), p.newRemove(), p.newResign(), p.newRun(), newWork(), newScenarioTopic(), newSecret(), p.newSim(), p.newStatus(), newVersion(), p.newWatch())
 	return root
 }
 

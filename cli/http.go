@@ -7,6 +7,7 @@ import (
 	"log/slog"
 	"net"
 	"net/http"
+	"runtime/debug"
 	"slices"
 	"time"
 
@@ -35,7 +36,21 @@ func run(ctx context.Context, s *confload.Settings, n *cluster.Node, log *slog.L
 	}
 	defer stop()
 	defer notifyService(ctx, n)()
+	ctx, end := context.WithCancel(ctx)
+	defer end()
+	go releaseMemory(ctx, n)
 	return ofConfiguration(s, n.Run(ctx))
+}
+
+// releaseMemory returns the memory of the start to the system, once n knows of a leader: then n has done most of what
+// only a start does.
+func releaseMemory(ctx context.Context, n *cluster.Node) {
+	for s := range n.Watch(ctx) {
+		if s.HasLeader() {
+			debug.FreeOSMemory()
+			return
+		}
+	}
 }
 
 // serve starts the HTTP server of n, if its address is not empty. The returned function stops the server and waits for

@@ -7,6 +7,7 @@ import (
 	"os"
 	"os/signal"
 	"runtime"
+	"slices"
 	"strings"
 	"syscall"
 	"time"
@@ -89,10 +90,20 @@ func useOneThread() {
 	}
 }
 
+// forgetOthers removes all commands but cmd from the program. Their flags would be a quarter of the live heap of a node.
+func forgetOthers(cmd *cobra.Command) {
+	others := slices.DeleteFunc(slices.Clone(cmd.Root().Commands()), func(c *cobra.Command) bool { return c == cmd })
+	cmd.Root().RemoveCommand(others...)
+}
+
 // begin loads the settings of a node and makes its log, and a context that ends at the first signal to stop. As PID 1,
 // it runs the command in a child instead and returns the status of the child.
 func begin(cmd *cobra.Command, from *source) (ctx context.Context, r *reloader, stop func(), err error) {
 	useOneThread()
+	if from.ownsProcess {
+		limitHeap()
+	}
+	forgetOthers(cmd)
 	catchSIGPIPE()
 	if from.ownsProcess && watchdog.NeedsInit() {
 		status, err := watchdog.Init()

@@ -4,9 +4,12 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"fmt"
+	"io"
 	"log/slog"
 	"os"
 	"os/exec"
+	"runtime/debug"
 	"slices"
 	"strconv"
 	"sync/atomic"
@@ -342,15 +345,17 @@ func (r *runner) once(ctx context.Context) error {
 	return errInterrupted
 }
 
-// newGuard is for elect run alone.
-func newGuard() *cobra.Command {
-	return &cobra.Command{
-		Use: watchdog.Subcommand, Hidden: true, Args: cobra.NoArgs,
-		RunE: func(cmd *cobra.Command, _ []string) error {
-			useOneThread()
-			catchSIGPIPE()
-			queueErrors(cmd, "text") // the watchdog has to end, even if its standard error blocks
-			return watchdog.Serve(func(report []byte) { reportEnd(report, cmd.ErrOrStderr()) })
-		},
+// serveWatchdog runs the watchdog of elect run, and returns its exit status.
+func serveWatchdog(stderr io.Writer) int {
+	useOneThread()
+	limitHeap()
+	catchSIGPIPE()
+	queue := newQueue(stderr, "text") // the watchdog has to end, even if its standard error blocks
+	defer queue.Close()
+	debug.FreeOSMemory()
+	if err := watchdog.Serve(func(report []byte) { reportEnd(report, queue) }); err != nil {
+		fmt.Fprintf(queue, "elect: %v\n", err)
+		return statusFailed
 	}
+	return 0
 }

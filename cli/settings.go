@@ -110,17 +110,22 @@ func wantsJSON(root, cmd *cobra.Command) bool {
 	return form == "json" || root.Annotations[logsJSON] != ""
 }
 
+// newQueue returns a queue in front of w, which reports lost lines in a form of the log.
+func newQueue(w io.Writer, form string) *logqueue.Queue {
+	return logqueue.New(w, func(dropped int) []byte {
+		var line bytes.Buffer
+		logger(&line, form, slog.LevelWarn).Warn("log lines dropped", "lines", dropped)
+		return line.Bytes()
+	})
+}
+
 // queueErrors puts a queue in front of the standard error of the program. A reader that does not read then blocks
 // neither the node nor the end of the process. run closes the queue.
 //
 // The queue belongs to the command and not to package cluster: only the program that owns an output knows when it
 // exits, and can write the queue before.
 func queueErrors(cmd *cobra.Command, form string) *logqueue.Queue {
-	queue := logqueue.New(cmd.ErrOrStderr(), func(dropped int) []byte {
-		var line bytes.Buffer
-		logger(&line, form, slog.LevelWarn).Warn("log lines dropped", "lines", dropped)
-		return line.Bytes()
-	})
+	queue := newQueue(cmd.ErrOrStderr(), form)
 	root := cmd.Root()
 	root.SetErr(queue)
 	if form == "json" {

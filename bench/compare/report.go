@@ -113,10 +113,12 @@ func (r row) compare(metric string) []string {
 	s := stats.Summarize(values)
 	against := "1"
 	if r.system != ours {
-		against = ratioOf(values, r.own[metric]).String()
+		against = report.RatioOf(values, r.own[metric]).String()
 	}
 	return []string{milliseconds(s.Median), milliseconds(s.P10), milliseconds(s.P90), against}
 }
+
+func milliseconds(v float64) string { return report.Digits(v) + " ms" }
 
 func sum(values []float64) (all float64) {
 	for _, v := range values {
@@ -140,12 +142,12 @@ func writeAim(w io.Writer, rows []row, want float64) {
 	if best == nil {
 		return
 	}
-	q := ratioOf(best.values[followed], best.own[followed])
+	q := report.RatioOf(best.values[followed], best.own[followed])
 	verdict := "reached"
 	switch {
-	case q.times < want:
+	case q.Times < want:
 		verdict = "missed"
-	case q.low < want:
+	case q.Low < want:
 		verdict = "reached by the median, not by the whole interval"
 	}
 	fmt.Fprintf(w, "\nAim: the faster peer takes %s times as long as elect; wanted: at least %v: %s (%s).\n", q, want, verdict, best.system)

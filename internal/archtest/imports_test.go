@@ -44,6 +44,7 @@ var allowedImports = map[string]string{
 	"web":                 "algo cluster internal/share github.com/prometheus/client_golang/prometheus github.com/prometheus/client_golang/prometheus/promhttp",
 
 	"internal/stats":          "golang.org/x/exp/stats",
+	"internal/bench/bare":     "golang.org/x/sys/unix",
 	"internal/bench/hostinfo": "internal/untrusted",
 	"internal/bench/result":   "internal/bench/hostinfo internal/untrusted golang.org/x/perf/benchfmt",
 	"internal/bench/report":   "internal/bench/result internal/bench/theory internal/untrusted golang.org/x/perf/benchfmt golang.org/x/perf/benchmath golang.org/x/perf/benchproc",

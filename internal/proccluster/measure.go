@@ -38,6 +38,8 @@ type Failover struct {
 	// CriticalSaves is the number of saves that the failover waited for: those of the new
 	// leader before it led, and those of the survivor that knew it last.
 	CriticalSaves int
+	// Saving is the duration of the critical saves.
+	Saving time.Duration
 }
 
 // Recovery describes how a node returned to its fleet.
@@ -176,6 +178,7 @@ func measure(s *Strike, states []State, leader State, log []logged) Failover {
 			m.Saves = append(m.Saves, time.Duration(at-began))
 			if e.node == last || e.node == leader.Name && at <= leader.Since {
 				m.CriticalSaves++
+				m.Saving += time.Duration(at - began)
 			}
 		}
 	}

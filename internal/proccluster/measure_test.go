@@ -97,7 +97,7 @@ func TestFailoverIsMeasuredByTimestampsOfSurvivors(t *testing.T) {
 		Failover: 3500 * time.Microsecond, Detect: 1000 * time.Microsecond, Elect: 2500 * time.Microsecond,
 		Messages:      map[string]int{"election": 1, "coordinator": 1, "answer": 1},
 		Saves:         []time.Duration{700 * time.Microsecond, time.Microsecond, 600 * time.Microsecond},
-		CriticalSaves: 2,
+		CriticalSaves: 2, Saving: 1300 * time.Microsecond,
 	}, measure(fault, states, leader, log))
 }
 

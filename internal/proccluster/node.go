@@ -201,6 +201,9 @@ func (n *node) args() []string {
 		}
 	}
 	args = append(args, f.config.Args...)
+	if f.config.ArgsOf != nil {
+		args = append(args, f.config.ArgsOf(n.name)...)
+	}
 	if len(f.config.Run) > 0 {
 		args = append(append(args, "--"), f.config.Run...)
 	}

@@ -40,6 +40,8 @@ type Config struct {
 	// Args are additional flags of every node, as
 	// "--preset", "wan".
 	Args []string
+	// ArgsOf returns additional flags of one node; nil for none.
+	ArgsOf func(name string) []string
 	// Run is a command that the leader runs: the processes are "elect run" with it, and not "elect node". They take
 	// no requests from the fleet (see [Fleet.Campaign]). Only the kernel of Linux ends them if the program that holds the
 	// fleet is killed. The command must not write to its standard output, which is the trace.

@@ -195,6 +195,19 @@ func TestFailedStartLeavesNothingAndReportsCause(t *testing.T) {
 	}
 }
 
+func TestNodeGetsItsOwnFlags(t *testing.T) {
+	c := config(2)
+	c.ArgsOf = func(name string) []string {
+		if name == "n2" {
+			return []string{"--fault", "start"}
+		}
+		return nil
+	}
+	_, err := proccluster.New(within(t), c)
+	require.ErrorContains(t, err, "start n2")
+	require.NotContains(t, err.Error(), "start n1")
+}
+
 func TestNewEndsWithItsContext(t *testing.T) {
 	c := config(2, "--fault", "mute")
 	c.Dir = t.TempDir()

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"errors"
 	"hash/fnv"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -149,11 +148,11 @@ func (h Hello) DifferingSettings(peer Hello) []string {
 	return slices.Compact(names)
 }
 
-var names = regexp.MustCompile(`^[A-Za-z0-9._-]{1,64}$`)
-
 // IsName reports whether a name is safe in logs, tables and file names: 1 to 64 letters, digits, dots, underscores
 // and dashes.
-func IsName(name string) bool { return names.MatchString(name) }
+func IsName(name string) bool {
+	return isWord(name, "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789._-")
+}
 
 // quoteUnsafe returns a text of a peer that is safe to log: unchanged if it is a name, or else quoted and truncated.
 func quoteUnsafe(text string) string {

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"sync"
 )
 
 // page is theory.md, the table for readers.
@@ -12,7 +13,8 @@ import (
 //go:embed theory.md
 var page string
 
-var table = read(page)
+// table parses the page at its first use: most processes that contain this package never need it.
+var table = sync.OnceValue(func() []Row { return read(page) })
 
 // read parses the tables of the page: the conventions, and the rows under the heading of one or more
 // algorithms. It panics if the page is malformed.

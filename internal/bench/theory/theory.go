@@ -118,12 +118,12 @@ type Row struct {
 func (r Row) Name() string { return r.Algorithm + ": " + r.Case + " (" + r.Convention.Name + ")" }
 
 // Rows returns the table, grouped by algorithm, with the best known cases first.
-func Rows() []Row { return slices.Clone(table) }
+func Rows() []Row { return slices.Clone(table()) }
 
 // For returns the row for an election under a convention, or false. If mean is set, the row gives
 // that mean, over elections that include e.
 func For(algorithm, convention string, mean Mean, e Election) (Row, bool) {
-	for _, r := range table {
+	for _, r := range table() {
 		if r.Algorithm == algorithm && r.Convention.Name == convention && r.Mean == mean && r.Holds(e) {
 			return r, true
 		}
