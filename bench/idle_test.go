@@ -83,7 +83,8 @@ func benchmarkIdle(b *testing.B, config proccluster.Config, span time.Duration) 
 	if err != nil {
 		b.Fatal(err)
 	}
-	_ = proccluster.Sleep(b.Context(), 2*time.Second) // wait for the leases and redials of the start
+	// Wait for the leases and redials of the start, and for the one dial of each address ten seconds later.
+	_ = proccluster.Sleep(b.Context(), 2*time.Second+min(span, 10*time.Second))
 
 	nodes := f.States()
 	first := make([]reading, len(nodes))
