@@ -195,7 +195,7 @@ func (c failoverBenchmark) report(b *testing.B, results, observed []observedRoun
 		detect = append(detect, r.Detect)
 		elect = append(elect, r.Elect)
 		saves = append(saves, r.Saves...)
-		back = append(back, r.recovery.Took)
+		back = append(back, r.recovery.Duration)
 		messages = append(messages, float64(algosim.Total(r.Messages)))
 		critical = append(critical, float64(r.CriticalSaves))
 	}
