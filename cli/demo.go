@@ -146,7 +146,7 @@ func (f *demoFlags) closing(t algo.Timing) []string {
 	return []string{farewell, last + "It needs three members to survive a crash, so these two ran with --lease=off."}
 }
 
-// check returns the settings of the nodes, or all mistakes in the flags.
+// checkDemo returns the settings of the nodes, or all mistakes in the flags.
 func (p *program) checkDemo(f *demoFlags) (proccluster.Signal, *confload.Settings, error) {
 	s, err := p.demoSettings(f)
 	if err != nil {

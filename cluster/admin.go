@@ -168,7 +168,7 @@ func (n *Node) startAdminOperation(o wire.AdminRequest) (*operation, error) {
 	return nil, fmt.Errorf("cluster: unknown admin request %q", o.Action)
 }
 
-// find returns the ID of a member, by ID or name.
+// findMember returns the ID of a member, by ID or name.
 func (n *Node) findMember(member string) (algo.NodeID, error) {
 	id, err := algo.ParseNodeID(member)
 	for m := range n.engine.View().All() {

@@ -7,7 +7,7 @@ import (
 	"github.com/elect-go/elect/tlsauth"
 )
 
-// certificateEvery is the time between two looks at the certificate of this node. Connections look at it as well, but a
+// certificateInterval is the time between two looks at the certificate of this node. Connections look at it as well, but a
 // cluster at rest makes none.
 const certificateInterval = time.Minute
 

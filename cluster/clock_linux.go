@@ -9,7 +9,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// wakefulClock is CLOCK_BOOTTIME.
+// bootTimeClock is CLOCK_BOOTTIME.
 type bootTimeClock struct{}
 
 func bootClock(time.Time) Clock { return bootTimeClock{} }

@@ -116,8 +116,8 @@ func (r *records) save(saved ...algo.Message) error {
 	return r.store.Save(state)
 }
 
-// newCluster is the ID of the cluster if this node founds it. Without a quorum no node founds one: the ID
-// follows from the name. A node that ran without a quorum, and gets one, keeps it, so that its fencing tokens
+// newClusterID returns the ID of the cluster if this node bootstraps it. Without a quorum the ID follows from the
+// name. A node that ran without a quorum, and gets one, keeps it, so that its fencing tokens
 // stay comparable.
 func newClusterID(c *Config, needsQuorum bool, saved []algo.Message) algo.NodeID {
 	hasRun := slices.ContainsFunc(saved, func(m algo.Message) bool { return m.Kind() == engine.SavedState{}.Kind() })

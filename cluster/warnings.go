@@ -34,7 +34,7 @@ type subjectWarning struct {
 	Warning
 }
 
-// keep replaces the warning of a subject. If there are too many, the oldest is forgotten.
+// put replaces the warning of a subject. If there are too many, the oldest is forgotten.
 func (w *warnings) put(now time.Time, subject, text string) {
 	w.mu.Lock()
 	defer w.mu.Unlock()

@@ -31,7 +31,7 @@ type watchers struct {
 	epoch algo.Epoch // highest epoch of a known leader
 }
 
-// add adds a client and sends it the current leadership. The error rejects the request.
+// addWatcher adds a client and sends it the current leadership. The error rejects the request.
 func (n *Node) addWatcher(id transport.ID) error {
 	w := &n.watchers
 	w.mu.Lock()

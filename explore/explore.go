@@ -46,7 +46,7 @@ type Options struct {
 	// Zero is no bound. Then the search does not end if the algorithm can hold elections forever.
 	Epochs algo.Epoch
 	// PeriodicSends limits the timer events per run that send only periodic messages, see
-	// [algo.Repeat]. Further ones are left out. Zero is no limit. A limit is needed if the periodic
+	// [algo.Periodic]. Further ones are left out. Zero is no limit. A limit is needed if the periodic
 	// messages are counted, see [HasCountedPeriodic].
 	PeriodicSends int
 

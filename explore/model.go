@@ -236,7 +236,7 @@ func (m *model) computeOutcome(number uint32, kind driver.EventKind, argument ui
 	return o
 }
 
-// areAllPeriodic reports whether there are messages and all are periodic, see [algo.Repeat].
+// areAllPeriodic reports whether there are messages and all are periodic, see [algo.Periodic].
 func areAllPeriodic(sends []driver.Envelope) bool {
 	return len(sends) > 0 && !slices.ContainsFunc(sends, func(e driver.Envelope) bool {
 		_, periodic := algo.Unwrap(e.Message)

@@ -26,7 +26,7 @@ var detections = [...]string{"heartbeats", "perfect", "scripted"}
 
 func (d DetectorKind) String() string { return detections[d] }
 
-// script is a failure detector that obeys commands.
+// scriptedDetector is a failure detector that obeys commands.
 type scriptedDetector struct {
 	monitored []algo.NodeID
 	dead      []suspicion // oldest first

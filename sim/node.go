@@ -67,7 +67,7 @@ func (n *node) number() int { return int(n.index) + 1 }
 // now returns the time on the clock of n.
 func (n *node) now() time.Duration { return n.clock.at(n.w.now) }
 
-// standing returns n as its view lists it: ineligible after it resigned.
+// asCandidate returns n as its view lists it: ineligible after it resigned.
 func (n *node) asCandidate() algo.Member {
 	if m, ok := n.engine.View().Member(n.id); ok {
 		return m
@@ -75,7 +75,7 @@ func (n *node) asCandidate() algo.Member {
 	return n.member
 }
 
-// members returns the members in the saved config of n.
+// memberIDs returns the members in the saved config of n.
 func (n *node) memberIDs() (all []algo.NodeID) {
 	return membersIn(n.record).ids
 }
@@ -156,7 +156,7 @@ func (n *node) perform(out *engine.Output) {
 	}
 }
 
-// saved ends a save that took time. It handles waiting events before timers.
+// finishSave ends a save that took time. It handles waiting events before timers.
 func (n *node) finishSave() {
 	out := n.unsaved
 	n.unsaved, n.paused = nil, false
@@ -195,7 +195,7 @@ func (f *effectsLeft) take() bool {
 	return lives
 }
 
-// springs returns the number of effects of out before the crash, or -1 if the node does not crash.
+// effectsBeforeCrash returns the number of effects of out before the crash, or -1 if the node does not crash.
 func (n *node) effectsBeforeCrash(out *engine.Output) effectsLeft {
 	asked := len(out.Dial) + len(out.Send) + len(out.Rejections) + len(out.Leaders) + min(len(out.Save), 1)
 	if !n.crashPoint.set || n.crashPoint.save && len(out.Save) == 0 || asked == 0 || n.crashPoint.after > asked {
@@ -259,7 +259,7 @@ func (n *node) save(records []algo.Message) {
 	}
 }
 
-// rest schedules the next deadline of the engine.
+// updateDeadline schedules the next deadline of the engine.
 func (n *node) updateDeadline() {
 	at := never
 	if n.up && !n.paused {
@@ -312,7 +312,7 @@ type dial struct {
 // Kind returns "dial": events carry it as a message.
 func (dial) Kind() string { return "dial" }
 
-// missed drops the events that waited for a process when it crashed.
+// dropWaiting drops the events that waited for a process when it crashed.
 func (n *node) dropWaiting(waiting []event) {
 	for _, e := range waiting {
 		switch e.action {
@@ -331,7 +331,7 @@ func (n *node) resume() {
 	n.handleWaiting()
 }
 
-// proceed handles the waiting events. A save may pause the process again.
+// handleWaiting handles the waiting events. A save may pause the process again.
 func (n *node) handleWaiting() {
 	waiting, incarnation := n.waiting, n.incarnation
 	n.waiting = nil

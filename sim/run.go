@@ -166,7 +166,7 @@ func (w *World) election(o *Options, r *Result) error {
 	return nil
 }
 
-// incite crashes the highest nodes and starts the election at the initiators.
+// startElection crashes the highest nodes and starts the election at the initiators.
 func (w *World) startElection(o *Options) {
 	leader, _, _ := w.Leader()
 	var dead []*node
@@ -199,7 +199,7 @@ func (w *World) startElection(o *Options) {
 	}
 }
 
-// quiet runs until no counted message is in flight and all nodes agree, for at least 20 T.
+// runUntilQuiet runs until no counted message is in flight and all nodes agree, for at least 20 T.
 func (w *World) runUntilQuiet(limit, t time.Duration) {
 	const quietTime = 20 // of T
 	agreed := func() bool { _, _, agreed := w.Leader(); return agreed }

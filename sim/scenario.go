@@ -141,7 +141,7 @@ func (s *Scenario) Run(ctx context.Context, o ScenarioOptions) (*World, error) {
 	return w, w.within(ctx, func() error { return s.file.Run(executor{w}, transcript) })
 }
 
-// hosted performs a scenario on a world.
+// executor performs a scenario on a world.
 type executor struct{ *World }
 
 // Do performs a command.

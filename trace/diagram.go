@@ -25,7 +25,7 @@ import (
 // The line of a lane is double while its node takes itself for the leader, and absent while
 // it is down.
 //
-// Below stand the messages by kind. Repeats of what was said before, see algo.Repeat,
+// Below stand the messages by kind. Repeats of what was said before, see algo.Periodic,
 // are counted apart, and drawn only where something comes of them; so are timers.
 // Messages that are not among Messages are only counted.
 //

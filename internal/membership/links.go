@@ -40,7 +40,7 @@ type link struct {
 // isBlank reports whether the peer was in no cluster when it sent its last digest, and its last Self.
 func (l link) isBlank() bool { return l.digest == 0 && l.holds == ConfigID{} }
 
-// hasTold reports whether a Self of the peer has arrived.
+// hasSelf reports whether a Self of the peer has arrived.
 func (l link) hasSelf() bool { return !l.self.ID.IsZero() }
 
 // checkSelf checks the entry in a Self of the peer.

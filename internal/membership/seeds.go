@@ -201,7 +201,7 @@ func (m *Dynamic) HandleReached(now time.Duration, addr string, peer algo.NodeID
 	m.requestFounding()
 }
 
-// DialFailed records how a dial without a connection has ended.
+// HandleDialFailure records how a dial without a connection has ended.
 func (m *Dynamic) HandleDialFailure(now time.Duration, addr string, state SeedState) {
 	m.seeds.recordFailure(addr, state)
 }

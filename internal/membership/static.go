@@ -219,7 +219,7 @@ func (m *Static) HandleReached(now time.Duration, addr string, peer algo.NodeID)
 	m.welcome(now)
 }
 
-// DialFailed records how a dial without a connection has ended.
+// HandleDialFailure records how a dial without a connection has ended.
 func (m *Static) HandleDialFailure(now time.Duration, addr string, state SeedState) {
 	isKept := func(s seed) bool { return s.Addr == addr && s.State == SeedRejected && len(m.known) == 0 }
 	if !slices.ContainsFunc(m.seeds, isKept) { // a rejection stands while no member has accepted this node

@@ -47,7 +47,7 @@ func newFile() []byte {
 	return file
 }
 
-// decode returns the number and the state of the last save in a file.
+// decodeSlot returns the number and the state of the last save in a file.
 func decodeSlot(b []byte) (format uint32, number uint64, state []byte) {
 	head, state := b[:headSize], b[headSize:]
 	length := binary.LittleEndian.Uint32(head[4:])

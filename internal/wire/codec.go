@@ -24,7 +24,7 @@ type Codec struct {
 // message is one registered type.
 type message struct {
 	kind         string
-	periodicKind string // the kind of the message in an algo.Repeat
+	periodicKind string // the kind of the message in an algo.Periodic
 	typ          reflect.Type
 	body         plan
 }
@@ -116,7 +116,7 @@ func (c *Codec) Decode(b []byte) (m algo.Message, err error) {
 	return m, d.release("decode", msg.kind)
 }
 
-// periodicSuffix follows the kind of a message in an [algo.Repeat].
+// periodicSuffix follows the kind of a message in an [algo.Periodic].
 const periodicSuffix = "+"
 
 // kinds matches valid kinds.

@@ -14,7 +14,7 @@
 //
 //	[kind, field, field, …]
 //
-// The kind is a string of 1 to 64 bytes out of a-z, 0-9, "-", "_" and "/". A "+" after it marks an [algo.Repeat]. The
+// The kind is a string of 1 to 64 bytes out of a-z, 0-9, "-", "_" and "/". A "+" after it marks an [algo.Periodic]. The
 // fields follow in the order of the Go struct, without names:
 //
 //	bool                       boolean
