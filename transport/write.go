@@ -135,7 +135,7 @@ func (c *conn) finishClose(cause error) {
 	if reason == "" {
 		switch Cause(cause) {
 		case Graceful, Superseded:
-			timeout = drainTime // for frames in flight
+			timeout = c.t.o.drainTime
 		default:
 			return
 		}
