@@ -54,6 +54,9 @@ func (n *Node) completeOperations() {
 			begin := e.start
 			e.start = nil
 			begin()
+			if !n.leadership.isIdle() {
+				n.perform(n.engine.HandleDrainEnded(n.now())) // the lease does not wait again for callbacks that hang
+			}
 		}
 		switch {
 		case e.start == nil && e.isDone():

@@ -487,6 +487,10 @@ func (w *walk) act() {
 		}
 	case 8, 9, 10, 11:
 		if a.machine != nil && a.isWorking && a.machine.Leader().ID != a.id {
+			if w.random.IntN(4) == 0 {
+				w.handle(a, driver.Event{Kind: driver.EventDrainEnded})
+				break
+			}
 			a.isWorking = false
 			w.logf("the work of %s returns", a.id)
 			w.handle(a, driver.Event{Kind: driver.EventWorkReturned})
