@@ -69,7 +69,8 @@ type Config struct {
 	Algorithm algo.Factory
 
 	// AllowTextbook allows an algorithm that follows its source exactly, for lessons (see algo.Spec.Textbook). Such a
-	// node is not for production, and every address must be a loopback address.
+	// node is not for production, and every address must be a loopback address. With another algorithm it has no
+	// effect.
 	AllowTextbook bool
 
 	// Priority orders candidates: a higher priority is elected first, then a higher ID.
@@ -184,13 +185,14 @@ func (c *Config) applyDefaults() (algo.Spec, error) {
 	_, err := encodeMeta(c.Meta)
 	found.add(checkPriority(c.Priority), err)
 
+	timing := fd.Check(c.Timing)
+	spec, invalid := c.newSpec(timing == nil)
+	c.AllowTextbook = c.AllowTextbook && spec.Textbook
 	c.checkAddresses(&found)
 	want(c.DrainTimeout >= 0, "drain_timeout", c.DrainTimeout.String(), "not below 0")
 	want(c.RemoveSuspectedAfter == 0 || c.RemoveSuspectedAfter >= c.Timing.MaxTimeout, "remove_suspected_after", c.RemoveSuspectedAfter.String(),
 		"0, or at least max_timeout (%v): until then a suspicion may be a mistake", c.Timing.MaxTimeout)
-	timing := fd.Check(c.Timing)
-	spec, err := c.newSpec(timing == nil)
-	found.add(timing, err)
+	found.add(timing, invalid)
 	if c.Lease == (lease.Options{}) && spec.Textbook {
 		c.Lease = lease.Off
 	}
