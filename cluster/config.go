@@ -277,18 +277,20 @@ func (c *Config) checkAddrField(found *problems, field, addr string, shared bool
 
 // checkList checks Members.
 func (c *Config) checkList(found *problems) {
-	seen := make(map[string]bool)
+	seen := make(map[string]int) // index of each address
 	for i, addr := range c.Members {
 		field := fmt.Sprintf("members[%d]", i)
 		isOwn := c.Advertise == "" && addr == canonical(c.Listen) // its port is 0
 		_ = c.checkAddrField(found, field, addr, !isOwn, "host:port")
-		found.require(!seen[addr], field, strconv.Quote(addr), "each address once")
-		seen[addr] = true
+		first, isTwice := seen[addr]
+		found.require(!isTwice, field, strconv.Quote(addr), "each address once, and members[%d] is the same", first)
+		seen[addr] = i
 	}
 	found.require(len(c.Members) <= maxMembers, "members", strconv.Itoa(len(c.Members))+" addresses", "at most %d", maxMembers)
 	if len(c.Members) > 0 {
 		self := canonical(cmp.Or(c.Advertise, c.Listen))
-		found.require(seen[self] || checkAddr(self, false) != nil, "members", strconv.Quote(strings.Join(c.Members, ", ")),
+		_, isListed := seen[self]
+		found.require(isListed || checkAddr(self, false) != nil, "members", strconv.Quote(strings.Join(c.Members, ", ")),
 			"this member's own address among them (%s)", self)
 	}
 }
