@@ -9,6 +9,7 @@ import (
 
 	"github.com/elect-go/elect/algo"
 	"github.com/elect-go/elect/algo/builtin"
+	"github.com/elect-go/elect/algo/lease"
 	"github.com/elect-go/elect/client"
 	"github.com/elect-go/elect/cluster"
 	"github.com/elect-go/elect/fence"
@@ -105,6 +106,17 @@ func TestInvalidListIsRejected(t *testing.T) {
 		f.halt(n)
 		require.ErrorIs(t, n.SetMembers(t.Context(), listOf(3)), cluster.ErrStopped)
 	})
+}
+
+// The system has chosen the port. The list may name it, or the address in the settings.
+func TestListMayNameChosenPort(t *testing.T) {
+	const port0 = "127.0.0.1:0"
+	n := run(t, cluster.Config{Name: "n1", Listen: port0, Members: []string{port0}, Lease: lease.Off})
+	addr := n.follows(t, "n1", patience).Leader.Addr
+	require.NoError(t, n.SetMembers(t.Context(), []string{addr}))
+	require.NoError(t, n.SetMembers(t.Context(), []string{port0}))
+	require.ErrorContains(t, n.SetMembers(t.Context(), []string{addr, port0}), "each address once, and members[0] is the same")
+	require.ErrorContains(t, n.SetMembers(t.Context(), []string{"127.0.0.1:1"}), "want this member's own address among them ("+addr+")")
 }
 
 // Without a quorum no leader checks the names. Each member warns of two members with one name.
