@@ -235,7 +235,9 @@ func TestTCPSlowReader(t *testing.T) {
 // TestTCPGracefulCloseLosesNoFrame: within the time that Close may take. A machine that runs no process for that time
 // would end it, so here it is long.
 func TestTCPGracefulCloseLosesNoFrame(t *testing.T) {
-	patient := func(o *Options) { o.closeTimeout, o.drainTime, o.writeTimeout = 2*time.Minute, 2*time.Minute, 2*time.Minute }
+	patient := func(o *Options) {
+		o.closeTimeout, o.drainTime, o.writeTimeout = 2*time.Minute, 2*time.Minute, 2*time.Minute
+	}
 	for range 20 {
 		a, b := startTCP(t, 1, 1, patient), startTCP(t, 2, 1, patient)
 		a.Dial(Target{ID: b.id, Addr: b.addr})
