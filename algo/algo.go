@@ -180,6 +180,10 @@ type LeaseHolder interface {
 	// WorkReturned reports that the work of the application has ended, after the end of a leadership
 	// of this node.
 	WorkReturned(env Env)
+	// DrainEnded reports that the driver waits no longer for the work: it has waited for the drain
+	// timeout before it ended the leadership of this node. So the holder does not wait for the work
+	// again. It stops renewing, and the lease expires.
+	DrainEnded(env Env)
 	// PeerDied reports that the process of a peer has ended: its address refuses connections, or
 	// another process answers there. The peer need not be monitored. The report is only as
 	// reliable as the refusal. If ended is not zero, it is proven that the process has ended, and

@@ -78,15 +78,15 @@ func coldStart(ctx context.Context, config proccluster.Config) (s coldStarted, e
 		leader, agreed := proccluster.Agreement(states)
 		return agreed && leader.Name == proccluster.Name(config.Nodes)
 	}
-	if err := f.Await(ctx, highest); err != nil {
+	if err := f.WaitUntil(ctx, highest); err != nil {
 		return s, err
 	}
-	if _, err := f.Settle(ctx); err != nil {
+	if _, err := f.WaitQuiet(ctx); err != nil {
 		return s, err
 	}
 	var up, end int64
 	for _, n := range f.States() {
-		up, end = max(up, n.Ready), max(end, n.Since)
+		up, end = max(up, n.ReadyAt), max(end, n.AnnouncedAt)
 	}
 	return coldStarted{agreed: time.Duration(max(0, end-up)), total: time.Duration(end - begin)}, nil
 }

@@ -153,7 +153,7 @@ func restBeside(ctx context.Context, config proccluster.Config, span time.Durati
 		return q, err
 	}
 	defer func() { err = errors.Join(err, fault.End(f)) }()
-	if _, err := f.AwaitLeader(ctx); err != nil {
+	if _, err := f.WaitLeader(ctx); err != nil {
 		return q, err
 	}
 	from := proccluster.Now()

@@ -78,14 +78,14 @@ func (c failoverCase) start(ctx context.Context, registry algo.Registry, config 
 // lease it waits until the highest leads, which takes over some time after another was elected.
 func (s *failoverSeries) expect(ctx context.Context) error {
 	changed := s.Changed()
-	leader, err := s.Settle(ctx)
+	leader, err := s.WaitQuiet(ctx)
 	for err == nil && s.takesOver() && leader.Name != proccluster.Name(s.of.Nodes) {
 		select {
 		case <-changed:
 		case <-ctx.Done():
 		}
 		changed = s.Changed()
-		leader, err = s.Settle(ctx)
+		leader, err = s.WaitQuiet(ctx)
 	}
 	if err == nil && s.claims.HighestLeads && !s.leased && leader.Name != proccluster.Name(s.of.Nodes) {
 		err = fmt.Errorf("bench: %s leads, want the highest of %d", leader.Name, s.of.Nodes)
@@ -111,12 +111,12 @@ func (s *failoverSeries) round(ctx context.Context, pause time.Duration) (failov
 }
 
 // after measures the failover after a failure and brings the old leader back.
-func (s *failoverSeries) after(ctx context.Context, failure *proccluster.Strike) (r failoverRound, err error) {
-	if r.Failover, err = failure.Settle(ctx); err != nil {
+func (s *failoverSeries) after(ctx context.Context, failure *proccluster.LeaderLoss) (r failoverRound, err error) {
+	if r.Failover, err = failure.WaitFailover(ctx); err != nil {
 		return r, err
 	}
 	if s.of.network() {
-		r.recovery, err = s.Rejoin(ctx, failure.Leader.Name, s.Lab.Heal)
+		r.recovery, err = s.RecoverIsolated(ctx, failure.Leader.Name, s.Lab.Heal)
 	} else {
 		r.recovery, err = s.Recover(ctx, failure.Leader.Name, s.takesOver())
 	}
@@ -127,11 +127,11 @@ func (s *failoverSeries) after(ctx context.Context, failure *proccluster.Strike)
 }
 
 // failLeader lets the leader fail.
-func (s *failoverSeries) failLeader() (*proccluster.Strike, error) {
+func (s *failoverSeries) failLeader() (*proccluster.LeaderLoss, error) {
 	if !s.of.network() {
-		return s.Strike(s.of.Signal)
+		return s.FailLeader(s.of.Signal)
 	}
-	return s.Isolate(s.of.Signal, func(leader proccluster.State) (err error) {
+	return s.IsolateLeader(s.of.Signal, func(leader proccluster.State) (err error) {
 		failed := proccluster.Number(leader.Name)
 		rest := fault.Others(s.of.Nodes, failed)
 		if s.of.Signal != dropIn {
@@ -148,7 +148,7 @@ func (s *failoverSeries) failLeader() (*proccluster.Strike, error) {
 
 func (s *failoverSeries) close() error { return s.Close() }
 
-// check returns an error if the outcome of a round is wrong. The fleet has already checked that all
+// check returns an error if the outcome of a round is wrong. The cluster has already checked that all
 // running nodes follow one leader in one epoch.
 func (s *failoverSeries) check(r failoverRound) error {
 	c := s.of

@@ -201,7 +201,7 @@ func (c failoverBenchmark) report(b *testing.B, results, observed []observedRoun
 		detect = append(detect, r.Detect)
 		elect = append(elect, r.Elect)
 		saves, saving = append(saves, r.Saves...), append(saving, r.Saving)
-		back = append(back, r.recovery.Took)
+		back = append(back, r.recovery.Duration)
 		messages = append(messages, float64(algosim.Total(r.Messages)))
 		critical = append(critical, float64(r.CriticalSaves))
 	}

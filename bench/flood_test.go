@@ -100,7 +100,7 @@ func benchmarkFlood(b *testing.B, config proccluster.Config, kind floodKind, spa
 			b.Error(err)
 		}
 	}()
-	leader, err := nodes.Settle(within(b, time.Minute))
+	leader, err := nodes.WaitQuiet(within(b, time.Minute))
 	if err != nil {
 		b.Fatal(err)
 	}
@@ -155,7 +155,7 @@ func benchmarkFlood(b *testing.B, config proccluster.Config, kind floodKind, spa
 		b.Fatal(err)
 	}
 	restarted := time.Now()
-	_, err = nodes.AwaitLeader(within(b, time.Minute))
+	_, err = nodes.WaitLeader(within(b, time.Minute))
 	rejoin := time.Since(restarted)
 	if err != nil {
 		b.Error(err)

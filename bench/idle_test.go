@@ -79,7 +79,7 @@ func benchmarkIdle(b *testing.B, config proccluster.Config, span time.Duration) 
 			b.Error(err)
 		}
 	}()
-	before, err := f.Settle(within(b, time.Minute))
+	before, err := f.WaitQuiet(within(b, time.Minute))
 	if err != nil {
 		b.Fatal(err)
 	}
@@ -106,7 +106,7 @@ func benchmarkIdle(b *testing.B, config proccluster.Config, span time.Duration) 
 		mostCPU, mostFrames = max(mostCPU, percent), max(mostFrames, sent)
 		used = append(used, last.usage.memory)
 	}
-	after, err := f.AwaitLeader(within(b, time.Minute))
+	after, err := f.WaitLeader(within(b, time.Minute))
 	if err != nil {
 		b.Fatal(err)
 	}

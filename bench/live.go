@@ -76,7 +76,7 @@ func startLocal(ctx context.Context, config cluster.Config, n int,
 // run runs a node and handles its announcements of leaders.
 func (l *local) run(ctx context.Context, node *cluster.Node) {
 	l.nodes = append(l.nodes, node)
-	name, clock := node.Config().Name, proccluster.NewStamper()
+	name, clock := node.Config().Name, proccluster.NewClockConverter()
 	l.running.Go(func() {
 		if err := node.Run(ctx); err != nil {
 			l.mu.Lock()
@@ -87,7 +87,7 @@ func (l *local) run(ctx context.Context, node *cluster.Node) {
 	l.running.Go(func() {
 		for s := range node.Watch(ctx) {
 			if !s.At.IsZero() { // zero before the first election
-				l.hear(name, trace.Event{At: time.Duration(clock.Stamp(s.At)), Kind: trace.Announce, Leader: algo.Leader{Epoch: s.Leader.Epoch, ID: s.Leader.ID}})
+				l.hear(name, trace.Event{At: time.Duration(clock.Convert(s.At)), Kind: trace.Announce, Leader: algo.Leader{Epoch: s.Leader.Epoch, ID: s.Leader.ID}})
 			}
 		}
 	})

@@ -111,7 +111,7 @@ func benchmarkLoad(b *testing.B, config proccluster.Config, threads int, span ti
 			b.Error(err)
 		}
 	}()
-	before, err := f.Settle(within(b, time.Minute))
+	before, err := f.WaitQuiet(within(b, time.Minute))
 	if err != nil {
 		b.Fatal(err)
 	}
@@ -129,14 +129,14 @@ func benchmarkLoad(b *testing.B, config proccluster.Config, threads int, span ti
 
 	// A necessary election shows that the nodes still monitor each other. Each node writes its events
 	// in order, so all earlier events have arrived, too.
-	if _, err := f.AwaitLeader(within(b, time.Minute)); err != nil {
+	if _, err := f.WaitLeader(within(b, time.Minute)); err != nil {
 		b.Fatal(err)
 	}
-	failure, err := f.Strike(proccluster.Term)
+	failure, err := f.FailLeader(proccluster.Term)
 	if err != nil {
 		b.Fatal(err)
 	}
-	after, err := failure.Settle(within(b, time.Minute))
+	after, err := failure.WaitFailover(within(b, time.Minute))
 	if err != nil {
 		b.Fatal(err)
 	}

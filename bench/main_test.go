@@ -115,7 +115,7 @@ var dataDir = sync.OnceValues(func() (string, error) {
 	return folders.make(dir)
 })
 
-// config returns the configuration of all fleets of this package.
+// config returns the configuration of all clusters of this package.
 func config(tb testing.TB) proccluster.Config {
 	tb.Helper()
 	if runtime.GOOS != "linux" {

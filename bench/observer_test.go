@@ -90,7 +90,7 @@ func observeRound(ctx context.Context, s *failoverSeries, pause time.Duration, o
 	if err != nil {
 		return r, err
 	}
-	up := slices.DeleteFunc(s.States(), func(n proccluster.State) bool { return n.Life != proccluster.Up })
+	up := slices.DeleteFunc(s.States(), func(n proccluster.State) bool { return n.ProcState != proccluster.Up })
 	seen, err := observe(ctx, up, failure.Leader)
 	if err != nil {
 		return r, err

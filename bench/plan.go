@@ -241,7 +241,9 @@ func (m *measuring) rest(algorithm string, n, rounds int, span time.Duration) su
 	return subject{
 		name: result.Name(result.Steady, "algorithm", algorithm, "n", n), rounds: rounds,
 		start: opened(
-			func(ctx context.Context) (*idleCluster, error) { return startIdle(ctx, m.registry, algorithm, n, 2*time.Second+span) },
+			func(ctx context.Context) (*idleCluster, error) {
+				return startIdle(ctx, m.registry, algorithm, n, 2*time.Second+span)
+			},
 			func(ctx context.Context, r *idleCluster, _ uint64) (figures, error) { return r.measure(ctx, span) }),
 	}
 }

@@ -127,10 +127,10 @@ func (c wireCase) start(ctx context.Context, registry algo.Registry, n int, with
 
 // recordMessages adds a node's messages to the log.
 func (w *wired) recordMessages(l *local, node string, _ net.Listener, c *cluster.Config) {
-	clock, kinds := proccluster.NewStamper(), election.Kinds(w.spec)
+	clock, kinds := proccluster.NewClockConverter(), election.Kinds(w.spec)
 	c.Trace = func(e trace.Event) {
 		if isOfElection(e, kinds) {
-			e.At = time.Duration(clock.Stamp(time.Now()))
+			e.At = time.Duration(clock.Convert(time.Now()))
 			l.hear(node, e)
 		}
 	}

@@ -1,6 +1,8 @@
 package cli
 
 import (
+	"cmp"
+	"net"
 	"os"
 
 	"github.com/spf13/pflag"
@@ -55,4 +57,40 @@ func (a *access) client() (client.Client, error) {
 		return client.Client{}, &ended{statusUsage, err.Error()}
 	}
 	return client.Client{Secure: endpoint}, nil
+}
+
+// addresses returns the addresses of the command line. Without one, it returns those that others picks from the
+// configuration, and after them the address of the node on this machine.
+func (a *access) addresses(command string, args []string, others func(*confload.Settings) []string) ([]string, error) {
+	if len(args) == 0 {
+		settings, err := a.settings()
+		if err != nil {
+			return nil, err
+		}
+		args = others(settings)
+		if own := ownAddress(settings.Advertise, settings.Listen); own != "" {
+			args = append(args, own)
+		}
+		if len(args) == 0 {
+			return nil, usagef("%s wants an address, host:port, or a configuration that has one (--config, ELECT_CONFIG)", command)
+		}
+	}
+	for _, addr := range args {
+		if err := checkAddress("the address", addr); err != nil {
+			return nil, err
+		}
+	}
+	return args, nil
+}
+
+// ownAddress returns the address of a node for clients on its own machine.
+func ownAddress(advertise, listen string) string {
+	host, port, err := net.SplitHostPort(cmp.Or(advertise, listen))
+	if err != nil {
+		return cmp.Or(advertise, listen)
+	}
+	if ip := net.ParseIP(host); host == "" || ip != nil && ip.IsUnspecified() {
+		host = "localhost"
+	}
+	return net.JoinHostPort(host, port)
 }

@@ -40,7 +40,7 @@ func TestClusterChangesAlgorithmByRestart(t *testing.T) {
 		}
 	}
 	word("bully")
-	f := runFleet(t, 3, follow, "--config", file, "--preset", "local", "--lease=off")
+	f := runCluster(t, 3, follow, "--config", file, "--preset", "local", "--lease=off")
 	ids := make(map[string]string)
 	for _, s := range f.States() {
 		ids[s.Name] = s.ID
@@ -62,7 +62,7 @@ func TestClusterChangesAlgorithmByRestart(t *testing.T) {
 			})
 		}
 		starts.Wait()
-		leader, err := f.Settle(within(t))
+		leader, err := f.WaitQuiet(within(t))
 		require.NoError(t, err, algorithm)
 		require.Greater(t, leader.Epoch, before.Epoch, algorithm)
 		for _, s := range f.States() {

@@ -51,11 +51,11 @@ func TestChaos(t *testing.T) {
 	}
 }
 
-// chaos is a fleet with random faults.
+// chaos is a cluster with random faults.
 type chaos struct {
 	t       *testing.T
 	random  *rand.Rand
-	fleet   *proccluster.Fleet
+	cluster *proccluster.Cluster
 	history *history
 	quorum  int // running nodes that an election needs
 	faults  map[proccluster.Signal]int
@@ -73,12 +73,12 @@ func newChaos(t *testing.T, variant string, seed uint64) *chaos {
 		c.quorum = chaosNodes/2 + 1
 	}
 	c.history.oneLeaderPerEpoch = spec.Claims.OneLeaderPerEpoch
-	c.fleet, err = proccluster.New(within(t), proccluster.Config{
+	c.cluster, err = proccluster.New(within(t), proccluster.Config{
 		Command: []string{os.Args[0]}, Env: childEnv, Nodes: chaosNodes, Hosts: proccluster.Loopback(chaosNodes), Dir: t.TempDir(), StartTimeout: patience,
 		Args: append(election.Flags(variant), "--preset", "local"), OnEvent: c.history.add,
 	})
 	require.NoError(t, err)
-	t.Cleanup(func() { require.NoError(t, c.fleet.Close()) })
+	t.Cleanup(func() { require.NoError(t, c.cluster.Close()) })
 	return c
 }
 
@@ -92,12 +92,12 @@ func (c *chaos) run() {
 		}
 		// An election needs a quorum of running nodes.
 		for c.count(proccluster.Up) < c.quorum {
-			c.revive(c.pick(func(s proccluster.State) bool { return s.Life != proccluster.Up }))
+			c.revive(c.pick(func(s proccluster.State) bool { return s.ProcState != proccluster.Up }))
 		}
 		c.waitAgreed()
 	}
 	for c.count(proccluster.Up) < chaosNodes {
-		c.revive(c.pick(func(s proccluster.State) bool { return s.Life != proccluster.Up }))
+		c.revive(c.pick(func(s proccluster.State) bool { return s.ProcState != proccluster.Up }))
 	}
 	c.waitAgreed()
 	c.t.Logf("injected: %d killed, %d stopped, %d ended, %d gone on, %d restarted; %d announcements; at most %v until all agreed",
@@ -116,16 +116,16 @@ func (c *chaos) total() int {
 func (c *chaos) moment() {
 	ctx, cancel := context.WithTimeout(c.t.Context(), time.Duration(c.random.Int64N(int64(60*time.Millisecond))))
 	defer cancel()
-	_ = c.fleet.Await(ctx, func([]proccluster.State) bool { return false })
+	_ = c.cluster.WaitUntil(ctx, func([]proccluster.State) bool { return false })
 }
 
 // disturb injects a random fault into a random node.
 func (c *chaos) disturb() {
 	victim := c.pick(func(proccluster.State) bool { return true })
 	switch {
-	case victim.Life == proccluster.Down, victim.Life == proccluster.Paused && c.random.IntN(2) == 0:
+	case victim.ProcState == proccluster.Down, victim.ProcState == proccluster.Paused && c.random.IntN(2) == 0:
 		c.revive(victim)
-	case victim.Life == proccluster.Paused:
+	case victim.ProcState == proccluster.Paused:
 		c.signal(victim, proccluster.Kill)
 	default:
 		c.signal(victim, []proccluster.Signal{proccluster.Kill, proccluster.Kill, proccluster.Stop, proccluster.Term}[c.random.IntN(4)])
@@ -134,32 +134,32 @@ func (c *chaos) disturb() {
 
 func (c *chaos) signal(victim proccluster.State, s proccluster.Signal) {
 	c.faults[s]++
-	_, err := c.fleet.Signal(victim.Name, s)
+	_, err := c.cluster.Signal(victim.Name, s)
 	require.NoError(c.t, err)
 }
 
 func (c *chaos) revive(n proccluster.State) {
-	if n.Life == proccluster.Paused {
+	if n.ProcState == proccluster.Paused {
 		c.signal(n, proccluster.Cont)
 		return
 	}
 	c.starts++
-	require.NoError(c.t, c.fleet.Restart(within(c.t), n.Name))
+	require.NoError(c.t, c.cluster.Restart(within(c.t), n.Name))
 }
 
 func (c *chaos) pick(fits func(proccluster.State) bool) proccluster.State {
-	states := slices.DeleteFunc(c.fleet.States(), func(s proccluster.State) bool { return !fits(s) })
+	states := slices.DeleteFunc(c.cluster.States(), func(s proccluster.State) bool { return !fits(s) })
 	return states[c.random.IntN(len(states))]
 }
 
-func (c *chaos) count(life proccluster.Life) int {
-	return len(slices.DeleteFunc(c.fleet.States(), func(s proccluster.State) bool { return s.Life != life }))
+func (c *chaos) count(state proccluster.ProcState) int {
+	return len(slices.DeleteFunc(c.cluster.States(), func(s proccluster.State) bool { return s.ProcState != state }))
 }
 
 // waitAgreed waits until all running nodes agree on a leader and no election is under way.
 func (c *chaos) waitAgreed() {
 	began := time.Now()
-	_, err := c.fleet.Settle(within(c.t))
+	_, err := c.cluster.WaitQuiet(within(c.t))
 	require.NoError(c.t, err)
 	c.slowest = max(c.slowest, time.Since(began))
 }
@@ -199,7 +199,7 @@ func (h *history) add(node string, e trace.Event) {
 			h.wrongs("%s goes back from epoch %d to %d", node, h.epochs[node], epoch)
 		}
 		h.epochs[node] = epoch
-		if !proccluster.Leads(e) {
+		if !proccluster.IsOwnLeadership(e) {
 			return
 		}
 		if other := cmp.Or(h.led[epoch], node); h.oneLeaderPerEpoch && other != node {

@@ -186,13 +186,13 @@ func (p *program) demoSettings(f *demoFlags) (*confload.Settings, error) {
 
 // demo is one demonstration.
 type demo struct {
-	flags  *demoFlags
-	signal proccluster.Signal
-	fleet  *proccluster.Fleet
-	story  story
-	out    io.Writer
-	bound  time.Duration // of each wait
-	random *rand.Rand
+	flags   *demoFlags
+	signal  proccluster.Signal
+	cluster *proccluster.Cluster
+	story   story
+	out     io.Writer
+	bound   time.Duration // of each wait
+	random  *rand.Rand
 }
 
 func (p *program) runDemo(cmd *cobra.Command, flags *demoFlags) (err error) {
@@ -214,15 +214,15 @@ func (p *program) runDemo(cmd *cobra.Command, flags *demoFlags) (err error) {
 	}
 	d.story = newStory(d.out, flags)
 	d.story.begin(flags)
-	d.fleet, err = proccluster.New(ctx, proccluster.Config{Command: command, Nodes: flags.nodes, Hosts: proccluster.Loopback(flags.nodes), Args: flags.nodeArgs()})
+	d.cluster, err = proccluster.New(ctx, proccluster.Config{Command: command, Nodes: flags.nodes, Hosts: proccluster.Loopback(flags.nodes), Args: flags.nodeArgs()})
 	if err == nil {
-		d.story.attach(d.fleet)
+		d.story.attach(d.cluster)
 		err = d.run(ctx)
 		d.story.detach()
 		if cause := context.Cause(ctx); err != nil && cause != nil {
 			err = cause
 		}
-		err = errors.Join(err, d.fleet.Close())
+		err = errors.Join(err, d.cluster.Close())
 	}
 	d.story.end(err, flags.closing(s.Config.Timing))
 	return err
@@ -256,14 +256,14 @@ func (d *demo) bounded(ctx context.Context) (context.Context, context.CancelFunc
 func (d *demo) start(ctx context.Context) error {
 	ctx, cancel := d.bounded(ctx)
 	defer cancel()
-	leader, err := d.fleet.Settle(ctx)
+	leader, err := d.cluster.WaitQuiet(ctx)
 	if err != nil {
 		return err
 	}
-	states := d.fleet.States()
+	states := d.cluster.States()
 	var up, agreed int64
 	for _, s := range states {
-		up, agreed = max(up, s.Ready), max(agreed, s.Since)
+		up, agreed = max(up, s.ReadyAt), max(agreed, s.AnnouncedAt)
 	}
 	after := "as soon as the last process was up"
 	if agreed > up {
@@ -298,10 +298,10 @@ func (d *demo) takeAway(ctx context.Context, number int) (old string, err error)
 	ctx, cancel := d.bounded(ctx)
 	defer cancel()
 	// On a busy machine, the nodes may be electing because of a false suspicion.
-	if _, err := d.fleet.AwaitLeader(ctx); err != nil {
+	if _, err := d.cluster.WaitLeader(ctx); err != nil {
 		return "", err
 	}
-	loss, err := d.fleet.Strike(d.signal)
+	loss, err := d.cluster.FailLeader(d.signal)
 	if err != nil {
 		return "", err
 	}
@@ -311,14 +311,14 @@ func (d *demo) takeAway(ctx context.Context, number int) (old string, err error)
 		round = fmt.Sprintf("Round %d: ", number)
 	}
 	d.story.tell(bad, nil, "%s%s, the leader, is %s (SIG%s).", round, old, pastTense[d.signal], strings.ToUpper(string(d.signal)))
-	m, err := loss.Settle(ctx)
+	m, err := loss.WaitFailover(ctx)
 	if err != nil {
 		return "", err
 	}
 	if d.flags.json {
 		return old, d.print(newRound(d.flags.variant(), m))
 	}
-	d.story.tell(good, d.fleet.States(), "All survivors follow %s in epoch %d, %s after the signal%s.",
+	d.story.tell(good, d.cluster.States(), "All survivors follow %s in epoch %d, %s after the signal%s.",
 		m.NewLeader, m.EpochAfter, inMS(m.Failover), otherClock())
 	d.story.tell(plain, nil, "%s to suspect, %s to elect, %s.", inMS(m.Detect), inMS(m.Elect), describeMessages(m.Messages))
 	return old, nil
@@ -327,8 +327,8 @@ func (d *demo) takeAway(ctx context.Context, number int) (old string, err error)
 func (d *demo) bringBack(ctx context.Context, old string) error {
 	ctx, cancel := d.bounded(ctx)
 	defer cancel()
-	before, _ := proccluster.Agreement(d.fleet.States())
-	r, err := d.fleet.Recover(ctx, old, d.flags.highest)
+	before, _ := proccluster.Agreement(d.cluster.States())
+	r, err := d.cluster.Recover(ctx, old, d.flags.highest)
 	if err != nil {
 		return err
 	}
@@ -336,14 +336,14 @@ func (d *demo) bringBack(ctx context.Context, old string) error {
 	if d.signal == proccluster.Stop {
 		how = "runs again"
 	}
-	what := fmt.Sprintf("and takes over in epoch %d, after %s", r.EpochAfter, inMS(r.Took))
+	what := fmt.Sprintf("and takes over in epoch %d, after %s", r.EpochAfter, inMS(r.Duration))
 	switch {
 	case r.Leader == before.Name:
 		what = fmt.Sprintf("and follows %s", r.Leader)
 	case r.Leader != old:
-		what = fmt.Sprintf("and all follow %s in epoch %d, after %s", r.Leader, r.EpochAfter, inMS(r.Took))
+		what = fmt.Sprintf("and all follow %s in epoch %d, after %s", r.Leader, r.EpochAfter, inMS(r.Duration))
 	}
-	d.story.tell(good, d.fleet.States(), "%s %s %s, %s.", old, how, what, describeMessages(r.Messages))
+	d.story.tell(good, d.cluster.States(), "%s %s %s, %s.", old, how, what, describeMessages(r.Messages))
 	return nil
 }
 
@@ -351,19 +351,19 @@ func (d *demo) bringBack(ctx context.Context, old string) error {
 func (d *demo) keep(ctx context.Context) error {
 	if d.flags.json {
 		var o keptObject
-		for _, s := range d.fleet.States() {
+		for _, s := range d.cluster.States() {
 			o.Nodes = append(o.Nodes, keptNode{s.Name, s.Addr, s.Pid})
 		}
 		if err := d.print(o); err != nil {
 			return err
 		}
 	} else {
-		d.story.kept(d.fleet.States())
+		d.story.kept(d.cluster.States())
 	}
-	leader, _ := proccluster.Agreement(d.fleet.States())
+	leader, _ := proccluster.Agreement(d.cluster.States())
 	for {
-		changed := d.fleet.Changed()
-		now, agreed := proccluster.Agreement(d.fleet.States())
+		changed := d.cluster.Changed()
+		now, agreed := proccluster.Agreement(d.cluster.States())
 		if agreed && (now.ID != leader.ID || now.Epoch != leader.Epoch) {
 			leader = now
 			d.story.tell(good, nil, "%s leads in epoch %d.", now.Name, now.Epoch)

@@ -171,8 +171,8 @@ func (p *program) runChaos(cmd *cobra.Command, flags *demoFlags) (err error) {
 		return err
 	}
 	c.faults = newSchedule(flags.seed, flags.nodes, unavailable == nil, s.Config.Timing)
-	c.fleet = c.Processes.Fleet
-	c.story.attach(c.fleet)
+	c.cluster = c.Processes.Cluster
+	c.story.attach(c.cluster)
 	if unavailable != nil {
 		c.story.tell(plain, nil, "There are no partitions: %v.", unavailable)
 	}
@@ -219,7 +219,7 @@ func (c *chaosDemo) run(ctx context.Context) error {
 	c.mu.Lock()
 	c.began = first.begin()
 	c.mu.Unlock()
-	c.story.tell(good, c.fleet.States(), "%s works, with token %d.", first.node, first.token)
+	c.story.tell(good, c.cluster.States(), "%s works, with token %d.", first.node, first.token)
 	end := time.Now().Add(c.flags.chaos)
 	for {
 		f := c.faults.next()
@@ -272,17 +272,17 @@ func (c *chaosDemo) inject(kind faultKind, targets []int) (undo func(context.Con
 	name := proccluster.Name(targets[0])
 	switch kind {
 	case faultKill:
-		_, err = c.fleet.Signal(name, proccluster.Kill)
+		_, err = c.cluster.Signal(name, proccluster.Kill)
 		return func(ctx context.Context) error {
 			if ctx.Err() != nil {
 				return nil
 			}
-			return c.fleet.Restart(ctx, name)
+			return c.cluster.Restart(ctx, name)
 		}, err
 	case faultPause:
-		_, err = c.fleet.Signal(name, proccluster.Stop)
+		_, err = c.cluster.Signal(name, proccluster.Stop)
 		return func(context.Context) error {
-			_, err := c.fleet.Signal(name, proccluster.Cont)
+			_, err := c.cluster.Signal(name, proccluster.Cont)
 			return err
 		}, err
 	case faultFreeze:
@@ -297,14 +297,14 @@ func (c *chaosDemo) inject(kind faultKind, targets []int) (undo func(context.Con
 			others = append(others, i)
 		}
 	}
-	err = c.fleet.Disconnect(names, func() error { return c.Lab.Split(hosts, others) })
-	return func(context.Context) error { return c.fleet.Reconnect(c.Lab.Heal) }, err
+	err = c.cluster.Disconnect(names, func() error { return c.Lab.Split(hosts, others) })
+	return func(context.Context) error { return c.cluster.Reconnect(c.Lab.Heal) }, err
 }
 
 // freeze pauses all processes of a member.
 func (c *chaosDemo) freeze(name string) (undo func(context.Context) error, err error) {
 	began := proccluster.Now()
-	if _, err := c.fleet.Signal(name, proccluster.Stop); err != nil {
+	if _, err := c.cluster.Signal(name, proccluster.Stop); err != nil {
 		return nil, err
 	}
 	// Its command may have ended meanwhile, and then the others have, too.
@@ -319,7 +319,7 @@ func (c *chaosDemo) freeze(name string) (undo func(context.Context) error, err e
 		if worked {
 			_ = proccluster.SendTo(w.watchdog, proccluster.Cont)
 		}
-		_, err := c.fleet.Signal(name, proccluster.Cont)
+		_, err := c.cluster.Signal(name, proccluster.Cont)
 		if worked {
 			_ = proccluster.SendTo(w.pid, proccluster.Cont)
 		}
@@ -332,7 +332,7 @@ func (c *chaosDemo) leader() int {
 	if w := c.working(); c.isAtWork {
 		return proccluster.Number(w.node)
 	}
-	leader, _ := proccluster.Agreement(c.fleet.States())
+	leader, _ := proccluster.Agreement(c.cluster.States())
 	return proccluster.Number(leader.Name)
 }
 
@@ -378,7 +378,7 @@ func (c *chaosDemo) awaitWork(ctx context.Context) error {
 
 // observe reads the work, reports new failovers, and returns the failure of a member, if any.
 func (c *chaosDemo) observe(ctx context.Context) error {
-	if err := c.fleet.Await(ctx, func([]proccluster.State) bool { return true }); err != nil {
+	if err := c.cluster.WaitUntil(ctx, func([]proccluster.State) bool { return true }); err != nil {
 		return err
 	}
 	shifts, err := c.reader.read()

@@ -48,8 +48,8 @@ func (d *demo) grow(ctx context.Context) error {
 }
 
 func (d *demo) join(ctx context.Context) (name string, took time.Duration, err error) {
-	before, _ := proccluster.Agreement(d.fleet.States())
-	added, err := d.fleet.Add(ctx)
+	before, _ := proccluster.Agreement(d.cluster.States())
+	added, err := d.cluster.Add(ctx)
 	if err != nil {
 		return "", 0, err
 	}
@@ -57,16 +57,16 @@ func (d *demo) join(ctx context.Context) (name string, took time.Duration, err e
 	if err != nil {
 		return "", 0, err
 	}
-	leader, err := d.fleet.Settle(ctx)
+	leader, err := d.cluster.WaitQuiet(ctx)
 	if err != nil {
 		return "", 0, err
 	}
-	took = time.Duration(max(0, at-added.Ready))
+	took = time.Duration(max(0, at-added.ReadyAt))
 	after := "as soon as it was up"
 	if took > 0 {
 		after = inMS(took) + " after it was up"
 	}
-	d.story.tell(good, d.fleet.States(), "%s joins through n1. All %d know it, %s.", added.Name, len(members), after)
+	d.story.tell(good, d.cluster.States(), "%s joins through n1. All %d know it, %s.", added.Name, len(members), after)
 	if leader.ID != before.ID {
 		d.story.tell(plain, nil, "%s is the highest now, and leads in epoch %d.", leader.Name, leader.Epoch)
 	}
@@ -74,11 +74,11 @@ func (d *demo) join(ctx context.Context) (name string, took time.Duration, err e
 }
 
 func (d *demo) remove(ctx context.Context) (joinObject, error) {
-	states := d.fleet.States()
+	states := d.cluster.States()
 	leader, _ := proccluster.Agreement(states)
 	i := slices.IndexFunc(states, func(s proccluster.State) bool { return s.Name != "n1" && s.Name != leader.Name })
 	name := states[i].Name
-	at, err := d.fleet.Retire(ctx, name, func(ctx context.Context) error {
+	at, err := d.cluster.RemoveNode(ctx, name, func(ctx context.Context) error {
 		return client.Client{}.Remove(ctx, states[0].Addr, name)
 	})
 	if err != nil {
@@ -89,7 +89,7 @@ func (d *demo) remove(ctx context.Context) (joinObject, error) {
 		return joinObject{}, err
 	}
 	took := time.Duration(max(0, arrived-at))
-	d.story.tell(good, d.fleet.States(), "%s is removed through n1 (elect remove %s), and stops. The other %d know it, %s after the order.",
+	d.story.tell(good, d.cluster.States(), "%s is removed through n1 (elect remove %s), and stops. The other %d know it, %s after the order.",
 		name, name, len(members), inMS(took))
 	return joinObject{Removed: name, RemoveMS: ms(took), Members: members}, nil
 }
@@ -108,9 +108,9 @@ func (d *demo) arrival(ctx context.Context) (at int64, members []string, err err
 			return 0, nil, err
 		}
 	}
-	for _, s := range d.fleet.States() {
-		if s.Life == proccluster.Up {
-			at = max(at, s.Viewed)
+	for _, s := range d.cluster.States() {
+		if s.ProcState == proccluster.Up {
+			at = max(at, s.ConfigAt)
 		}
 	}
 	return at, members, nil
@@ -120,8 +120,8 @@ func (d *demo) arrival(ctx context.Context) (at int64, members []string, err err
 // nodes.
 func (d *demo) views(ctx context.Context) (up []string, agreed bool, err error) {
 	var addrs []string
-	for _, s := range d.fleet.States() {
-		if s.Life == proccluster.Up {
+	for _, s := range d.cluster.States() {
+		if s.ProcState == proccluster.Up {
 			up, addrs = append(up, s.Name), append(addrs, s.Addr)
 		}
 	}

@@ -22,12 +22,12 @@ type screen struct {
 	out   *os.File
 	color bool
 
-	mu    sync.Mutex
-	title string
-	fleet *proccluster.Fleet // nil before the nodes run
-	last  []proccluster.State
-	notes []span
-	drawn int // lines of the last picture
+	mu      sync.Mutex
+	title   string
+	cluster *proccluster.Cluster // nil before the nodes run
+	last    []proccluster.State
+	notes   []span
+	drawn   int // lines of the last picture
 	// status returns a line below the table; nil for none.
 	status func() string
 
@@ -65,9 +65,9 @@ func (s *screen) begin(f *demoFlags) {
 	s.draw()
 }
 
-func (s *screen) attach(f *proccluster.Fleet) {
+func (s *screen) attach(f *proccluster.Cluster) {
 	s.mu.Lock()
-	s.fleet = f
+	s.cluster = f
 	s.mu.Unlock()
 	s.done.Go(func() {
 		tick := time.NewTicker(frame)
@@ -97,7 +97,7 @@ func (s *screen) detach() {
 	s.done.Wait()
 	s.draw()
 	s.mu.Lock()
-	s.fleet = nil
+	s.cluster = nil
 	s.mu.Unlock()
 }
 
@@ -154,8 +154,8 @@ func (s *screen) write(b *strings.Builder, line span) {
 // picture returns at most height lines: the table, and the newest notes that fit.
 func (s *screen) picture(width, height int) []span {
 	all := []span{{}, {" " + s.title, bold}, {}}
-	if s.fleet != nil {
-		s.last = s.fleet.States()
+	if s.cluster != nil {
+		s.last = s.cluster.States()
 	}
 	if s.last == nil {
 		all = append(all, span{" starting ...", dim})

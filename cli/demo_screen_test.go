@@ -17,12 +17,12 @@ import (
 
 func someStates() []proccluster.State {
 	return []proccluster.State{
-		{Name: "n1", Life: proccluster.Up, Ready: 1, Addr: "127.0.0.1:1", Pid: 11, Leader: "n3", LeaderID: "c", Epoch: 7, Sent: map[string]int{"a": 1, "b": 2}},
-		{Name: "n2", Life: proccluster.Up, Ready: 1, Addr: "127.0.0.1:2", Pid: 12},
-		{Name: "n3", Life: proccluster.Up, Ready: 1, Addr: "127.0.0.1:3", Pid: 13, Leader: "n3", LeaderID: "c", Epoch: 7, Leads: true},
-		{Name: "n4", Life: proccluster.Paused, Ready: 1, Addr: "127.0.0.1:4", Pid: 14, Leader: "n4", LeaderID: "d", Epoch: 6, Leads: true},
-		{Name: "n5", Life: proccluster.Down, Ready: 1, Addr: "127.0.0.1:5", Pid: 15, Leader: "n4", LeaderID: "d", Epoch: 6},
-		{Name: "n6", Life: proccluster.Up, Addr: "127.0.0.1:0", Pid: 16},
+		{Name: "n1", ProcState: proccluster.Up, ReadyAt: 1, Addr: "127.0.0.1:1", Pid: 11, Leader: "n3", LeaderID: "c", Epoch: 7, Sent: map[string]int{"a": 1, "b": 2}},
+		{Name: "n2", ProcState: proccluster.Up, ReadyAt: 1, Addr: "127.0.0.1:2", Pid: 12},
+		{Name: "n3", ProcState: proccluster.Up, ReadyAt: 1, Addr: "127.0.0.1:3", Pid: 13, Leader: "n3", LeaderID: "c", Epoch: 7, IsLeader: true},
+		{Name: "n4", ProcState: proccluster.Paused, ReadyAt: 1, Addr: "127.0.0.1:4", Pid: 14, Leader: "n4", LeaderID: "d", Epoch: 6, IsLeader: true},
+		{Name: "n5", ProcState: proccluster.Down, ReadyAt: 1, Addr: "127.0.0.1:5", Pid: 15, Leader: "n4", LeaderID: "d", Epoch: 6},
+		{Name: "n6", ProcState: proccluster.Up, Addr: "127.0.0.1:0", Pid: 16},
 	}
 }
 

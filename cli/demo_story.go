@@ -19,7 +19,7 @@ import (
 // story reports a demonstration: to a terminal, to a pipe, or not at all with --json.
 type story interface {
 	begin(f *demoFlags)
-	attach(f *proccluster.Fleet)                                         // the nodes of f run from now on
+	attach(f *proccluster.Cluster)                                       // the nodes of f run from now on
 	detach()                                                             // the nodes are about to be stopped
 	tell(t tone, states []proccluster.State, format string, args ...any) // prints a line, and states if not nil
 	rest(ctx context.Context, d time.Duration) error                     // pauses for a reader at a terminal
@@ -69,11 +69,11 @@ func leftNothing(err error) bool {
 // role names the role of a node in its own view.
 func role(s proccluster.State) string {
 	switch {
-	case s.Life != proccluster.Up:
-		return string(s.Life)
-	case s.Ready == 0:
+	case s.ProcState != proccluster.Up:
+		return string(s.ProcState)
+	case s.ReadyAt == 0:
 		return "starting"
-	case s.Leads:
+	case s.IsLeader:
 		return "leader"
 	case s.LeaderID == "":
 		return "electing"
@@ -89,10 +89,10 @@ func table(states []proccluster.State) []string {
 	fmt.Fprintf(rows, "NODE\t%-8s\tLEADER\tEPOCH\tSENT\tADDRESS\tPID\n", "STATE")
 	for _, s := range states {
 		leader, epoch, sent, pid := "-", "-", strconv.Itoa(s.Total()), strconv.Itoa(s.Pid)
-		if s.Leader != "" && s.Life == proccluster.Up {
+		if s.Leader != "" && s.ProcState == proccluster.Up {
 			leader, epoch = s.Leader, strconv.FormatUint(s.Epoch, 10)
 		}
-		if s.Life == proccluster.Down {
+		if s.ProcState == proccluster.Down {
 			sent, pid = "-", "-"
 		}
 		fmt.Fprintf(rows, "%s\t%s\t%s\t%s\t%s\t%s\t%s\n", s.Name, role(s), leader, epoch, sent, s.Addr, pid)
@@ -105,7 +105,7 @@ func table(states []proccluster.State) []string {
 type lines struct{ out io.Writer }
 
 func (l *lines) begin(f *demoFlags)                        { fmt.Fprintf(l.out, "%s\n\n", title(f)) }
-func (l *lines) attach(*proccluster.Fleet)                 {}
+func (l *lines) attach(*proccluster.Cluster)               {}
 func (l *lines) detach()                                   {}
 func (l *lines) rest(context.Context, time.Duration) error { return nil }
 

@@ -24,7 +24,7 @@ func TestOperatorChangesMembers(t *testing.T) {
 	for algorithm, flags := range map[string][]string{"bully": {"--lease"}, "vote": nil} {
 		t.Run(algorithm, func(t *testing.T) {
 			t.Parallel()
-			f := runFleet(t, 4, nil, append(flags, "--algorithm", algorithm, "--preset", "local")...)
+			f := runCluster(t, 4, nil, append(flags, "--algorithm", algorithm, "--preset", "local")...)
 			states := f.States()
 			known := func(at string) string { return statusOf(t, at) }
 
@@ -47,7 +47,7 @@ func TestOperatorChangesMembers(t *testing.T) {
 			require.JSONEq(t, `{"order":"remove","addr":"`+states[1].Addr+`","member":"n4","done":true}`, stdout)
 			require.NotContains(t, known(states[1].Addr), "n4")
 
-			_, err = f.Retire(within(t), "n3", func(context.Context) error {
+			_, err = f.RemoveNode(within(t), "n3", func(context.Context) error {
 				status, stdout, stderr := elect("leave", "--addr", states[2].Addr)
 				require.Zero(t, status, stderr)
 				require.Equal(t, "the node at "+states[2].Addr+" has left\n", stdout)
@@ -71,13 +71,13 @@ func TestOperatorChangesMembers(t *testing.T) {
 func TestRemovedNodeExplainsHowToRejoin(t *testing.T) {
 	testkit.Processes(t)
 	t.Parallel()
-	f := runFleet(t, 3, nil, "--preset", "local", "--lease")
+	f := runCluster(t, 3, nil, "--preset", "local", "--lease")
 	_, err := f.Signal("n3", proccluster.Term)
 	require.NoError(t, err)
 	require.NoError(t, client.Client{}.Remove(within(t), f.States()[0].Addr, "n3"))
 	err = f.Restart(within(t), "n3")
 	if err == nil { // the node was up before it learned of its removal
-		err = f.Await(within(t), func([]proccluster.State) bool { return false })
+		err = f.WaitUntil(within(t), func([]proccluster.State) bool { return false })
 	}
 	require.ErrorContains(t, err, "this node was removed from the cluster: empty its data folder to have it join as a new member")
 }

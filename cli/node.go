@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"log/slog"
@@ -183,8 +184,10 @@ func ofConfiguration(s *confload.Settings, err error) error {
 // beginning returns the reason why a node with this configuration and an empty data folder cannot start, or "".
 func beginning(c *cluster.Config) string {
 	switch {
-	case len(c.Members) > 0 || len(c.Join) > 0:
+	case len(c.Members) > 0 || slices.ContainsFunc(c.Join, func(addr string) bool { return addr != cmp.Or(c.Advertise, c.Listen) }):
 		return ""
+	case !c.Bootstrap && len(c.Join) > 0:
+		return "join names only this node"
 	case !c.Bootstrap:
 		return "it says neither members nor, with a quorum, bootstrap or join"
 	case c.Witness:

@@ -18,9 +18,9 @@ import (
 	"github.com/elect-go/elect/internal/testkit"
 )
 
-// split is a fleet on a network of its own that can be partitioned. n1 runs on host 0, and so on.
+// split is a cluster on a network of its own that can be partitioned. n1 runs on host 0, and so on.
 type split struct {
-	*proccluster.Fleet
+	*proccluster.Cluster
 	lab *netlab.Lab
 }
 
@@ -42,10 +42,10 @@ func newSplit(t *testing.T) *split {
 	f, err := proccluster.New(within(t), config)
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, f.Close()) })
-	leader, err := f.Settle(within(t))
+	leader, err := f.WaitQuiet(within(t))
 	require.NoError(t, err)
 	require.Equal(t, "n5", leader.Name)
-	return &split{Fleet: f, lab: lab}
+	return &split{Cluster: f, lab: lab}
 }
 
 // side is one side of a partition: the nodes that follow one leader.
@@ -58,14 +58,14 @@ type side struct {
 // await waits until all nodes of a side follow its leader. It returns the time at which the last node learned of it.
 func (s *split) await(t *testing.T, side side) (since int64) {
 	t.Helper()
-	require.NoError(t, s.Await(within(t), func(all []proccluster.State) bool {
+	require.NoError(t, s.WaitUntil(within(t), func(all []proccluster.State) bool {
 		since = 0
 		for _, host := range side.hosts {
 			n := all[host]
-			if n.Leader != side.leader || n.Leads != (n.Name == side.leader) {
+			if n.Leader != side.leader || n.IsLeader != (n.Name == side.leader) {
 				return false
 			}
-			since = max(since, n.Since)
+			since = max(since, n.AnnouncedAt)
 		}
 		return true
 	}))
@@ -94,7 +94,7 @@ func (s *split) requireCalm(t *testing.T, during time.Duration, look func(proccl
 		}
 		return o
 	}
-	requireCalm(t, s.Fleet, func() string {
+	requireCalm(t, s.Cluster, func() string {
 		for _, side := range sides {
 			s.await(t, side)
 		}
@@ -102,7 +102,7 @@ func (s *split) requireCalm(t *testing.T, during time.Duration, look func(proccl
 		var after []outcome
 		ctx, cancel := context.WithTimeout(t.Context(), during)
 		defer cancel()
-		err := s.Await(ctx, func(all []proccluster.State) bool {
+		err := s.WaitUntil(ctx, func(all []proccluster.State) bool {
 			after = outcomes(all)
 			return !slices.Equal(before, after)
 		})
@@ -147,7 +147,7 @@ func TestEachSideOfPartitionElectsAndHighestLeadsAfterHeal(t *testing.T) {
 		t.Run(tc.name, func(t *testing.T) {
 			t.Parallel()
 			s := newSplit(t)
-			at, lost := proccluster.Now(), losing(s.Fleet)
+			at, lost := proccluster.Now(), losing(s.Cluster)
 			require.NoError(t, tc.cut(s.lab, tc.a, tc.b))
 			for _, side := range []side{tc.a, tc.b} {
 				since := s.await(t, side)
@@ -161,9 +161,9 @@ func TestEachSideOfPartitionElectsAndHighestLeadsAfterHeal(t *testing.T) {
 			// Within this time the nodes give up the connections across the cut.
 			s.requireCalm(t, 2*announceInterval, leaderOnly, tc.a, tc.b)
 
-			at, lost = proccluster.Now(), losing(s.Fleet)
+			at, lost = proccluster.Now(), losing(s.Cluster)
 			require.NoError(t, s.lab.Heal())
-			leader, err := s.Settle(within(t))
+			leader, err := s.WaitQuiet(within(t))
 			require.NoError(t, err)
 			require.Equal(t, "n5", leader.Name)
 			all := side{hosts: []int{0, 1, 2, 3, 4}, leader: "n5"}

@@ -321,8 +321,8 @@ func statusOf(t *testing.T, args ...string) string {
 	}
 }
 
-// runFleet starts real nodes and waits until they agree.
-func runFleet(t *testing.T, nodes int, events func(string, trace.Event), args ...string) *proccluster.Fleet {
+// runCluster starts real nodes and waits until they agree.
+func runCluster(t *testing.T, nodes int, events func(string, trace.Event), args ...string) *proccluster.Cluster {
 	t.Helper()
 	f, err := proccluster.New(within(t), proccluster.Config{
 		Command: []string{os.Args[0]}, Env: childEnv, Nodes: nodes, Hosts: proccluster.Loopback(nodes), Args: args, OnEvent: events,
@@ -330,7 +330,7 @@ func runFleet(t *testing.T, nodes int, events func(string, trace.Event), args ..
 	})
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, f.Close()) })
-	_, err = f.Settle(within(t))
+	_, err = f.WaitQuiet(within(t))
 	require.NoError(t, err)
 	return f
 }
@@ -338,7 +338,7 @@ func runFleet(t *testing.T, nodes int, events func(string, trace.Event), args ..
 func TestEvidenceDetectsCrashBeforeTimeout(t *testing.T) {
 	testkit.OnlyLong(t)
 	t.Parallel()
-	f := runFleet(t, 3, nil, "--preset", "wan", "--lease=off")
+	f := runCluster(t, 3, nil, "--preset", "wan", "--lease=off")
 	m, err := f.Failover(within(t), proccluster.Kill)
 	require.NoError(t, err)
 	require.Less(t, m.Detect, algo.WAN().Timeout-algo.WAN().Heartbeat, "sooner than silence could tell")
@@ -347,7 +347,7 @@ func TestEvidenceDetectsCrashBeforeTimeout(t *testing.T) {
 func TestTimeoutDetectsCrashWithoutEvidence(t *testing.T) {
 	testkit.OnlyLong(t)
 	t.Parallel()
-	f := runFleet(t, 3, nil, "--preset", "local", "--lease=off", "--timeout-only")
+	f := runCluster(t, 3, nil, "--preset", "local", "--lease=off", "--timeout-only")
 	m, err := f.Failover(within(t), proccluster.Kill)
 	require.NoError(t, err)
 	require.Greater(t, m.Detect, algo.Local().Timeout-2*algo.Local().Heartbeat)
@@ -361,7 +361,7 @@ func TestStaticMembersElectLeader(t *testing.T) {
 	})
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, f.Close()) })
-	leader, err := f.Settle(within(t))
+	leader, err := f.WaitQuiet(within(t))
 	require.NoError(t, err)
 	require.Equal(t, "n3", leader.Name)
 	m, err := f.Failover(within(t), proccluster.Kill)
@@ -373,7 +373,7 @@ func TestStaticMembersElectLeader(t *testing.T) {
 
 // losing starts to measure the time that the bounds do not include: the computing of the nodes, which is long only
 // under the race detector, and the time for which their threads wait for a processor.
-func losing(f *proccluster.Fleet) (lost func() time.Duration) {
+func losing(f *proccluster.Cluster) (lost func() time.Duration) {
 	of := func(s proccluster.State) time.Duration {
 		ran, waited := testkit.Scheduled(s.Pid)
 		return ran + waited
@@ -392,7 +392,7 @@ func losing(f *proccluster.Fleet) (lost func() time.Duration) {
 
 // requireCalm repeats watch until it reports no change. A change fails the test, unless the machine was so busy that a
 // false suspicion is possible.
-func requireCalm(t *testing.T, f *proccluster.Fleet, watch func() (changed string)) {
+func requireCalm(t *testing.T, f *proccluster.Cluster, watch func() (changed string)) {
 	t.Helper()
 	for began := time.Now(); ; {
 		lost := losing(f)
@@ -415,7 +415,7 @@ func TestNodesAgreeWithoutElectionsAfterLeaderResumes(t *testing.T) {
 	var agreedAt atomic.Int64
 	agreedAt.Store(math.MaxInt64)
 	elections := make(chan string, 1)
-	f := runFleet(t, 3, func(node string, e trace.Event) {
+	f := runCluster(t, 3, func(node string, e trace.Event) {
 		calls := e.Kind == trace.Announce || e.Kind == trace.Send && e.Message.Kind() == "election"
 		if calls && int64(e.At) > agreedAt.Load() {
 			select {
@@ -426,7 +426,7 @@ func TestNodesAgreeWithoutElectionsAfterLeaderResumes(t *testing.T) {
 	}, "--lease=off")
 	bound := algo.LAN().RecoveryBound()
 
-	old, err := f.AwaitLeader(within(t))
+	old, err := f.WaitLeader(within(t))
 	require.NoError(t, err)
 	m, err := f.Failover(within(t), proccluster.Stop)
 	require.NoError(t, err)
@@ -434,11 +434,11 @@ func TestNodesAgreeWithoutElectionsAfterLeaderResumes(t *testing.T) {
 	lost := losing(f)
 	r, err := f.Recover(within(t), old.Name, false)
 	require.NoError(t, err)
-	require.Less(t, r.Took, bound+lost())
+	require.Less(t, r.Duration, bound+lost())
 	require.Equal(t, old.Name, r.Leader, "the highest takes over")
 
 	requireCalm(t, f, func() string {
-		_, err := f.Settle(within(t))
+		_, err := f.WaitQuiet(within(t))
 		require.NoError(t, err)
 		agreedAt.Store(proccluster.Now())
 		defer func() { // discards an election that came later

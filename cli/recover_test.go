@@ -33,7 +33,7 @@ func TestSurvivorRecoversLostQuorum(t *testing.T) {
 			var mu sync.Mutex
 			var ready, elected int64 // times of the survivor
 			var led []string         // leaders since the last start
-			f := runFleet(t, 5, func(node string, e trace.Event) {
+			f := runCluster(t, 5, func(node string, e trace.Event) {
 				history.add(node, e)
 				mu.Lock()
 				defer mu.Unlock()
@@ -42,7 +42,7 @@ func TestSurvivorRecoversLostQuorum(t *testing.T) {
 					ready, elected, led = int64(e.At), 0, nil
 				case e.Kind == trace.Announce && !e.Leader.IsVacant():
 					elected = int64(e.At)
-					if proccluster.Leads(e) {
+					if proccluster.IsOwnLeadership(e) {
 						led = append(led, node)
 					}
 				}
@@ -84,7 +84,7 @@ func TestSurvivorRecoversLostQuorum(t *testing.T) {
 
 			lost := losing(f)
 			require.NoError(t, f.Restart(within(t), "n2"))
-			leader, err := f.Settle(within(t))
+			leader, err := f.WaitQuiet(within(t))
 			require.NoError(t, err)
 			require.GreaterOrEqual(t, leader.Epoch, uint64(done.Epoch))
 			require.Greater(t, leader.Epoch, before.Epoch)
@@ -96,7 +96,7 @@ func TestSurvivorRecoversLostQuorum(t *testing.T) {
 			for _, node := range []string{"n4", "n5"} {
 				err = f.Restart(within(t), node)
 				if err == nil { // the node was up before it learned of its removal
-					err = f.Await(within(t), func([]proccluster.State) bool { return false })
+					err = f.WaitUntil(within(t), func([]proccluster.State) bool { return false })
 				}
 				require.ErrorContains(t, err, "this node was removed from the cluster")
 				mu.Lock()
@@ -121,7 +121,7 @@ func TestRecoverRejectsRemovedMemberThatMayRun(t *testing.T) {
 	}{
 		{"no process", "127.0.0.1:1", "", 0},
 		{"another program", banner("220 mail.example.org ESMTP Postfix, and so on and so forth\r\n"), "", 0},
-		{"another node", runFleet(t, 2, nil).States()[0].Addr, "", 0},
+		{"another node", runCluster(t, 2, nil).States()[0].Addr, "", 0},
 		{"silence", listenAs(t, func(c net.Conn) { _, _ = io.Copy(io.Discard, c) }), "a process accepts connections and does not identify itself (", time.Second},
 		{"immediate close", listenAs(t, func(net.Conn) {}), "a process accepts connections and does not identify itself (", 0},
 	} {
@@ -158,7 +158,7 @@ func listenAs(t *testing.T, serve func(net.Conn)) (addr string) {
 
 // stoppedPair is the data folders of two members that have stopped.
 func stoppedPair(t *testing.T) (a, b string) {
-	f := runFleet(t, 2, nil, "--preset", "local", "--lease")
+	f := runCluster(t, 2, nil, "--preset", "local", "--lease")
 	for _, node := range []string{"n1", "n2"} {
 		_, err := f.Signal(node, proccluster.Term)
 		require.NoError(t, err)
@@ -198,7 +198,7 @@ func TestRecoverExplainsItsEffects(t *testing.T) {
 func TestNodeWithoutQuorumNeedsNoRecovery(t *testing.T) {
 	testkit.OnlyLong(t)
 	t.Parallel()
-	f := runFleet(t, 1, nil, "--preset", "local", "--lease=off")
+	f := runCluster(t, 1, nil, "--preset", "local", "--lease=off")
 	_, err := f.Signal("n1", proccluster.Term)
 	require.NoError(t, err)
 	status, _, stderr := elect("recover", "--data-dir", filepath.Join(f.Dir(), "n1"), "--survivor", "n1", "--yes")

@@ -436,7 +436,7 @@ func TestRunWritesTrace(t *testing.T) {
 	require.Zero(t, p.status(t), p.stderr.text())
 	epochs := make(map[string]bool)
 	for _, e := range traced(t, file) {
-		if proccluster.Leads(e) {
+		if proccluster.IsOwnLeadership(e) {
 			epochs[fmt.Sprint(uint64(e.Leader.Epoch))] = true
 		}
 	}

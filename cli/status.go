@@ -1,14 +1,12 @@
 package cli
 
 import (
-	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
 	"maps"
-	"net"
 	"slices"
 	"strconv"
 	"strings"
@@ -18,6 +16,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/elect-go/elect/cluster"
+	"github.com/elect-go/elect/internal/confload"
 )
 
 func (p *program) newStatus() *cobra.Command {
@@ -131,39 +130,18 @@ type statusOrder struct {
 
 // parse takes the addresses from the command line, otherwise the one from the configuration.
 func (o *statusOrder) parse(cmd *cobra.Command, args []string) error {
-	if o.addrs = args; o.addr != "" {
-		o.addrs = append(o.addrs, o.addr)
+	if o.addr != "" {
+		args = append(args, o.addr)
 	}
-	if len(o.addrs) == 0 {
-		settings, err := o.settings()
-		if err != nil {
-			return err
-		}
-		if o.addrs = []string{ownAddress(settings.Advertise, settings.Listen)}; o.addrs[0] == "" {
-			return usagef("%s wants an address, host:port, or a configuration that has one (--config, ELECT_CONFIG)", cmd.Name())
-		}
-	}
-	for _, addr := range o.addrs {
-		if err := checkAddress("the address", addr); err != nil {
-			return err
-		}
+	var err error
+	o.addrs, err = o.addresses(cmd.Name(), args, func(*confload.Settings) []string { return nil })
+	if err != nil {
+		return err
 	}
 	if o.timeout <= 0 {
 		return usagef("--timeout is %v, want more than 0", o.timeout)
 	}
 	return nil
-}
-
-// ownAddress returns the address of a node for clients on its own machine.
-func ownAddress(advertise, listen string) string {
-	host, port, err := net.SplitHostPort(cmp.Or(advertise, listen))
-	if err != nil {
-		return cmp.Or(advertise, listen)
-	}
-	if ip := net.ParseIP(host); host == "" || ip != nil && ip.IsUnspecified() {
-		host = "localhost"
-	}
-	return net.JoinHostPort(host, port)
 }
 
 func (o *statusOrder) run(cmd *cobra.Command, _ []string) error {

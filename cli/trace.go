@@ -23,13 +23,13 @@ type tracer struct {
 	node      *cluster.Node
 	output    io.WriteCloser
 	stream    *proccluster.Stream
-	clock     proccluster.Stamper
+	clock     proccluster.ClockConverter
 	following sync.WaitGroup
 }
 
 // open opens the output, where "-" is standard output.
 func (t *tracer) open(file string) error {
-	t.output, t.clock = os.Stdout, proccluster.NewStamper()
+	t.output, t.clock = os.Stdout, proccluster.NewClockConverter()
 	if file != "-" {
 		output, err := os.OpenFile(file, os.O_WRONLY|os.O_APPEND|os.O_CREATE, 0o666)
 		if err != nil {
@@ -60,7 +60,7 @@ func (t *tracer) follow() {
 			continue // before the first election
 		}
 		t.stream.Event(trace.Event{
-			At: time.Duration(t.clock.Stamp(s.At)), Node: t.node.ID(), Kind: trace.Announce, Leader: algo.Leader{Epoch: s.Leader.Epoch, ID: s.Leader.ID},
+			At: time.Duration(t.clock.Convert(s.At)), Node: t.node.ID(), Kind: trace.Announce, Leader: algo.Leader{Epoch: s.Leader.Epoch, ID: s.Leader.ID},
 		})
 	}
 }

@@ -59,7 +59,7 @@ func TestCopiedOrRestoredDataFolderStopsNode(t *testing.T) {
 	t.Parallel()
 	var mu sync.Mutex
 	var elections []string
-	f := runFleet(t, 3, func(node string, e trace.Event) {
+	f := runCluster(t, 3, func(node string, e trace.Event) {
 		if e.Kind == trace.Announce || e.Kind == trace.Send && (e.Message.Kind() == "election" || e.Message.Kind() == "coordinator") {
 			mu.Lock()
 			defer mu.Unlock()
@@ -90,7 +90,7 @@ func TestCopiedOrRestoredDataFolderStopsNode(t *testing.T) {
 		_, err := f.Signal("n1", proccluster.Kill)
 		require.NoError(t, err)
 		require.NoError(t, f.Restart(within(t), "n1"))
-		_, err = f.Settle(within(t))
+		_, err = f.WaitQuiet(within(t))
 		require.NoError(t, err)
 	}
 	_, err := f.Signal("n1", proccluster.Kill)
@@ -99,7 +99,7 @@ func TestCopiedOrRestoredDataFolderStopsNode(t *testing.T) {
 	require.Contains(t, said, cluster.ErrDuplicateID.Error())
 	require.Regexp(t, `was started later, at `+before[0].Addr+`; this process is at 127\.0\.0\.1:[0-9]+`, said)
 	require.NoError(t, f.Restart(within(t), "n1"))
-	_, err = f.Settle(within(t))
+	_, err = f.WaitQuiet(within(t))
 	require.NoError(t, err)
 }
 

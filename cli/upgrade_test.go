@@ -88,7 +88,7 @@ func twoAtOnce(all []announcement) string {
 	leader := ""
 	byEpoch := make(map[uint64]string)
 	for _, a := range all {
-		leads := proccluster.Leads(a.Event)
+		leads := proccluster.IsOwnLeadership(a.Event)
 		switch {
 		case leads && leader != "" && leader != a.node:
 			return fmt.Sprintf("%s leads in epoch %d while %s leads", a.node, a.Leader.Epoch, leader)
@@ -123,7 +123,7 @@ func TestRollingRestartToNextProtocolVersion(t *testing.T) {
 	})
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, f.Close()) })
-	leader, err := f.Settle(within(t))
+	leader, err := f.WaitQuiet(within(t))
 	require.NoError(t, err)
 	require.Equal(t, "n3", leader.Name)
 
@@ -132,11 +132,11 @@ func TestRollingRestartToNextProtocolVersion(t *testing.T) {
 			install(program)
 			at, err := f.Signal(name, proccluster.Term)
 			require.NoError(t, err)
-			between, err := f.Settle(within(t))
+			between, err := f.WaitQuiet(within(t))
 			require.NoError(t, err)
 			_, err = f.Recover(within(t), name, name == "n3")
 			require.NoError(t, err)
-			leader, err := f.Settle(within(t))
+			leader, err := f.WaitQuiet(within(t))
 			require.NoError(t, err)
 			require.Equal(t, "n3", leader.Name, "it has the highest priority")
 			if name == "n3" {
@@ -152,7 +152,7 @@ func TestRollingRestartToNextProtocolVersion(t *testing.T) {
 	require.Empty(t, twoAtOnce(seen.since(0)))
 	won := 0
 	for _, a := range seen.since(0) {
-		if proccluster.Leads(a.Event) {
+		if proccluster.IsOwnLeadership(a.Event) {
 			won++
 		}
 	}

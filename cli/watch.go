@@ -8,6 +8,7 @@ import (
 	"os"
 	"os/exec"
 	"runtime"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -66,26 +67,11 @@ type watchOrder struct {
 }
 
 // parse takes the addresses of the command line, or those of the configuration.
-func (o *watchOrder) parse(_ *cobra.Command, args []string) error {
-	if o.addrs = args; len(args) == 0 {
-		s, err := o.settings()
-		if err != nil {
-			return err
-		}
-		o.addrs = append(append(o.addrs, s.Members...), s.Join...)
-		if own := ownAddress(s.Advertise, s.Listen); own != "" {
-			o.addrs = append(o.addrs, own)
-		}
-		if len(o.addrs) == 0 {
-			return usagef("watch wants an address, host:port, or a configuration that has one (--config, ELECT_CONFIG)")
-		}
-	}
-	for _, addr := range o.addrs {
-		if err := checkAddress("the address", addr); err != nil {
-			return err
-		}
-	}
-	return nil
+func (o *watchOrder) parse(cmd *cobra.Command, args []string) (err error) {
+	o.addrs, err = o.addresses(cmd.Name(), args, func(s *confload.Settings) []string {
+		return slices.Concat(s.Members, s.Join)
+	})
+	return err
 }
 
 func (o *watchOrder) run(cmd *cobra.Command, _ []string) error {

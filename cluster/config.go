@@ -69,7 +69,8 @@ type Config struct {
 	Algorithm algo.Factory
 
 	// AllowTextbook allows an algorithm that follows its source exactly, for lessons (see algo.Spec.Textbook). Such a
-	// node is not for production, and every address must be a loopback address.
+	// node is not for production, and every address must be a loopback address. With another algorithm it has no
+	// effect.
 	AllowTextbook bool
 
 	// Priority orders candidates: a higher priority is elected first, then a higher ID.
@@ -184,13 +185,14 @@ func (c *Config) applyDefaults() (algo.Spec, error) {
 	_, err := encodeMeta(c.Meta)
 	found.add(checkPriority(c.Priority), err)
 
+	timing := fd.Check(c.Timing)
+	spec, invalid := c.newSpec(timing == nil)
+	c.AllowTextbook = c.AllowTextbook && spec.Textbook
 	c.checkAddresses(&found)
 	want(c.DrainTimeout >= 0, "drain_timeout", c.DrainTimeout.String(), "not below 0")
 	want(c.RemoveSuspectedAfter == 0 || c.RemoveSuspectedAfter >= c.Timing.MaxTimeout, "remove_suspected_after", c.RemoveSuspectedAfter.String(),
 		"0, or at least max_timeout (%v): until then a suspicion may be a mistake", c.Timing.MaxTimeout)
-	timing := fd.Check(c.Timing)
-	spec, err := c.newSpec(timing == nil)
-	found.add(timing, err)
+	found.add(timing, invalid)
 	if c.Lease == (lease.Options{}) && spec.Textbook {
 		c.Lease = lease.Off
 	}
@@ -275,18 +277,20 @@ func (c *Config) checkAddrField(found *problems, field, addr string, shared bool
 
 // checkList checks Members.
 func (c *Config) checkList(found *problems) {
-	seen := make(map[string]bool)
+	seen := make(map[string]int) // index of each address
 	for i, addr := range c.Members {
 		field := fmt.Sprintf("members[%d]", i)
 		isOwn := c.Advertise == "" && addr == canonical(c.Listen) // its port is 0
 		_ = c.checkAddrField(found, field, addr, !isOwn, "host:port")
-		found.require(!seen[addr], field, strconv.Quote(addr), "each address once")
-		seen[addr] = true
+		first, isTwice := seen[addr]
+		found.require(!isTwice, field, strconv.Quote(addr), "each address once, and members[%d] is the same", first)
+		seen[addr] = i
 	}
 	found.require(len(c.Members) <= maxMembers, "members", strconv.Itoa(len(c.Members))+" addresses", "at most %d", maxMembers)
 	if len(c.Members) > 0 {
 		self := canonical(cmp.Or(c.Advertise, c.Listen))
-		found.require(seen[self] || checkAddr(self, false) != nil, "members", strconv.Quote(strings.Join(c.Members, ", ")),
+		_, isListed := seen[self]
+		found.require(isListed || checkAddr(self, false) != nil, "members", strconv.Quote(strings.Join(c.Members, ", ")),
 			"this member's own address among them (%s)", self)
 	}
 }

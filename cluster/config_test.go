@@ -230,7 +230,12 @@ func TestTextbookNeedsPermissionAndLoopback(t *testing.T) {
 		}, "join[1]", wanted},
 		"members elsewhere": {func(c *cluster.Config) { c.Members = []string{"127.0.0.1:7400", "10.0.0.2:7400"} },
 			"members[1]", wanted},
-		"production algorithm elsewhere": {func(c *cluster.Config) { c.Algorithm, c.Listen = builtin.Lookup("bully"), "10.0.0.1:7400" }, "listen", wanted},
+		"production algorithm elsewhere": {func(c *cluster.Config) {
+			c.Algorithm, c.Listen, c.Insecure = builtin.Lookup("bully"), "10.0.0.1:7400", true
+			c.Members = []string{"10.0.0.1:7400", "10.0.0.2:7400"}
+		}, "", ""},
+		"production algorithm elsewhere without security": {func(c *cluster.Config) { c.Algorithm, c.Listen = builtin.Lookup("bully"), "10.0.0.1:7400" },
+			"listen", "an address of the loopback, or secret_file: FILE"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			_, err := cluster.New(local(tc.change))

@@ -156,6 +156,7 @@ func TestBootstrapNodeWithLostVolumeRejoins(t *testing.T) {
 func TestNodeWithoutPeersInSettingsStops(t *testing.T) {
 	for want, c := range map[string]cluster.Config{
 		"set bootstrap, join or members":            {},
+		"join names only this node (":               {Join: []string{machine(1) + ":7400"}},
 		"the settings name no members: set members": {Lease: lease.Off},
 	} {
 		synctest.Test(t, func(t *testing.T) {

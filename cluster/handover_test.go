@@ -118,9 +118,6 @@ func TestNextLeadCallbackWaitsForPreviousOne(t *testing.T) {
 func TestHandOverWaitsAtMostDrainTimeout(t *testing.T) {
 	for name, giveUp := range waysToGiveUp {
 		for _, algorithm := range algorithmsOf(name) {
-			if name != "stop" && algorithm == "bully with a lease" {
-				continue // the lease waits for the callback, too
-			}
 			for drain, options := range map[time.Duration][]option{5 * time.Second: nil, time.Second: {withDrain(time.Second)}} {
 				t.Run(name+"/"+algorithm+"/"+drain.String(), func(t *testing.T) {
 					synctest.Test(t, func(t *testing.T) {

@@ -9,6 +9,7 @@ import (
 
 	"github.com/elect-go/elect/algo"
 	"github.com/elect-go/elect/algo/builtin"
+	"github.com/elect-go/elect/algo/lease"
 	"github.com/elect-go/elect/client"
 	"github.com/elect-go/elect/cluster"
 	"github.com/elect-go/elect/fence"
@@ -87,7 +88,7 @@ func TestInvalidListIsRejected(t *testing.T) {
 			field, want string
 		}{
 			"no own address": {[]string{"n2:7400", "n3:7400"}, "members", "want this member's own address among them (n1:7400)"},
-			"address twice":  {[]string{"n1:7400", "n2:7400", "N2:07400"}, "members[2]", "want each address once"},
+			"address twice":  {[]string{"n1:7400", "n2:7400", "N2:07400"}, "members[2]", "want each address once, and members[1] is the same"},
 			"no port":        {[]string{"n1:7400", "n2"}, "members[1]", "want host:port"},
 			"empty":          {nil, "members", "members is empty, want the addresses of all members"},
 		} {
@@ -104,6 +105,36 @@ func TestInvalidListIsRejected(t *testing.T) {
 		}
 		f.halt(n)
 		require.ErrorIs(t, n.SetMembers(t.Context(), listOf(3)), cluster.ErrStopped)
+	})
+}
+
+// The system has chosen the port. The list may name it, or the address in the settings.
+func TestListMayNameChosenPort(t *testing.T) {
+	const port0 = "127.0.0.1:0"
+	n := run(t, cluster.Config{Name: "n1", Listen: port0, Members: []string{port0}, Lease: lease.Off})
+	addr := n.follows(t, "n1", patience).Leader.Addr
+	require.NoError(t, n.SetMembers(t.Context(), []string{addr}))
+	require.NoError(t, n.SetMembers(t.Context(), []string{port0}))
+	require.ErrorContains(t, n.SetMembers(t.Context(), []string{addr, port0}), "each address once, and members[0] is the same")
+	require.ErrorContains(t, n.SetMembers(t.Context(), []string{"127.0.0.1:1"}), "want this member's own address among them ("+addr+")")
+}
+
+// Without a quorum no leader checks the names. Each member warns of two members with one name.
+func TestNamesakesInListCauseWarning(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := newFleet(t)
+		f.config = func(c *cluster.Config) {
+			if c.Members = listOf(3); c.Name == "n3" {
+				c.Name = "n2"
+			}
+		}
+		for i := 1; i <= 3; i++ {
+			f.start(i)
+		}
+		testkit.Pass(bound)
+		for _, m := range f.live {
+			require.NotEmpty(t, m.log.Lines("level=WARN", `msg="two members have one name"`, "name=n2", `addrs="n2:7400 and n3:7400"`), m.name)
+		}
 	})
 }
 

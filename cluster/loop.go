@@ -296,6 +296,19 @@ func (n *Node) viewChanged() {
 		n.log.Warn("of two members neither can lead without the other: add a third, which may be a witness")
 	}
 	n.isPair = isPair
+	n.warnOfNamesakes(view)
+}
+
+// warnOfNamesakes warns of two members with one name, which logs and the status do not tell apart. With a quorum there
+// are none: the leader does not add the second.
+func (n *Node) warnOfNamesakes(view algo.View) {
+	addrs := make(map[string]string) // by name
+	for m := range view.All() {
+		if other, isTaken := addrs[m.Name]; isTaken {
+			n.warn(m.Name, "two members have one name", "name", m.Name, "addrs", min(other, m.Addr)+" and "+max(other, m.Addr))
+		}
+		addrs[m.Name] = m.Addr
+	}
 }
 
 // endLeadershipIfLost ends the leadership of this node if one of the announcements does.

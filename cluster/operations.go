@@ -54,6 +54,9 @@ func (n *Node) completeOperations() {
 			begin := e.start
 			e.start = nil
 			begin()
+			if !n.leadership.isIdle() {
+				n.perform(n.engine.HandleDrainEnded(n.now())) // the lease does not wait again for callbacks that hang
+			}
 		}
 		switch {
 		case e.start == nil && e.isDone():
@@ -221,11 +224,14 @@ func (n *Node) startResign(period time.Duration) (*operation, error) {
 var ErrQuorum = errors.New("cluster: with a quorum members are not listed: nodes join, and elect remove and elect leave remove them")
 
 // SetMembers replaces Config.Members, of an algorithm without a quorum. It returns when this node uses the new list.
-// Change the list on all nodes: a node rejects one that its list does not name. The list must name this node; to
-// take the node itself out, change the lists of the others and stop it. The error is an *algo.SettingError, ErrQuorum,
+// Change the list on all nodes: a node rejects one that its list does not name. The list must name this node, by its
+// address in Members or by Config.Listen; to take the node itself out, change the lists of the others and stop it. The error is an *algo.SettingError, ErrQuorum,
 // context.Cause(ctx) or ErrStopped.
 func (n *Node) SetMembers(ctx context.Context, members []string) error {
-	c := Config{Listen: n.config.Listen, Advertise: n.config.Advertise, AllowTextbook: n.config.AllowTextbook, Members: members}
+	c := Config{Listen: n.config.Listen, Advertise: n.config.Advertise, AllowTextbook: n.config.AllowTextbook, Members: canonicals(members)}
+	if n.hello.Load() != nil { // it listens, so its own address is known also if the port was 0
+		c.Members, c.Advertise = n.resolveListen(c.Members), n.self.Addr
+	}
 	if err := c.checkMembers(); err != nil {
 		return err
 	}

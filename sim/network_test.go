@@ -119,7 +119,7 @@ func TestHalfOpenConnectionIsReset(t *testing.T) {
 	}
 }
 
-// numbered is a message that tests send.
+// numberedMessage is a message that tests send.
 type numberedMessage struct{ N int }
 
 func (numberedMessage) Kind() string { return "numbered" }

@@ -43,3 +43,23 @@ func TestConnectionEndsAfterFailedWrite(t *testing.T) {
 		require.ErrorIs(t, n.lastWhy(), syscall.EPIPE)
 	})
 }
+
+// TestCloseFrameFollowsQueuedFrames: the write loop stands still while a session begins, frames are sent and the
+// transport is closed.
+func TestCloseFrameFollowsQueuedFrames(t *testing.T) {
+	s := &session{peer: newPeer(id(2))}
+	c := &conn{t: new(Transport), session: s}
+	hadSession := c.hasSession.Load()
+	s.peer.session, s.active = s, c
+	c.hasSession.Store(true)
+	require.True(t, s.peer.queue.push(body("x"), &defaultLimits))
+	c.finishing = true
+
+	batch, _, last := c.collectBatch(hadSession)
+	require.Empty(t, batch)
+	require.False(t, last)
+	batch, frames, last := c.collect()
+	require.Equal(t, appendControl(appendFrame(nil, body("x")), controlClose, ""), batch)
+	require.Equal(t, 1, frames)
+	require.True(t, last)
+}

@@ -258,7 +258,7 @@ func (c *conn) isEnding() bool {
 
 // closeGracefully closes the connection after all frames in flight have arrived on both sides.
 func (c *conn) closeGracefully(cause error) {
-	c.readUntilClosed(cause, drainTime)
+	c.readUntilClosed(cause, c.t.o.drainTime)
 	c.requestClose("")
 }
 

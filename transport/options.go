@@ -116,16 +116,19 @@ type limits struct {
 
 	handshakes                int // that compute at the same time: half of GOMAXPROCS, at least 1
 	writeTimeout, idleTimeout time.Duration
+	closeTimeout, drainTime   time.Duration
 }
 
 // defaultLimits are the limits of every transport outside of tests.
 var defaultLimits = limits{
-	maxFrame:     64 << 10,        // bytes of a frame
-	queueFrames:  1024,            // frames that wait for one peer
-	queueBytes:   1 << 20,         // bytes of these frames
-	maxClients:   576,             // connected clients; many watch the leadership for long
-	writeTimeout: 2 * time.Second, // for the kernel to accept a write, and on Linux for the peer's kernel to acknowledge it
-	idleTimeout:  time.Minute,     // without a frame either way; then the connection is closed gracefully
+	maxFrame:     64 << 10,               // bytes of a frame
+	queueFrames:  1024,                   // frames that wait for one peer
+	queueBytes:   1 << 20,                // bytes of these frames
+	maxClients:   576,                    // connected clients; many watch the leadership for long
+	writeTimeout: 2 * time.Second,        // for the kernel to accept a write, and on Linux for the peer's kernel to acknowledge it
+	idleTimeout:  time.Minute,            // without a frame either way; then the connection is closed gracefully
+	closeTimeout: 500 * time.Millisecond, // for Close to write queued frames, and for the peers to close
+	drainTime:    time.Second,            // for frames in flight on a connection that closes gracefully
 }
 
 const (
@@ -134,8 +137,6 @@ const (
 	simultaneousOpen = time.Second            // two dials this close together did not know of each other
 	frameTimeout     = 2 * time.Second        // for the rest of a frame that has begun
 	pingTimeout      = 500 * time.Millisecond // for the pong of a live connection
-	closeTimeout     = 500 * time.Millisecond // for Close to write queued frames, and for the peers to close
-	drainTime        = time.Second            // for frames in flight on a superseded connection
 	rejectLinger     = 250 * time.Millisecond // for the reason to reach a rejected peer
 	// rejectLingerBytes limits the bytes that are read meanwhile. A close with unread bytes would reset the
 	// connection, and the reason would be lost.

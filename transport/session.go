@@ -110,7 +110,7 @@ func (t *Transport) detach(c *conn, cause error) {
 			t.mu.Unlock()
 			select {
 			case <-c.written:
-			case <-time.After(pingTimeout):
+			case <-time.After(t.o.closeTimeout):
 			}
 			t.mu.Lock()
 		}

@@ -232,9 +232,14 @@ func TestTCPSlowReader(t *testing.T) {
 	require.EqualValues(t, 1, a.Counters()["closed.slow write"])
 }
 
+// TestTCPGracefulCloseLosesNoFrame: within the time that Close may take. A machine that runs no process for that time
+// would end it, so here it is long.
 func TestTCPGracefulCloseLosesNoFrame(t *testing.T) {
+	patient := func(o *Options) {
+		o.closeTimeout, o.drainTime, o.writeTimeout = 2*time.Minute, 2*time.Minute, 2*time.Minute
+	}
 	for range 20 {
-		a, b := startTCP(t, 1, 1), startTCP(t, 2, 1)
+		a, b := startTCP(t, 1, 1, patient), startTCP(t, 2, 1, patient)
 		a.Dial(Target{ID: b.id, Addr: b.addr})
 		a.untilLine(t, "up 2/1")
 		b.untilLine(t, "up 1/1")

@@ -203,7 +203,7 @@ func (t *Transport) Close(ctx context.Context) error {
 		t.wg.Wait()
 		close(finished)
 	}()
-	deadline, cancel := context.WithTimeout(ctx, closeTimeout)
+	deadline, cancel := context.WithTimeout(ctx, t.o.closeTimeout)
 	defer cancel()
 	var err error
 	select {

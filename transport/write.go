@@ -71,7 +71,13 @@ func (c *conn) write() {
 // collect builds the next batch: frames of the connection itself, queued frames of the session, and a final close
 // frame.
 func (c *conn) collect() (batch []byte, frames int, last bool) {
-	if c.hasSession.Load() { // without a session, the loop of the node must not wait for this lock
+	return c.collectBatch(c.hasSession.Load())
+}
+
+// collectBatch takes queued frames if there was a session when collect began. A session may begin, and end, since.
+// Then its frames come before the close frame: attach has woken the write loop, and it collects again.
+func (c *conn) collectBatch(hadSession bool) (batch []byte, frames int, last bool) {
+	if hadSession { // without a session, the loop of the node must not wait for this lock
 		c.t.mu.Lock()
 		defer c.t.mu.Unlock()
 		if s := c.session; s.active == c && s.peer.session == s {
@@ -80,7 +86,8 @@ func (c *conn) collect() (batch []byte, frames int, last bool) {
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if len(c.hello) == 0 && !c.pingDue && !c.pongDue && !c.finishing {
+	last = c.finishing && hadSession == c.hasSession.Load()
+	if len(c.hello) == 0 && !c.pingDue && !c.pongDue && !last {
 		return batch, frames, false
 	}
 	out := c.hello
@@ -92,11 +99,11 @@ func (c *conn) collect() (batch []byte, frames int, last bool) {
 		out = appendControl(out, controlPong, "")
 	}
 	out = append(out, batch...)
-	if c.finishing {
+	if last {
 		out = appendControl(out, controlClose, c.reason)
 	}
 	c.hello, c.pingDue, c.pongDue = nil, false, false
-	return out, frames, c.finishing
+	return out, frames, last
 }
 
 // takeQueue moves the queued frames of p to the connection, because the session, and its queue, may end before the
@@ -135,7 +142,7 @@ func (c *conn) finishClose(cause error) {
 	if reason == "" {
 		switch Cause(cause) {
 		case Graceful, Superseded:
-			timeout = drainTime // for frames in flight
+			timeout = c.t.o.drainTime
 		default:
 			return
 		}

@@ -4,16 +4,12 @@ import (
 	"bufio"
 	"context"
 	"encoding/json"
-	"flag"
 	"fmt"
 	"io"
 	"net/http"
 	"net/http/httptest"
-	"os"
-	"os/exec"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -23,8 +19,6 @@ import (
 	"github.com/elect-go/elect/internal/testkit"
 	"github.com/elect-go/elect/web"
 )
-
-var pictures = flag.String("pictures", "", "`folder` for the pictures of the page, to look at")
 
 // looked is what a person sees: see browser/look.mjs.
 type looked struct {
@@ -44,19 +38,7 @@ type browser struct {
 
 func browse(t *testing.T, url string) *browser {
 	t.Helper()
-	testkit.OnlyLong(t)
-	chromium, noChromium := exec.LookPath("chromium")
-	node, noNode := exec.LookPath("node")
-	_, noLibrary := os.Stat("browser/node_modules/playwright-core")
-	testkit.Need(t, noChromium == nil && noNode == nil && noLibrary == nil, "chromium, node, and 'npm ci' in web/browser")
-	folder := *pictures
-	if folder == "" {
-		folder = t.TempDir()
-	}
-	ctx, cancel := context.WithTimeout(t.Context(), 3*time.Minute)
-	t.Cleanup(cancel)
-	cmd := exec.CommandContext(ctx, node, "browser/look.mjs", chromium, url+"/", folder)
-	cmd.Stderr = os.Stderr
+	cmd := testkit.Browser(t, "browser/look.mjs", url+"/")
 	in, err := cmd.StdinPipe()
 	require.NoError(t, err)
 	out, err := cmd.StdoutPipe()

@@ -34,9 +34,10 @@ const (
 	EventReconfigure
 	EventWorkReturned // for an algo.LeaseHolder; other algorithms do not receive it
 	EventPeerDied     // for an algo.LeaseHolder as well
+	EventDrainEnded   // for an algo.LeaseHolder as well
 )
 
-var eventNames = [...]string{"none", "start", "receive", "expire", "suspect", "trust", "campaign", "reconfigure", "work-returned", "peer-died"}
+var eventNames = [...]string{"none", "start", "receive", "expire", "suspect", "trust", "campaign", "reconfigure", "work-returned", "peer-died", "drain-ended"}
 
 func (k EventKind) String() string {
 	if int(k) >= len(eventNames) {
@@ -148,17 +149,27 @@ func (m *Machine) Step(e Event) *Effects {
 		m.algorithm.Campaign(env)
 	case EventReconfigure:
 		m.algorithm.Reconfigure(env, e.View)
-	case EventWorkReturned, EventPeerDied:
-		if holder, ok := m.algorithm.(algo.LeaseHolder); ok && e.Kind == EventPeerDied {
-			holder.PeerDied(env, e.Peer, e.Ended)
-		} else if ok {
-			holder.WorkReturned(env)
+	case EventWorkReturned, EventPeerDied, EventDrainEnded:
+		if holder, ok := m.algorithm.(algo.LeaseHolder); ok {
+			stepHolder(holder, env, e)
 		}
 	default:
 		m.violate(algo.Contract, "was stepped with "+e.Kind.String())
 	}
 	m.checkEffects()
 	return &m.effects
+}
+
+// stepHolder passes an event to a holder of a lease.
+func stepHolder(holder algo.LeaseHolder, env algo.Env, e Event) {
+	switch e.Kind {
+	case EventWorkReturned:
+		holder.WorkReturned(env)
+	case EventPeerDied:
+		holder.PeerDied(env, e.Peer, e.Ended)
+	case EventDrainEnded:
+		holder.DrainEnded(env)
+	}
 }
 
 // checkEffects determines whether HardState must be saved, and checks HardState and the announcements

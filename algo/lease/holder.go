@@ -86,6 +86,15 @@ func (n *node) handleDeadline(env algo.Env, t algo.Timer) {
 	}
 }
 
+// DrainEnded stops the renewal at once. Otherwise the node would wait twice for a Lead callback that hangs: the driver
+// has waited for it before the drain began here.
+func (n *node) DrainEnded(env algo.Env) {
+	if n.stage == draining && n.workRunning {
+		env.StopTimer(timerDrain)
+		n.handleDrainTimeout(env)
+	}
+}
+
 // loseLease ends the leadership together with its lease.
 func (n *node) loseLease(env algo.Env) {
 	env.StopTimer(timerDrain)

@@ -412,6 +412,21 @@ func TestCallbackThatDoesNotReturn(t *testing.T) {
 	requireEffects(t, "the callback returns", callbackReturns(n), "n2 n3 <- lease/release ballot=2")
 }
 
+// The driver has waited for the callback before it ended the leadership, so the node does not wait for it again.
+func TestNodeDoesNotDrainTwice(t *testing.T) {
+	endDrain := func(n *algosim.Single) string {
+		return algosim.FormatEffects(n.Machine.Step(driver.Event{Kind: driver.EventDrainEnded}))
+	}
+	n := leading(t, time.Second)
+	requireEffects(t, "it leads", endDrain(n), "", "lease")
+	n.Receive(3, point{algosim.ID(2)})
+	n.Receive(2, lease.Request{QuorumReachable: true, Duration: options.Duration})
+	requireEffects(t, "it drains", endDrain(n), "stop lease/renew", "release")
+	requireEffects(t, "again", endDrain(n), "", "release")
+	requireEffects(t, "the lease expires", n.Expire("lease/1"), "", "release")
+	requireEffects(t, "the callback returns", callbackReturns(n), "n2 n3 <- lease/release ballot=1")
+}
+
 // A member with a higher ballot cannot follow a lower one. The leader takes a higher ballot without a gap.
 func TestLeaderRaisesBallotAboveMinority(t *testing.T) {
 	n := leading(t, 0)

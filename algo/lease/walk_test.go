@@ -197,7 +197,7 @@ func (w *walk) crash(a *actor) {
 	w.crashes++
 }
 
-// hand passes an event to a process, after all expired deadlines.
+// handle passes an event to a process, after all expired deadlines.
 func (w *walk) handle(a *actor, e driver.Event) {
 	for w.expire(a, true) {
 	}
@@ -273,7 +273,7 @@ func (w *walk) step(a *actor, e driver.Event) {
 	w.checkWorking()
 }
 
-// working reports whether the work of the current incarnation, or of an earlier one, may continue. It ends with the
+// workState reports whether the work of the current incarnation, or of an earlier one, may continue. It ends with the
 // lease, even if the process hangs.
 func (w *walk) workState(a *actor) (now, dead bool) {
 	dead = slices.ContainsFunc(a.deaths, func(d *death) bool { return !d.ended && w.clock(a) < d.until })
@@ -487,6 +487,10 @@ func (w *walk) act() {
 		}
 	case 8, 9, 10, 11:
 		if a.machine != nil && a.isWorking && a.machine.Leader().ID != a.id {
+			if w.random.IntN(4) == 0 {
+				w.handle(a, driver.Event{Kind: driver.EventDrainEnded})
+				break
+			}
 			a.isWorking = false
 			w.logf("the work of %s returns", a.id)
 			w.handle(a, driver.Event{Kind: driver.EventWorkReturned})

@@ -9,17 +9,17 @@ import (
 
 // group is a running cluster, with leaders or without.
 type group struct {
-	*proccluster.Fleet
+	*proccluster.Cluster
 	leads bool
 }
 
 // waitAgreed waits until all nodes agree on a leader, or suspect no member if they have no leader.
 func (g group) waitAgreed(ctx context.Context) error {
 	if g.leads {
-		_, err := g.Settle(ctx)
+		_, err := g.WaitQuiet(ctx)
 		return err
 	}
-	return g.Await(ctx, func(states []proccluster.State) bool {
+	return g.WaitUntil(ctx, func(states []proccluster.State) bool {
 		return !slices.ContainsFunc(states, func(n proccluster.State) bool { return len(n.Suspects) > 0 })
 	})
 }
@@ -29,11 +29,11 @@ func (g group) waitAgreed(ctx context.Context) error {
 // the new leader.
 func (g group) failLeader(ctx context.Context, signal proccluster.Signal) (failed proccluster.State, at, end int64, err error) {
 	if g.leads {
-		failure, err := g.Strike(signal)
+		failure, err := g.FailLeader(signal)
 		if err != nil {
 			return failed, 0, 0, err
 		}
-		result, err := failure.Settle(ctx)
+		result, err := failure.WaitFailover(ctx)
 		return failure.Leader, failure.At, failure.At + int64(result.Failover), err
 	}
 	states := g.States()
@@ -41,9 +41,9 @@ func (g group) failLeader(ctx context.Context, signal proccluster.Signal) (faile
 	if at, err = g.Signal(proccluster.Name(len(states)), signal); err != nil {
 		return failed, 0, 0, err
 	}
-	err = g.Await(ctx, func(states []proccluster.State) bool {
+	err = g.WaitUntil(ctx, func(states []proccluster.State) bool {
 		return !slices.ContainsFunc(states, func(n proccluster.State) bool {
-			return n.Life == proccluster.Up && !slices.Contains(n.Suspects, failed.ID)
+			return n.ProcState == proccluster.Up && !slices.Contains(n.Suspects, failed.ID)
 		})
 	})
 	return failed, at, 0, err

@@ -151,14 +151,14 @@ func TestKilledMemberRejoins(t *testing.T) {
 		t.Run(l.Name, func(t *testing.T) {
 			r := testRunner(t)
 			s, _ := lookupSystem(l.Name)
-			config, err := s.fleet(quick, 3, r.elect, r.self, r.dir)
+			config, err := s.clusterConfig(quick, 3, r.elect, r.self, r.dir)
 			require.NoError(t, err)
 			ctx, cancel := context.WithTimeout(t.Context(), roundTimeout)
 			defer cancel()
 			f, err := proccluster.New(ctx, config)
 			require.NoError(t, err)
 			defer f.Close()
-			g := group{Fleet: f, leads: s.leads()}
+			g := group{Cluster: f, leads: s.leads()}
 			require.NoError(t, g.waitAgreed(ctx))
 			before := highestEpoch(f)
 			failed, _, _, err := g.failLeader(ctx, proccluster.Kill)
@@ -166,7 +166,7 @@ func TestKilledMemberRejoins(t *testing.T) {
 			require.NoError(t, f.Restart(ctx, failed.Name))
 			require.NoError(t, g.waitAgreed(ctx))
 			for _, n := range f.States() {
-				require.Equal(t, proccluster.Up, n.Life)
+				require.Equal(t, proccluster.Up, n.ProcState)
 				if s.leads() {
 					require.Greater(t, n.Epoch, before, n.Name)
 				}
@@ -175,8 +175,8 @@ func TestKilledMemberRejoins(t *testing.T) {
 	}
 }
 
-// highestEpoch returns the highest epoch of a fleet.
-func highestEpoch(f *proccluster.Fleet) uint64 {
+// highestEpoch returns the highest epoch of a cluster.
+func highestEpoch(f *proccluster.Cluster) uint64 {
 	var highest uint64
 	for _, n := range f.States() {
 		highest = max(highest, n.Epoch)

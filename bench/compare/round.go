@@ -90,7 +90,7 @@ func (r *runner) measure(ctx context.Context, t *Trial) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, os.RemoveAll(dir)) }()
-	config, err := s.fleet(t.Timing, t.Nodes, r.elect, r.self, dir)
+	config, err := s.clusterConfig(t.Timing, t.Nodes, r.elect, r.self, dir)
 	if err != nil {
 		return err
 	}
@@ -104,7 +104,7 @@ func (r *runner) measure(ctx context.Context, t *Trial) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, f.Close()) }()
-	g := group{Fleet: f, leads: s.leads()}
+	g := group{Cluster: f, leads: s.leads()}
 	if err := g.waitAgreed(ctx); err != nil {
 		return err
 	}
@@ -132,7 +132,7 @@ func (t *Trial) failLeader(ctx context.Context, g group, events *eventRecorder) 
 	if g.leads {
 		t.Values[followed] = sinceMS(at, end)
 	}
-	survivors := slices.DeleteFunc(g.States(), func(n proccluster.State) bool { return n.Life != proccluster.Up })
+	survivors := slices.DeleteFunc(g.States(), func(n proccluster.State) bool { return n.ProcState != proccluster.Up })
 	if len(survivors) != t.Nodes-1 {
 		return fmt.Errorf("%d of %d survive", len(survivors), t.Nodes)
 	}

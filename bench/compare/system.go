@@ -24,7 +24,7 @@ type system struct {
 	aggressive member.Timing // see shortest
 }
 
-// firstPort is the port of n1 of a library. The fleet chooses the IP address.
+// firstPort is the port of n1 of a library. The cluster chooses the IP address.
 const firstPort = 7001
 
 const ours = "elect" // reference system
@@ -138,9 +138,9 @@ func (s system) settings(t member.Timing) []string {
 	return lines
 }
 
-// fleet returns the fleet of a cluster of this system. electPath and selfPath are the programs;
-// fleet may write a configuration file into dir.
-func (s system) fleet(t member.Timing, nodes int, electPath, selfPath, dir string) (proccluster.Config, error) {
+// clusterConfig returns the config of a cluster of this system. electPath and selfPath are the programs;
+// clusterConfig may write a configuration file into dir.
+func (s system) clusterConfig(t member.Timing, nodes int, electPath, selfPath, dir string) (proccluster.Config, error) {
 	config := proccluster.Config{Nodes: nodes, Hosts: proccluster.Loopback(nodes), Dir: dir}
 	if !s.isOurs() {
 		config.Command = []string{selfPath, memberCommand}

@@ -20,7 +20,7 @@ func TestEqualSettingIsElectDefault(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, timing(120, 380), equally)
 	for _, given := range []member.Timing{{}, equally} {
-		config, err := s.fleet(given, 3, "elect", "self", "nowhere")
+		config, err := s.clusterConfig(given, 3, "elect", "self", "nowhere")
 		require.NoError(t, err)
 		require.Equal(t, []string{"elect"}, config.Command)
 		require.Equal(t, []string{"--lease=off"}, config.Args)
@@ -38,7 +38,7 @@ func TestCommandAcceptsOwnTiming(t *testing.T) {
 func TestOwnTimingIsWrittenToFile(t *testing.T) {
 	dir := t.TempDir()
 	s, _ := lookupSystem("elect-silence")
-	config, err := s.fleet(quick, 3, "elect", "self", dir)
+	config, err := s.clusterConfig(quick, 3, "elect", "self", dir)
 	require.NoError(t, err)
 	file := filepath.Join(dir, "elect.yaml")
 	require.Equal(t, []string{"--lease=off", "--timeout-only", "--config", file}, config.Args)
@@ -61,14 +61,14 @@ func TestEverySystemHasShortestTiming(t *testing.T) {
 // TestLibrariesGetAllAddresses: each member gets its own address, and all addresses before it listens.
 func TestLibrariesGetAllAddresses(t *testing.T) {
 	s, _ := lookupSystem("memberlist")
-	config, err := s.fleet(quick, 3, "elect", "self", "nowhere")
+	config, err := s.clusterConfig(quick, 3, "elect", "self", "nowhere")
 	require.NoError(t, err)
 	require.Equal(t, []string{"self", memberCommand}, config.Command)
 	require.False(t, config.Joins)
 	for i, host := range config.Hosts {
 		require.Contains(t, host.Addr, ":"+[]string{"7001", "7002", "7003"}[i])
 	}
-	other, err := s.fleet(quick, 3, "elect", "self", "nowhere")
+	other, err := s.clusterConfig(quick, 3, "elect", "self", "nowhere")
 	require.NoError(t, err)
-	require.NotEqual(t, config.Hosts, other.Hosts, "two fleets at once have addresses of their own")
+	require.NotEqual(t, config.Hosts, other.Hosts, "two clusters at once have addresses of their own")
 }

@@ -8,7 +8,7 @@ import (
 	"github.com/elect-go/elect/trace"
 )
 
-// eventRecorder records the events of the nodes of a fleet.
+// eventRecorder records the events of the nodes of a cluster.
 type eventRecorder struct {
 	mu  sync.Mutex
 	all []nodeEvent
@@ -19,7 +19,7 @@ type nodeEvent struct {
 	trace.Event
 }
 
-// record is the OnEvent of a fleet.
+// record is the OnEvent of a cluster.
 func (r *eventRecorder) record(node string, e trace.Event) {
 	r.mu.Lock()
 	defer r.mu.Unlock()

@@ -263,6 +263,13 @@ func (e *Engine) HandleWorkReturned(now time.Duration) *Output {
 	return e.finishCall(now)
 }
 
+// HandleDrainEnded records that the driver waits no longer for the Lead callbacks of an ended leadership of this node.
+func (e *Engine) HandleDrainEnded(now time.Duration) *Output {
+	e.startCall(now)
+	e.stepAlgorithm(now, driver.Event{Kind: driver.EventDrainEnded})
+	return e.finishCall(now)
+}
+
 // Stop sends a goodbye to each connected member.
 func (e *Engine) Stop(now time.Duration) *Output {
 	e.startCall(now)

@@ -1,23 +1,16 @@
 package labpage_test
 
 import (
-	"context"
 	"encoding/json"
-	"flag"
 	"net/http/httptest"
-	"os"
-	"os/exec"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/stretchr/testify/require"
 
 	"github.com/elect-go/elect/internal/testkit"
 	"github.com/elect-go/elect/web"
 )
-
-var pictures = flag.String("pictures", "", "`folder` for the pictures of the page, to look at")
 
 // view is what the page showed at one point of web/browser/lab.mjs.
 type view struct {
@@ -29,21 +22,9 @@ type view struct {
 
 // The page shows a run step by step, with keys and pointer, and forks it at a fault.
 func TestPageInBrowser(t *testing.T) {
-	testkit.OnlyLong(t)
-	chromium, noChromium := exec.LookPath("chromium")
-	node, noNode := exec.LookPath("node")
-	_, noLibrary := os.Stat("../../web/browser/node_modules/playwright-core")
-	testkit.Need(t, noChromium == nil && noNode == nil && noLibrary == nil, "chromium, node, and 'npm ci' in web/browser")
-	folder := *pictures
-	if folder == "" {
-		folder = t.TempDir()
-	}
 	server := httptest.NewServer(web.AllowHosts(newHandler(t)))
 	defer server.Close()
-	ctx, cancel := context.WithTimeout(t.Context(), 3*time.Minute)
-	defer cancel()
-	cmd := exec.CommandContext(ctx, node, "../../web/browser/lab.mjs", chromium, server.URL+"/", folder)
-	cmd.Stderr = os.Stderr
+	cmd := testkit.Browser(t, "../../web/browser/lab.mjs", server.URL+"/")
 	out, err := cmd.Output()
 	require.NoError(t, err)
 	var seen struct {

@@ -2,6 +2,7 @@ package membership
 
 import (
 	"cmp"
+	"fmt"
 	"math"
 	"slices"
 	"time"
@@ -119,14 +120,26 @@ func (m *Dynamic) Start(now time.Duration) {
 
 // checkSettings returns the reason why a node with these settings can never be a member.
 func (m *Dynamic) checkSettings() error {
-	isLost := m.isBlank() && len(m.seeds) == 0 && !m.options.Bootstrap
-	if isLost {
-		return &RejectedError{"the settings name no other node: set bootstrap, join or members"}
+	if err := m.checkSeeds(); err != nil {
+		return err
 	}
 	if err := m.options.Self.check(); err != nil {
 		return &RejectedError{err.Error()}
 	}
 	return nil
+}
+
+// checkSeeds returns an error if no seed can lead this node into a cluster. A name that leads to this node alone may
+// have other addresses later.
+func (m *Dynamic) checkSeeds() error {
+	mayLeadToOther := func(s seed) bool { return s.isName || s.Peer != m.self() }
+	switch {
+	case !m.isBlank() || m.options.Bootstrap || len(m.options.List) > 0 || slices.ContainsFunc(m.seeds, mayLeadToOther):
+		return nil
+	case len(m.seeds) == 0:
+		return &RejectedError{"the settings name no other node: set bootstrap, join or members"}
+	}
+	return &RejectedError{fmt.Sprintf("join names only this node (%s): name another member, or set bootstrap to create a cluster", m.seeds[0].Name)}
 }
 
 // checkOwnEntry returns the reason why the entry of this node cannot match its settings.

@@ -115,6 +115,32 @@ func TestFirstNodeIsFoundByDialing(t *testing.T) {
 	n.requireMembers(t, "ab")
 }
 
+// A node that could only join itself would wait for ever.
+func TestJoinOfItselfAloneIsRejected(t *testing.T) {
+	const wrong = "membership: cannot join: join names only this node (A): name another member, or set bootstrap to create a cluster"
+	n := newNetwork()
+	a := n.add(0, "a", "A", Options{Join: []string{"A"}}).start()
+	require.EqualError(t, a.m.End(), wrong)
+	a.options.Join = []string{"A", "10.0.0.1"}
+	a.start()
+	n.run(time.Second)
+	require.NoError(t, a.m.End(), "another node may start there")
+	a.m.HandleReached(n.now, "10.0.0.1", a.self.ID)
+	require.EqualError(t, a.m.End(), wrong)
+	a.options.Join = []string{"host"}
+	a.start()
+	a.m.HandleResolved(n.now, "host", []string{"A"})
+	a.m.HandleReached(n.now, "host", a.self.ID)
+	require.NoError(t, a.m.End(), "the name may have other addresses later")
+	a.options = Options{Join: []string{"A"}, Bootstrap: true}
+	a.start()
+	n.run(time.Second)
+	n.requireMembers(t, "a")
+	a.options.Bootstrap = false
+	a.start()
+	require.NoError(t, a.m.End(), "a member needs no join")
+}
+
 func TestJoinThroughAnySeed(t *testing.T) {
 	n := newNetwork()
 	b := n.add(1, "b", "B", Options{Join: []string{"A"}}).start()

@@ -1,6 +1,7 @@
 package membership
 
 import (
+	"cmp"
 	"slices"
 	"time"
 
@@ -198,6 +199,7 @@ func (m *Dynamic) HandleResolved(now time.Duration, name string, addrs []string)
 // HandleReached records which node answers at an address: also this node itself, under another name.
 func (m *Dynamic) HandleReached(now time.Duration, addr string, peer algo.NodeID) {
 	m.seeds.recordNode(addr, peer)
+	m.end = cmp.Or(m.end, m.checkSeeds())
 	m.requestFounding()
 }
 

@@ -8,31 +8,31 @@ import (
 )
 
 // States returns the current state of each node, n1 first.
-func (f *Fleet) States() []State {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	return f.states()
+func (c *Cluster) States() []State {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.states()
 }
 
-func (f *Fleet) states() []State {
-	all := make([]State, len(f.nodes))
-	for i, n := range f.nodes {
+func (c *Cluster) states() []State {
+	all := make([]State, len(c.nodes))
+	for i, n := range c.nodes {
 		all[i] = n.snapshot()
 	}
 	return all
 }
 
-// Await returns when what holds for the states. Its error is the cause of ctx with the
+// WaitUntil returns when condition is true for the states. Its error is the cause of ctx with the
 // states of all nodes, or the failure of a node that ended without a request.
-func (f *Fleet) Await(ctx context.Context, what func([]State) bool) error {
+func (c *Cluster) WaitUntil(ctx context.Context, condition func([]State) bool) error {
 	for {
-		f.mu.Lock()
-		states, changed, failed := f.states(), f.changed, f.failed
-		f.mu.Unlock()
+		c.mu.Lock()
+		states, changed, failed := c.states(), c.changed, c.failed
+		c.mu.Unlock()
 		if failed != nil {
 			return failed
 		}
-		if what(states) {
+		if condition(states) {
 			return nil
 		}
 		select {
@@ -44,32 +44,32 @@ func (f *Fleet) Await(ctx context.Context, what func([]State) bool) error {
 }
 
 // Changed returns a channel that is closed at the next change of any node.
-func (f *Fleet) Changed() <-chan struct{} {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	return f.changed
+func (c *Cluster) Changed() <-chan struct{} {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.changed
 }
 
 // Agreement returns the state of the leader that all nodes that are up follow in the
 // same epoch. The leader must be up and lead in that epoch too.
 func Agreement(states []State) (leader State, ok bool) {
-	i := slices.IndexFunc(states, func(s State) bool { return s.Life == Up && s.Leads })
+	i := slices.IndexFunc(states, func(s State) bool { return s.ProcState == Up && s.IsLeader })
 	if i < 0 {
 		return State{}, false
 	}
 	leader = states[i]
 	for _, s := range states {
-		if s.Life == Up && (s.LeaderID != leader.ID || s.Epoch != leader.Epoch) {
+		if s.ProcState == Up && (s.LeaderID != leader.ID || s.Epoch != leader.Epoch) {
 			return State{}, false
 		}
 	}
 	return leader, true
 }
 
-// AwaitLeader returns the state of the leader when all nodes that are up agree.
-func (f *Fleet) AwaitLeader(ctx context.Context) (State, error) {
+// WaitLeader returns the state of the leader when all nodes that are up agree.
+func (c *Cluster) WaitLeader(ctx context.Context) (State, error) {
 	var leader State
-	err := f.Await(ctx, func(states []State) (ok bool) {
+	err := c.WaitUntil(ctx, func(states []State) (ok bool) {
 		leader, ok = Agreement(states)
 		return ok
 	})
@@ -77,25 +77,25 @@ func (f *Fleet) AwaitLeader(ctx context.Context) (State, error) {
 }
 
 // quiet is the time without an event after which an election has ended. It is longer
-// than a stream gathers events.
-const quiet = 10 * gather
+// than the batch interval of a stream.
+const quiet = 10 * batchInterval
 
-// Settle waits until all nodes that are up agree on a leader and no event of an election has
+// WaitQuiet waits until all nodes that are up agree on a leader and no event of an election has
 // arrived for the time quiet. It returns the state of the leader.
-func (f *Fleet) Settle(ctx context.Context) (State, error) {
+func (c *Cluster) WaitQuiet(ctx context.Context) (State, error) {
 	for {
-		leader, err := f.AwaitLeader(ctx)
+		leader, err := c.WaitLeader(ctx)
 		if err != nil {
 			return State{}, err
 		}
-		f.mu.Lock()
-		last := f.last
-		f.mu.Unlock()
-		rest := quiet - time.Since(last)
-		if rest <= 0 {
+		c.mu.Lock()
+		last := c.lastEvent
+		c.mu.Unlock()
+		remaining := quiet - time.Since(last)
+		if remaining <= 0 {
 			return leader, nil
 		}
-		timer := time.NewTimer(rest)
+		timer := time.NewTimer(remaining)
 		select {
 		case <-timer.C:
 		case <-ctx.Done():

@@ -16,7 +16,7 @@ import (
 )
 
 // The tests run themselves again: as a node that only pretends, or as a program that
-// holds a fleet until it is killed.
+// holds a cluster until it is killed.
 const roleEnv = "FLEET_TEST_ROLE"
 
 func TestMain(m *testing.M) {
@@ -91,7 +91,7 @@ func pretend(args []string) {
 	}
 }
 
-// hold keeps a fleet, and says where its nodes are.
+// hold keeps a cluster, and says where its nodes are.
 func hold() {
 	f, err := proccluster.New(background, config(2))
 	if err != nil {

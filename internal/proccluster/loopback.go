@@ -10,7 +10,7 @@ import (
 var loopbacks atomic.Uint32
 
 // Loopback returns a host for each of the nodes, all at a loopback address that no other
-// fleet uses. At a shared address, another process could take the port of a node that is
+// cluster uses. At a shared address, another process could take the port of a node that is
 // down, and the node could not restart. A system with a single loopback address shares it.
 func Loopback(nodes int) []Host {
 	addr := "127.0.0.1:0"

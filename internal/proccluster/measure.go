@@ -9,11 +9,11 @@ import (
 	"github.com/elect-go/elect/trace"
 )
 
-// Failover describes how a fleet recovered from the loss of its leader. Survivors are the
+// Failover describes how a cluster recovered from the loss of its leader. Survivors are the
 // nodes that were up before and after it.
 type Failover struct {
 	Signal      Signal
-	Nodes       int // of the fleet, whatever their lives
+	Nodes       int // of the cluster, whatever their states
 	Survivors   int
 	OldLeader   string
 	NewLeader   string
@@ -42,110 +42,110 @@ type Failover struct {
 	Saving time.Duration
 }
 
-// Recovery describes how a node returned to its fleet.
+// Recovery describes how a node returned to its cluster.
 type Recovery struct {
 	Node       string
 	Leader     string // of all, afterwards
 	EpochAfter uint64
-	// Took is from the time at which the node was ready again, or was sent Cont, until
+	// Duration is from the time at which the node was ready again, or was sent Cont, until
 	// the last node knew the final leader. It is zero if all nodes knew that leader before.
-	Took     time.Duration
+	Duration time.Duration
 	Messages map[string]int // of elections, by kind, of all nodes
 }
 
-// A Strike is a signal that made the leader fail.
-type Strike struct {
-	At     int64 // time right before the signal, in the clock of events
-	Leader State // before the signal
-	Signal Signal
-	fleet  *Fleet
+// LeaderLoss is a fault that made the leader fail: a signal, or its isolation.
+type LeaderLoss struct {
+	At      int64 // time right before the signal, in the clock of events
+	Leader  State // before the signal
+	Signal  Signal
+	cluster *Cluster
 }
 
 // ErrNoLeader reports that no leader can be made to fail, because the nodes do not agree.
 var ErrNoLeader = errors.New("proccluster: the nodes do not agree on a leader")
 
-// Strike sends s to the leader on which all agree, and drops the events before.
-func (f *Fleet) Strike(s Signal) (*Strike, error) {
-	return f.failLeader(s, func(leader *node) (int64, error) { return leader.signal(s) })
+// FailLeader sends s to the leader on which all agree, and drops the events before.
+func (c *Cluster) FailLeader(s Signal) (*LeaderLoss, error) {
+	return c.recordLoss(s, func(leader *node) (int64, error) { return leader.signal(s) })
 }
 
-// Isolate calls cut to disconnect the leader, on which all agree, from the other nodes.
-// Argument how names the fault. Its time is right before the call of cut.
-func (f *Fleet) Isolate(how Signal, cut func(leader State) error) (*Strike, error) {
-	return f.failLeader(how, func(leader *node) (at int64, err error) {
+// IsolateLeader calls cut to disconnect the leader, on which all agree, from the other nodes.
+// fault is the Signal of the result. Its time is right before the call of cut.
+func (c *Cluster) IsolateLeader(fault Signal, cut func(leader State) error) (*LeaderLoss, error) {
+	return c.recordLoss(fault, func(leader *node) (at int64, err error) {
 		var state State
-		f.change(func() {
+		c.change(func() {
 			state = leader.snapshot()
-			leader.life = Cut
+			leader.procState = Isolated
 			at = Now()
 		})
 		return at, cut(state)
 	})
 }
 
-func (f *Fleet) failLeader(s Signal, fail func(leader *node) (at int64, err error)) (*Strike, error) {
-	f.mu.Lock()
-	states := f.states()
+func (c *Cluster) recordLoss(s Signal, fail func(leader *node) (at int64, err error)) (*LeaderLoss, error) {
+	c.mu.Lock()
+	states := c.states()
 	leader, ok := Agreement(states)
-	f.log = nil
-	f.mu.Unlock()
+	c.log = nil
+	c.mu.Unlock()
 	if !ok {
 		return nil, fmt.Errorf("%w: %s", ErrNoLeader, describe(states))
 	}
-	n, err := f.node(leader.Name)
+	n, err := c.node(leader.Name)
 	if err != nil {
 		return nil, err
 	}
 	at, err := fail(n)
-	return &Strike{At: at, Leader: leader, Signal: s, fleet: f}, err
+	return &LeaderLoss{At: at, Leader: leader, Signal: s, cluster: c}, err
 }
 
-// Settle waits until the survivors agree and no election runs, and returns the failover.
-func (s *Strike) Settle(ctx context.Context) (Failover, error) {
-	leader, err := s.fleet.Settle(ctx)
+// WaitFailover waits until the survivors agree and no election runs, and returns the failover.
+func (l *LeaderLoss) WaitFailover(ctx context.Context) (Failover, error) {
+	leader, err := l.cluster.WaitQuiet(ctx)
 	if err != nil {
 		return Failover{}, err
 	}
-	if s.Signal == Kill || s.Signal == Term {
-		n, err := s.fleet.node(s.Leader.Name)
+	if l.Signal == Kill || l.Signal == Term {
+		n, err := l.cluster.node(l.Leader.Name)
 		if err == nil {
-			err = n.awaitEnd()
+			err = n.waitEnd()
 		}
 		if err != nil {
 			return Failover{}, err
 		}
 	}
-	s.fleet.mu.Lock()
-	defer s.fleet.mu.Unlock()
-	return measure(s, s.fleet.states(), leader, s.fleet.log), nil
+	l.cluster.mu.Lock()
+	defer l.cluster.mu.Unlock()
+	return newFailover(l, l.cluster.states(), leader, l.cluster.log), nil
 }
 
-// Failover makes the leader fail and measures the failover: Strike and its Settle.
-func (f *Fleet) Failover(ctx context.Context, s Signal) (Failover, error) {
-	fault, err := f.Strike(s)
+// Failover makes the leader fail and measures the failover: FailLeader and its WaitFailover.
+func (c *Cluster) Failover(ctx context.Context, s Signal) (Failover, error) {
+	loss, err := c.FailLeader(s)
 	if err != nil {
 		return Failover{}, err
 	}
-	return fault.Settle(ctx)
+	return loss.WaitFailover(ctx)
 }
 
-// measure computes a failover from the events since the signal.
-func measure(s *Strike, states []State, leader State, log []logged) Failover {
+// newFailover computes a failover from the events since the signal.
+func newFailover(l *LeaderLoss, states []State, leader State, log []nodeEvent) Failover {
 	m := Failover{
-		Signal: s.Signal, Nodes: len(states), OldLeader: s.Leader.Name, NewLeader: leader.Name,
-		EpochBefore: s.Leader.Epoch, EpochAfter: leader.Epoch, Messages: make(map[string]int),
+		Signal: l.Signal, Nodes: len(states), OldLeader: l.Leader.Name, NewLeader: leader.Name,
+		EpochBefore: l.Leader.Epoch, EpochAfter: leader.Epoch, Messages: make(map[string]int),
 	}
 	survivors := make(map[string]bool)
 	var end int64
 	var last string // survivor that knew the new leader last
 	for _, state := range states {
-		if state.Life != Up {
+		if state.ProcState != Up {
 			continue
 		}
 		m.Survivors++
 		survivors[state.Name] = true
-		if state.Since > end {
-			end, last = state.Since, state.Name
+		if state.AnnouncedAt > end {
+			end, last = state.AnnouncedAt, state.Name
 		}
 	}
 	var suspected, sent int64 // the first of each
@@ -157,12 +157,12 @@ func measure(s *Strike, states []State, leader State, log []logged) Failover {
 	}
 	for _, e := range log {
 		at := int64(e.At)
-		if !survivors[e.node] || at < s.At {
+		if !survivors[e.node] || at < l.At {
 			continue
 		}
 		switch e.Kind {
 		case trace.Suspect:
-			if e.Peer.String() == s.Leader.ID {
+			if e.Peer.String() == l.Leader.ID {
 				first(&suspected, at)
 			}
 		case trace.Send:
@@ -171,23 +171,23 @@ func measure(s *Strike, states []State, leader State, log []logged) Failover {
 		case trace.Save:
 			saving[e.node] = at
 		case trace.Saved:
-			began, known := saving[e.node]
+			start, known := saving[e.node]
 			if !known || at > end {
 				continue
 			}
-			m.Saves = append(m.Saves, time.Duration(at-began))
-			if e.node == last || e.node == leader.Name && at <= leader.Since {
+			m.Saves = append(m.Saves, time.Duration(at-start))
+			if e.node == last || e.node == leader.Name && at <= leader.AnnouncedAt {
 				m.CriticalSaves++
-				m.Saving += time.Duration(at - began)
+				m.Saving += time.Duration(at - start)
 			}
 		}
 	}
 	if suspected == 0 {
 		suspected = sent
 	}
-	m.Failover = time.Duration(end - s.At)
+	m.Failover = time.Duration(end - l.At)
 	if suspected > 0 {
-		m.Detect = min(time.Duration(suspected-s.At), m.Failover)
+		m.Detect = min(time.Duration(suspected-l.At), m.Failover)
 	}
 	m.Elect = m.Failover - m.Detect
 	return m
@@ -196,61 +196,61 @@ func measure(s *Strike, states []State, leader State, log []logged) Failover {
 // Recover restarts a node that is down, or continues a paused one. It waits until all nodes
 // agree and no election runs. If leads is set, it waits until that node leads: with a lease,
 // the takeover may start later than that.
-func (f *Fleet) Recover(ctx context.Context, name string, leads bool) (Recovery, error) {
-	return f.recover(ctx, name, leads, func(n *node, life Life) (from int64, err error) {
-		if life == Paused {
+func (c *Cluster) Recover(ctx context.Context, name string, leads bool) (Recovery, error) {
+	return c.measureRecovery(ctx, name, leads, func(n *node, procState ProcState) (from int64, err error) {
+		if procState == Paused {
 			return n.signal(Cont)
 		}
 		return 0, n.start(ctx) // from its ready event
 	})
 }
 
-// Rejoin is Recover for an isolated node: heal connects it with the others again.
-func (f *Fleet) Rejoin(ctx context.Context, name string, heal func() error) (Recovery, error) {
-	return f.recover(ctx, name, false, func(n *node, _ Life) (from int64, err error) {
-		f.change(func() {
-			n.life = Up
+// RecoverIsolated is Recover for an isolated node: heal connects it with the others again.
+func (c *Cluster) RecoverIsolated(ctx context.Context, name string, heal func() error) (Recovery, error) {
+	return c.measureRecovery(ctx, name, false, func(n *node, _ ProcState) (from int64, err error) {
+		c.change(func() {
+			n.procState = Up
 			from = Now()
 		})
 		return from, heal()
 	})
 }
 
-func (f *Fleet) recover(ctx context.Context, name string, leads bool, back func(*node, Life) (from int64, err error)) (Recovery, error) {
-	n, err := f.node(name)
+func (c *Cluster) measureRecovery(ctx context.Context, name string, leads bool, restore func(*node, ProcState) (from int64, err error)) (Recovery, error) {
+	n, err := c.node(name)
 	if err != nil {
 		return Recovery{}, err
 	}
-	f.mu.Lock()
-	f.log = nil
-	life := n.life
-	f.mu.Unlock()
-	from, err := back(n, life)
+	c.mu.Lock()
+	c.log = nil
+	procState := n.procState
+	c.mu.Unlock()
+	from, err := restore(n, procState)
 	if err != nil {
 		return Recovery{}, err
 	}
 	// Until the node knows the new leader, it does not agree with the others.
-	changed := f.Changed()
-	leader, err := f.Settle(ctx)
+	changed := c.Changed()
+	leader, err := c.WaitQuiet(ctx)
 	for err == nil && leads && leader.Name != name {
 		select {
 		case <-changed:
 		case <-ctx.Done():
 		}
-		changed = f.Changed()
-		leader, err = f.Settle(ctx)
+		changed = c.Changed()
+		leader, err = c.WaitQuiet(ctx)
 	}
 	if err != nil {
 		return Recovery{}, err
 	}
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	return recovery(name, from, f.states(), leader, f.log), nil
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return newRecovery(name, from, c.states(), leader, c.log), nil
 }
 
-// recovery computes a recovery from the events since from, when the node returned, or
+// newRecovery computes a recovery from the events since from, when the node returned, or
 // since its ready event.
-func recovery(name string, from int64, states []State, leader State, log []logged) Recovery {
+func newRecovery(name string, from int64, states []State, leader State, log []nodeEvent) Recovery {
 	r := Recovery{Node: name, Leader: leader.Name, EpochAfter: leader.Epoch, Messages: make(map[string]int)}
 	for _, e := range log {
 		if e.Kind == trace.Ready && e.node == name && from == 0 {
@@ -262,10 +262,10 @@ func recovery(name string, from int64, states []State, leader State, log []logge
 	}
 	var end int64
 	for _, s := range states {
-		if s.Life == Up {
-			end = max(end, s.Since)
+		if s.ProcState == Up {
+			end = max(end, s.AnnouncedAt)
 		}
 	}
-	r.Took = time.Duration(max(0, end-from))
+	r.Duration = time.Duration(max(0, end-from))
 	return r
 }

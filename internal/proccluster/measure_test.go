@@ -15,15 +15,15 @@ import (
 func idOf(name string) string { return algo.NodeID{15: byte(Number(name))}.String() }
 
 func up(name string, epoch uint64, leader string, since int64) State {
-	return State{Name: name, Life: Up, ID: idOf(name), Leader: leader, LeaderID: idOf(leader), Epoch: epoch, Leads: name == leader, Since: since}
+	return State{Name: name, ProcState: Up, ID: idOf(name), Leader: leader, LeaderID: idOf(leader), Epoch: epoch, IsLeader: name == leader, AnnouncedAt: since}
 }
 
 func TestAgreement(t *testing.T) {
 	down := up("n3", 1, "n3", 5)
-	down.Life = Down
+	down.ProcState = Down
 	paused := down
-	paused.Life = Paused
-	vacant := State{Name: "n1", Life: Up, ID: idOf("n1")}
+	paused.ProcState = Paused
+	vacant := State{Name: "n1", ProcState: Up, ID: idOf("n1")}
 	for _, tc := range []struct {
 		name   string
 		states []State
@@ -51,23 +51,23 @@ const µs = int64(time.Microsecond)
 // at is a time of an event, in µs.
 func at(µs int) time.Duration { return time.Duration(µs) * time.Microsecond }
 
-func sends(node string, µs int, kind string) logged {
-	return logged{node, trace.Event{At: at(µs), Kind: trace.Send, Message: trace.ReadMessage{Name: kind}}}
+func sends(node string, µs int, kind string) nodeEvent {
+	return nodeEvent{node, trace.Event{At: at(µs), Kind: trace.Send, Message: trace.ReadMessage{Name: kind}}}
 }
 
 // aFailover returns a failover of four nodes: n4 leads and is killed at 1000 µs, n1 was down before.
-func aFailover() (*Strike, []State, State, []logged) {
+func aFailover() (*LeaderLoss, []State, State, []nodeEvent) {
 	leader := up("n3", 8, "n3", 3000*µs)
 	states := []State{
-		{Name: "n1", Life: Down, ID: idOf("n1"), Since: 9000 * µs},
+		{Name: "n1", ProcState: Down, ID: idOf("n1"), AnnouncedAt: 9000 * µs},
 		up("n2", 8, "n3", 4500*µs),
 		leader,
-		{Name: "n4", Life: Down, ID: idOf("n4"), Since: 9000 * µs},
+		{Name: "n4", ProcState: Down, ID: idOf("n4"), AnnouncedAt: 9000 * µs},
 	}
-	fault := &Strike{At: 1000 * µs, Leader: up("n4", 7, "n4", 0), Signal: Kill}
+	fault := &LeaderLoss{At: 1000 * µs, Leader: up("n4", 7, "n4", 0), Signal: Kill}
 	n3, n4 := algo.NodeID{15: 3}, algo.NodeID{15: 4}
 	follows := algo.Leader{Epoch: 8, ID: n3}
-	log := []logged{
+	log := []nodeEvent{
 		sends("n2", 900, "answer"),       // before
 		sends("n4", 1001, "coordinator"), // not a survivor
 		{"n2", trace.Event{At: at(1500), Kind: trace.Suspect, Peer: algo.NodeID{15: 1}}}, // of another
@@ -98,44 +98,44 @@ func TestFailoverIsMeasuredByTimestampsOfSurvivors(t *testing.T) {
 		Messages:      map[string]int{"election": 1, "coordinator": 1, "answer": 1},
 		Saves:         []time.Duration{700 * time.Microsecond, time.Microsecond, 600 * time.Microsecond},
 		CriticalSaves: 2, Saving: 1300 * time.Microsecond,
-	}, measure(fault, states, leader, log))
+	}, newFailover(fault, states, leader, log))
 }
 
 func TestFirstMessageEndsDetectionWithoutSuspicion(t *testing.T) {
 	fault, states, leader, log := aFailover()
-	var rest []logged
+	var rest []nodeEvent
 	for _, e := range log {
 		if e.Kind != trace.Suspect {
 			rest = append(rest, e)
 		}
 	}
-	require.Equal(t, 1300*time.Microsecond, measure(fault, states, leader, rest).Detect)
-	require.Zero(t, measure(fault, states, leader, nil).Detect)
+	require.Equal(t, 1300*time.Microsecond, newFailover(fault, states, leader, rest).Detect)
+	require.Zero(t, newFailover(fault, states, leader, nil).Detect)
 }
 
 func TestRecoveryIsMeasuredFromReadyEvent(t *testing.T) {
-	states := []State{up("n1", 9, "n2", 5000*µs), up("n2", 9, "n2", 4000*µs), {Name: "n3", Life: Down, Since: 9000 * µs}}
-	log := []logged{
+	states := []State{up("n1", 9, "n2", 5000*µs), up("n2", 9, "n2", 4000*µs), {Name: "n3", ProcState: Down, AnnouncedAt: 9000 * µs}}
+	log := []nodeEvent{
 		sends("n1", 2000, "answer"),
 		{"n2", trace.Event{At: at(3000), Kind: trace.Ready}},
 		sends("n2", 3500, "coordinator"),
 	}
-	want := Recovery{Node: "n2", Leader: "n2", EpochAfter: 9, Took: 2 * time.Millisecond, Messages: map[string]int{"answer": 1, "coordinator": 1}}
-	require.Equal(t, want, recovery("n2", 0, states, states[1], log))
-	want.Took = 4 * time.Millisecond
-	require.Equal(t, want, recovery("n2", 1000*µs, states, states[1], log), "from the signal that woke it")
-	want.Took = 0
-	require.Equal(t, want, recovery("n2", 6000*µs, states, states[1], log), "all nodes knew the leader before")
+	want := Recovery{Node: "n2", Leader: "n2", EpochAfter: 9, Duration: 2 * time.Millisecond, Messages: map[string]int{"answer": 1, "coordinator": 1}}
+	require.Equal(t, want, newRecovery("n2", 0, states, states[1], log))
+	want.Duration = 4 * time.Millisecond
+	require.Equal(t, want, newRecovery("n2", 1000*µs, states, states[1], log), "from the signal that woke it")
+	want.Duration = 0
+	require.Equal(t, want, newRecovery("n2", 6000*µs, states, states[1], log), "all nodes knew the leader before")
 }
 
 // Only the kernel ends a killed process, which takes as long as it takes on a busy machine.
 func TestKilledProcessIsAwaitedWithoutLimit(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p := &process{wanted: true, killed: true, done: make(chan struct{})}
-		n := &node{fleet: &Fleet{}, name: "n1", process: p}
+		n := &node{cluster: &Cluster{}, name: "n1", process: p}
 		began := time.Now()
 		time.AfterFunc(time.Minute, func() { close(p.done) })
-		require.NoError(t, n.awaitEnd())
+		require.NoError(t, n.waitEnd())
 		require.Equal(t, time.Minute, time.Since(began))
 	})
 }

@@ -18,37 +18,37 @@ import (
 	"github.com/elect-go/elect/trace"
 )
 
-// Life says whether the process of a node runs.
-type Life string
+// ProcState says whether the process of a node runs.
+type ProcState string
 
-// The lives of a node.
+// The states of the process of a node.
 const (
-	Up     Life = "up"
-	Paused Life = "paused" // by Stop
-	Cut    Life = "cut"    // by Isolate: it runs, disconnected from the others
-	Down   Life = "down"
-	// Retired is Down for good: the node is no longer a member.
-	Retired Life = "retired"
+	Up       ProcState = "up"
+	Paused   ProcState = "paused"   // by Stop
+	Isolated ProcState = "isolated" // by IsolateLeader or Disconnect: it runs, disconnected from the others
+	Down     ProcState = "down"
+	// Removed is Down for good: the node is no longer a member.
+	Removed ProcState = "removed"
 )
 
 // State is the state of one node as far as its events have arrived.
 type State struct {
-	Name string
-	Life Life
-	ID   string
-	Addr string
-	Pid  int // of the current or the last process
+	Name      string
+	ProcState ProcState
+	ID        string
+	Addr      string
+	Pid       int // of the current or the last process
 
 	// State of the current or the last process:
-	Ready    int64          // time of its ready event, in the clock of events; 0 before
-	Leader   string         // name of the leader that it announced; empty for no leader
-	LeaderID string         // ID of that leader
-	Epoch    uint64         // epoch of that leadership, or of the vacancy
-	Leads    bool           // it announced itself
-	Since    int64          // time of the announcement, in the clock of events
-	Sent     map[string]int // messages of elections, by kind
-	Suspects []string       // IDs of the suspected members
-	Viewed   int64          // time of the last config change, in the clock of events
+	ReadyAt     int64          // time of its ready event, in the clock of events; 0 before
+	Leader      string         // name of the leader that it announced; empty for no leader
+	LeaderID    string         // ID of that leader
+	Epoch       uint64         // epoch of that leadership, or of the vacancy
+	IsLeader    bool           // it announced itself
+	AnnouncedAt int64          // time of the announcement, in the clock of events
+	Sent        map[string]int // messages of elections, by kind
+	Suspects    []string       // IDs of the suspected members
+	ConfigAt    int64          // time of the last config change, in the clock of events
 }
 
 // Total returns the number of election messages that the process has sent.
@@ -60,20 +60,20 @@ func (s State) Total() int {
 	return total
 }
 
-// node is a node of the fleet: a name, an address, a folder, and its current process.
+// node is a node of the cluster: a name, an address, a folder, and its current process.
 type node struct {
-	fleet    *Fleet
+	cluster  *Cluster
 	name     string
 	priority int
 	dir      string
 	host     Host
 	joins    bool // it joins an existing cluster, whatever Config.Joins is
 
-	// The fields below are guarded by fleet.mu.
-	addr    string
-	life    Life
-	process *process
-	state   State
+	// The fields below are guarded by cluster.mu.
+	addr      string
+	procState ProcState
+	process   *process
+	state     State
 }
 
 // process is one run of the program.
@@ -84,20 +84,20 @@ type process struct {
 	ready  chan struct{} // closed at the ready event
 	done   chan struct{} // closed when it has ended and its output is read
 	err    error         // cause of its end; set before done
-	wanted bool          // its end was requested; guarded by fleet.mu
-	killed bool          // by SIGKILL; guarded by fleet.mu
+	wanted bool          // its end was requested; guarded by cluster.mu
+	killed bool          // by SIGKILL; guarded by cluster.mu
 }
 
 // start runs the program and waits until it is ready.
 func (n *node) start(ctx context.Context) error {
-	if err := n.awaitEnd(); err != nil { // of the previous process
+	if err := n.waitEnd(); err != nil { // of the previous process
 		return err
 	}
 	p, err := n.launch()
 	if err != nil {
 		return err
 	}
-	timer := time.NewTimer(n.fleet.config.StartTimeout)
+	timer := time.NewTimer(n.cluster.config.StartTimeout)
 	defer timer.Stop()
 	select {
 	case <-p.ready:
@@ -105,7 +105,7 @@ func (n *node) start(ctx context.Context) error {
 	case <-p.done:
 		return n.startError(p, p.err)
 	case <-timer.C:
-		err = fmt.Errorf("not ready after %v", n.fleet.config.StartTimeout)
+		err = fmt.Errorf("not ready after %v", n.cluster.config.StartTimeout)
 	case <-ctx.Done():
 		err = context.Cause(ctx)
 	}
@@ -131,16 +131,16 @@ func (p *process) explain(err error) error {
 
 // launch runs the program.
 func (n *node) launch() (*process, error) {
-	f := n.fleet
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	if n.life != Down {
-		return nil, fmt.Errorf("proccluster: start %s: it is %s", n.name, n.life)
+	c := n.cluster
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if n.procState != Down {
+		return nil, fmt.Errorf("proccluster: start %s: it is %s", n.name, n.procState)
 	}
-	if f.closing {
-		return nil, fmt.Errorf("proccluster: start %s: the fleet is closed", n.name)
+	if c.closing {
+		return nil, fmt.Errorf("proccluster: start %s: the cluster is closed", n.name)
 	}
-	command := slices.Concat(n.host.Command, f.config.Command, n.args())
+	command := slices.Concat(n.host.Command, c.config.Command, n.args())
 	p := &process{
 		cmd: exec.Command(command[0], command[1:]...), stderr: new(tail),
 		ready: make(chan struct{}), done: make(chan struct{}),
@@ -149,7 +149,7 @@ func (n *node) launch() (*process, error) {
 	if host, _, _ := net.SplitHostPort(n.host.Addr); !net.ParseIP(host).IsLoopback() {
 		env = append(env, "ELECT_INSECURE=true") // an isolated network; Env overrides this
 	}
-	p.cmd.Env = append(env, f.config.Env...)
+	p.cmd.Env = append(env, c.config.Env...)
 	p.cmd.SysProcAttr = attributes()
 	p.cmd.Stderr = p.stderr
 	p.cmd.WaitDelay = endTimeout
@@ -163,49 +163,49 @@ func (n *node) launch() (*process, error) {
 		return nil, fmt.Errorf("proccluster: start %s: %w", n.name, err)
 	}
 	started := make(chan error)
-	f.starts <- func() { started <- p.cmd.Start() }
+	c.starts <- func() { started <- p.cmd.Start() }
 	if err := <-started; err != nil {
 		return nil, fmt.Errorf("proccluster: start %s: %w", n.name, err)
 	}
-	n.process, n.life = p, Up
+	n.process, n.procState = p, Up
 	n.state = State{Pid: p.cmd.Process.Pid, ID: n.state.ID}
 	go n.follow(p, stdout)
 	return p, nil
 }
 
 // environment is the environment of this process without the variables that elect reads:
-// a node of a fleet is configured by its flags only.
+// a node of a cluster is configured by its flags only.
 func environment() []string {
 	return slices.DeleteFunc(os.Environ(), func(v string) bool { return strings.HasPrefix(v, "ELECT_") })
 }
 
-// args returns the flags of the node. It runs under fleet.mu.
+// args returns the flags of the node. It runs under cluster.mu.
 func (n *node) args() []string {
-	f := n.fleet
+	c := n.cluster
 	args := []string{"node", "--stdin"}
-	if len(f.config.Run) > 0 {
+	if len(c.config.Run) > 0 {
 		args = []string{"run"}
 	}
 	args = append(args, "--trace", "-", "--name", n.name, "--priority", strconv.Itoa(n.priority),
 		"--listen", n.addr, "--data-dir", n.dir, "--log-level", "error")
 	switch {
-	case n.joins, f.config.Joins && n != f.nodes[0]:
-		args = append(args, "--join", f.nodes[0].addr)
-	case f.config.Joins:
+	case n.joins, c.config.Joins && n != c.nodes[0]:
+		args = append(args, "--join", c.nodes[0].addr)
+	case c.config.Joins:
 		args = append(args, "--bootstrap")
 	default:
-		for _, m := range f.nodes {
+		for _, m := range c.nodes {
 			if !m.joins {
 				args = append(args, "--members", m.addr)
 			}
 		}
 	}
-	args = append(args, f.config.Args...)
-	if f.config.ArgsOf != nil {
-		args = append(args, f.config.ArgsOf(n.name)...)
+	args = append(args, c.config.Args...)
+	if c.config.ArgsOf != nil {
+		args = append(args, c.config.ArgsOf(n.name)...)
 	}
-	if len(f.config.Run) > 0 {
-		args = append(append(args, "--"), f.config.Run...)
+	if len(c.config.Run) > 0 {
+		args = append(append(args, "--"), c.config.Run...)
 	}
 	return args
 }
@@ -226,17 +226,17 @@ func (n *node) follow(p *process, stdout io.Reader) {
 		broken = fmt.Errorf("proccluster: read %s: %w", n.name, err)
 	}
 	if broken != nil {
-		n.fleet.fail(broken)
+		n.cluster.fail(broken)
 		n.kill(p)
 		_, _ = io.Copy(io.Discard, stdout)
 	}
 	err := errors.Join(broken, p.cmd.Wait())
 	_ = p.stdin.Close()
-	n.fleet.change(func() {
+	n.cluster.change(func() {
 		p.err = err
-		n.life = Down
-		if n.fleet.failed == nil && !p.wanted && !n.fleet.closing && p.isReady() {
-			n.fleet.failed = fmt.Errorf("proccluster: %s ended: %w", n.name, p.explain(err))
+		n.procState = Down
+		if n.cluster.failed == nil && !p.wanted && !n.cluster.closing && p.isReady() {
+			n.cluster.failed = fmt.Errorf("proccluster: %s ended: %w", n.name, p.explain(err))
 		}
 	})
 	close(p.done)
@@ -253,32 +253,32 @@ func (p *process) isReady() bool {
 
 // record records an event.
 func (n *node) record(p *process, e trace.Event) {
-	f := n.fleet
-	f.change(func() {
+	c := n.cluster
+	c.change(func() {
 		at := int64(e.At)
 		isElection := true // or a suspicion
 		switch e.Kind {
 		case trace.View:
-			isElection, n.state.Viewed = false, at
+			isElection, n.state.ConfigAt = false, at
 		case trace.Ready:
 			isElection = false
-			n.addr, n.state.ID, n.state.Ready = e.Text(), e.Node.String(), at
+			n.addr, n.state.ID, n.state.ReadyAt = e.Text(), e.Node.String(), at
 			if !p.isReady() {
 				close(p.ready)
 			}
 		case trace.Lost:
-			if f.failed == nil {
-				f.failed = fmt.Errorf("proccluster: %s of %s are lost: this process reads too slowly", e.Text(), n.name)
+			if c.failed == nil {
+				c.failed = fmt.Errorf("proccluster: %s of %s are lost: this process reads too slowly", e.Text(), n.name)
 			}
 		default:
 			n.state.record(e)
 		}
 		if isElection {
-			f.last = time.Now()
+			c.lastEvent = time.Now()
 		}
-		f.log = append(f.log, logged{n.name, e})
-		if f.config.OnEvent != nil {
-			f.config.OnEvent(n.name, e)
+		c.log = append(c.log, nodeEvent{n.name, e})
+		if c.config.OnEvent != nil {
+			c.config.OnEvent(n.name, e)
 		}
 	})
 }
@@ -288,7 +288,7 @@ func (s *State) record(e trace.Event) {
 	peer := e.Peer.String()
 	switch e.Kind {
 	case trace.Announce:
-		s.LeaderID, s.Epoch, s.Leads, s.Since = "", uint64(e.Leader.Epoch), Leads(e), int64(e.At)
+		s.LeaderID, s.Epoch, s.IsLeader, s.AnnouncedAt = "", uint64(e.Leader.Epoch), IsOwnLeadership(e), int64(e.At)
 		if !e.Leader.IsVacant() {
 			s.LeaderID = e.Leader.ID.String()
 		}
@@ -308,16 +308,16 @@ func (s *State) record(e trace.Event) {
 	}
 }
 
-// Leads reports whether e announces its own node.
-func Leads(e trace.Event) bool { return e.Kind == trace.Announce && e.Leader.ID == e.Node }
+// IsOwnLeadership reports whether e announces its own node.
+func IsOwnLeadership(e trace.Event) bool { return e.Kind == trace.Announce && e.Leader.ID == e.Node }
 
-// snapshot returns a copy of the state. It runs under fleet.mu.
+// snapshot returns a copy of the state. It runs under cluster.mu.
 func (n *node) snapshot() State {
 	s := n.state
-	s.Name, s.Life, s.Addr = n.name, n.life, n.addr
-	i := slices.IndexFunc(n.fleet.nodes, func(m *node) bool { return m.state.ID == s.LeaderID })
+	s.Name, s.ProcState, s.Addr = n.name, n.procState, n.addr
+	i := slices.IndexFunc(n.cluster.nodes, func(m *node) bool { return m.state.ID == s.LeaderID })
 	if s.LeaderID != "" && i >= 0 {
-		s.Leader = n.fleet.nodes[i].name
+		s.Leader = n.cluster.nodes[i].name
 	}
 	return s
 }
@@ -325,21 +325,21 @@ func (n *node) snapshot() State {
 // signal records the effect of s on the node and sends s. It records first, because the node
 // may end at any time once the signal is sent.
 func (n *node) signal(s Signal) (at int64, err error) {
-	f := n.fleet
+	c := n.cluster
 	var p *process
-	f.change(func() {
+	c.change(func() {
 		p = n.process
-		if n.life == Down || p == nil {
+		if n.procState == Down || p == nil {
 			err = fmt.Errorf("proccluster: %s %s: it is down", s, n.name)
 			return
 		}
 		switch s {
 		case Kill, Term:
-			p.wanted, p.killed, n.life = true, s == Kill, Down
+			p.wanted, p.killed, n.procState = true, s == Kill, Down
 		case Stop:
-			n.life = Paused
+			n.procState = Paused
 		case Cont:
-			n.life = Up
+			n.procState = Up
 		}
 		at = Now()
 		if err = send(p.cmd.Process, s); err != nil {
@@ -349,13 +349,13 @@ func (n *node) signal(s Signal) (at int64, err error) {
 	return at, err
 }
 
-// awaitEnd waits for a process that was signaled to end, and kills it after endTimeout.
+// waitEnd waits for a process that was signaled to end, and kills it after endTimeout.
 // It waits for a killed process without a limit: nothing ends that process sooner.
-func (n *node) awaitEnd() error {
-	n.fleet.mu.Lock()
+func (n *node) waitEnd() error {
+	n.cluster.mu.Lock()
 	p := n.process
 	signaled, killed := p != nil && p.wanted, p != nil && p.killed
-	n.fleet.mu.Unlock()
+	n.cluster.mu.Unlock()
 	if !signaled {
 		return nil
 	}
@@ -377,20 +377,20 @@ func (n *node) awaitEnd() error {
 
 // kill kills p and does not wait for its end.
 func (n *node) kill(p *process) {
-	n.fleet.change(func() { p.wanted = true })
+	n.cluster.change(func() { p.wanted = true })
 	_ = p.cmd.Process.Kill()
 }
 
 // end stops the node, with Term first if it is not paused.
 func (n *node) end() {
-	f := n.fleet
-	f.mu.Lock()
-	p, life := n.process, n.life
-	f.mu.Unlock()
+	c := n.cluster
+	c.mu.Lock()
+	p, procState := n.process, n.procState
+	c.mu.Unlock()
 	if p == nil {
 		return
 	}
-	if life == Paused {
+	if procState == Paused {
 		_ = send(p.cmd.Process, Kill)
 	}
 	if err := send(p.cmd.Process, Term); err != nil {
@@ -408,8 +408,8 @@ func (n *node) end() {
 
 // describe returns a line for errors.
 func (s State) describe() string {
-	text := s.Name + " is " + string(s.Life)
-	if s.Life == Up {
+	text := s.Name + " is " + string(s.ProcState)
+	if s.ProcState == Up {
 		leader := s.Leader
 		if leader == "" {
 			leader = "no leader"

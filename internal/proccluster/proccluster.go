@@ -6,8 +6,8 @@
 // machine share the clock of these times, so a delay of the pipe or the reader does not
 // count.
 //
-// No process and no folder outlives a [Fleet], also when a node fails to start. If the
-// program that holds the fleet is killed, its nodes end too: on Linux the kernel kills
+// No process and no folder outlives a [Cluster], also when a node fails to start. If the
+// program that holds the cluster is killed, its nodes end too: on Linux the kernel kills
 // them, elsewhere they stop when their standard input ends.
 package proccluster
 
@@ -29,9 +29,9 @@ import (
 	"github.com/elect-go/elect/trace"
 )
 
-// Config describes a fleet.
+// Config describes a cluster.
 type Config struct {
-	// Command is the elect command, to which the fleet adds "node" and its flags.
+	// Command is the elect command, to which the cluster adds "node" and its flags.
 	Command []string
 	// Env is added to the environment of this process.
 	Env []string
@@ -43,8 +43,8 @@ type Config struct {
 	// ArgsOf returns additional flags of one node; nil for none.
 	ArgsOf func(name string) []string
 	// Run is a command that the leader runs: the processes are "elect run" with it, and not "elect node". They take
-	// no requests from the fleet (see [Fleet.Campaign]). Only the kernel of Linux ends them if the program that holds the
-	// fleet is killed. The command must not write to its standard output, which is the trace.
+	// no requests from the cluster (see [Cluster.Campaign]). Only the kernel of Linux ends them if the program that holds the
+	// cluster is killed. The command must not write to its standard output, which is the trace.
 	Run []string
 	// Hosts has a host for each node, n1 first. Empty: all nodes run on the loopback of
 	// this machine.
@@ -52,11 +52,11 @@ type Config struct {
 	// Joins makes the first node bootstrap the cluster (--bootstrap) and the others join it (--join), which needs an
 	// algorithm with a quorum. Otherwise all nodes get one list of all addresses (--members).
 	Joins bool
-	// Dir is the parent of the temporary folder of the fleet; default os.TempDir().
+	// Dir is the parent of the temporary folder of the cluster; default os.TempDir().
 	Dir string
 	// StartTimeout bounds the time until a process is ready; default 10 s.
 	StartTimeout time.Duration
-	// OnEvent is called for every event, one at a time. It must not call the fleet.
+	// OnEvent is called for every event, one at a time. It must not call the cluster.
 	OnEvent func(node string, e trace.Event)
 }
 
@@ -75,8 +75,8 @@ const (
 	endTimeout   = 5 * time.Second // time for the goodbyes of a node, on a loaded machine
 )
 
-// Fleet is a number of running nodes. Its methods may be called from any goroutine.
-type Fleet struct {
+// Cluster is a number of running nodes. Its methods may be called from any goroutine.
+type Cluster struct {
 	config Config
 	dir    string
 	nodes  []*node
@@ -85,12 +85,12 @@ type Fleet struct {
 	starting sync.WaitGroup
 	close    sync.Once
 
-	mu      sync.Mutex
-	closing bool
-	failed  error         // first failure of a node that was not requested
-	changed chan struct{} // closed when anything below, or in a node, changes
-	log     []logged      // since the last Strike or Recover
-	last    time.Time     // arrival of the last event of an election
+	mu        sync.Mutex
+	closing   bool
+	failed    error         // first failure of a node that was not requested
+	changed   chan struct{} // closed when anything below, or in a node, changes
+	log       []nodeEvent   // since the last LeaderLoss or Recover
+	lastEvent time.Time     // arrival of the last event of an election
 }
 
 // Name returns the name of the node with that number: n1 for the first.
@@ -102,8 +102,8 @@ func Number(name string) int {
 	return n
 }
 
-// logged is an event with the name of its node.
-type logged struct {
+// nodeEvent is an event with the name of its node.
+type nodeEvent struct {
 	node string
 	trace.Event
 }
@@ -111,7 +111,7 @@ type logged struct {
 // New starts the nodes n1, n2, … in the order in which they are elected: the last
 // has the highest priority. It returns when all are ready, which is before they have
 // agreed on a leader. If a node fails to start, or ctx ends, nothing is left behind.
-func New(ctx context.Context, config Config) (*Fleet, error) {
+func New(ctx context.Context, config Config) (*Cluster, error) {
 	if len(config.Command) == 0 || config.Nodes < 1 {
 		return nil, fmt.Errorf("proccluster: %d nodes of the command %q, want at least one of some command", config.Nodes, config.Command)
 	}
@@ -121,35 +121,35 @@ func New(ctx context.Context, config Config) (*Fleet, error) {
 	if config.StartTimeout == 0 {
 		config.StartTimeout = startTimeout
 	}
-	dir, err := os.MkdirTemp(config.Dir, "elect-fleet-")
+	dir, err := os.MkdirTemp(config.Dir, "elect-cluster-")
 	if err != nil {
 		return nil, fmt.Errorf("proccluster: %w", err)
 	}
-	f := &Fleet{config: config, dir: dir, changed: make(chan struct{}), starts: make(chan func())}
-	f.starting.Go(f.startProcesses)
+	c := &Cluster{config: config, dir: dir, changed: make(chan struct{}), starts: make(chan func())}
+	c.starting.Go(c.startProcesses)
 	for i := range config.Nodes {
 		name := Name(i + 1)
 		host := Host{Addr: "127.0.0.1:0"}
 		if len(config.Hosts) > 0 {
 			host = config.Hosts[i]
 		}
-		f.nodes = append(f.nodes, &node{
-			fleet: f, name: name, priority: i + 1, dir: filepath.Join(dir, name), host: host, addr: host.Addr, life: Down,
+		c.nodes = append(c.nodes, &node{
+			cluster: c, name: name, priority: i + 1, dir: filepath.Join(dir, name), host: host, addr: host.Addr, procState: Down,
 		})
 	}
-	if err := f.startAll(ctx); err != nil {
-		return nil, errors.Join(err, f.Close())
+	if err := c.startAll(ctx); err != nil {
+		return nil, errors.Join(err, c.Close())
 	}
-	return f, nil
+	return c, nil
 }
 
-func (f *Fleet) startAll(ctx context.Context) error {
-	first, others := f.nodes[0], f.nodes[1:]
-	if !f.config.Joins {
-		if err := f.reserve(); err != nil {
+func (c *Cluster) startAll(ctx context.Context) error {
+	first, others := c.nodes[0], c.nodes[1:]
+	if !c.config.Joins {
+		if err := c.reserve(); err != nil {
 			return err
 		}
-		others = f.nodes
+		others = c.nodes
 	} else if err := first.start(ctx); err != nil {
 		return err
 	}
@@ -164,8 +164,8 @@ func (f *Fleet) startAll(ctx context.Context) error {
 
 // reserve picks a free port for each node of this machine. If another process takes the port before
 // the node listens, the node fails to start with that error.
-func (f *Fleet) reserve() error {
-	for _, n := range f.nodes {
+func (c *Cluster) reserve() error {
+	for _, n := range c.nodes {
 		if len(n.host.Command) > 0 {
 			continue // its address is not on this machine
 		}
@@ -181,41 +181,41 @@ func (f *Fleet) reserve() error {
 
 // startProcesses starts the processes, all from one thread: the kernel kills a child
 // with Pdeathsig when the thread that started it ends, not when the process does.
-func (f *Fleet) startProcesses() {
+func (c *Cluster) startProcesses() {
 	runtime.LockOSThread()
-	for start := range f.starts {
+	for start := range c.starts {
 		start()
 	}
 }
 
-// Dir returns the temporary folder of the fleet. It contains the data folder "n1" of n1.
-func (f *Fleet) Dir() string { return f.dir }
+// Dir returns the temporary folder of the cluster. It contains the data folder "n1" of n1.
+func (c *Cluster) Dir() string { return c.dir }
 
 // Close stops every node, first with Term, and removes the folder. When it returns, no
-// process of the fleet is left.
-func (f *Fleet) Close() error {
+// process of the cluster is left.
+func (c *Cluster) Close() error {
 	var err error
-	f.close.Do(func() {
-		f.mu.Lock()
-		f.closing = true
-		nodes := slices.Clone(f.nodes)
-		f.mu.Unlock()
+	c.close.Do(func() {
+		c.mu.Lock()
+		c.closing = true
+		nodes := slices.Clone(c.nodes)
+		c.mu.Unlock()
 		var all sync.WaitGroup
 		for _, n := range nodes {
 			all.Go(n.end)
 		}
 		all.Wait()
-		close(f.starts)
-		f.starting.Wait()
-		err = os.RemoveAll(f.dir)
+		close(c.starts)
+		c.starting.Wait()
+		err = os.RemoveAll(c.dir)
 	})
 	return err
 }
 
 // Restart starts a node that is down again, on the same address and with the same data
 // folder. It returns when the process is ready.
-func (f *Fleet) Restart(ctx context.Context, name string) error {
-	n, err := f.node(name)
+func (c *Cluster) Restart(ctx context.Context, name string) error {
+	n, err := c.node(name)
 	if err != nil {
 		return err
 	}
@@ -224,33 +224,33 @@ func (f *Fleet) Restart(ctx context.Context, name string) error {
 
 // Signal sends s to a node. at is the time right before the system call, in the clock
 // of events (see [Now]). After Kill and Term it waits until the process has ended.
-func (f *Fleet) Signal(name string, s Signal) (at int64, err error) {
-	n, err := f.node(name)
+func (c *Cluster) Signal(name string, s Signal) (at int64, err error) {
+	n, err := c.node(name)
 	if err != nil {
 		return 0, err
 	}
 	at, err = n.signal(s)
 	if err == nil && (s == Kill || s == Term) {
-		err = n.awaitEnd()
+		err = n.waitEnd()
 	}
 	return at, err
 }
 
-// Campaign is the line that a fleet writes to a node to request an election.
+// Campaign is the line that a cluster writes to a node to request an election.
 const Campaign = "campaign"
 
 // Campaign requests an election from a node, as an application would. It returns when the
 // request is written.
-func (f *Fleet) Campaign(name string) error {
-	n, err := f.node(name)
+func (c *Cluster) Campaign(name string) error {
+	n, err := c.node(name)
 	if err != nil {
 		return err
 	}
-	f.mu.Lock()
-	p, life := n.process, n.life
-	f.mu.Unlock()
-	if life != Up {
-		return fmt.Errorf("proccluster: campaign at %s: it is %s", name, life)
+	c.mu.Lock()
+	p, procState := n.process, n.procState
+	c.mu.Unlock()
+	if procState != Up {
+		return fmt.Errorf("proccluster: campaign at %s: it is %s", name, procState)
 	}
 	if _, err := io.WriteString(p.stdin, Campaign+"\n"); err != nil {
 		return fmt.Errorf("proccluster: campaign at %s: %w", name, err)
@@ -258,30 +258,30 @@ func (f *Fleet) Campaign(name string) error {
 	return nil
 }
 
-func (f *Fleet) node(name string) (*node, error) {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	i := slices.IndexFunc(f.nodes, func(n *node) bool { return n.name == name })
+func (c *Cluster) node(name string) (*node, error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	i := slices.IndexFunc(c.nodes, func(n *node) bool { return n.name == name })
 	if i < 0 {
 		return nil, fmt.Errorf("proccluster: there is no node %q", name)
 	}
-	return f.nodes[i], nil
+	return c.nodes[i], nil
 }
 
-// change runs c and wakes all goroutines that wait for a change.
-func (f *Fleet) change(c func()) {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	c()
-	close(f.changed)
-	f.changed = make(chan struct{})
+// change runs update and wakes all goroutines that wait for a change.
+func (c *Cluster) change(update func()) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	update()
+	close(c.changed)
+	c.changed = make(chan struct{})
 }
 
-// fail records the first failure of the fleet.
-func (f *Fleet) fail(err error) {
-	f.change(func() {
-		if f.failed == nil && !f.closing {
-			f.failed = err
+// fail records the first failure of the cluster.
+func (c *Cluster) fail(err error) {
+	c.change(func() {
+		if c.failed == nil && !c.closing {
+			c.failed = err
 		}
 	})
 }

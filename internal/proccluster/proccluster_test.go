@@ -20,7 +20,7 @@ import (
 
 var background = context.Background()
 
-// config is a fleet of nodes that pretend.
+// config is a cluster of nodes that pretend.
 func config(nodes int, args ...string) proccluster.Config {
 	return proccluster.Config{Command: []string{os.Args[0]}, Env: []string{roleEnv + "=node"}, Nodes: nodes, Args: args}
 }
@@ -33,7 +33,7 @@ func within(t *testing.T) context.Context {
 	return ctx
 }
 
-func start(t *testing.T, c proccluster.Config) *proccluster.Fleet {
+func start(t *testing.T, c proccluster.Config) *proccluster.Cluster {
 	t.Helper()
 	f, err := proccluster.New(within(t), c)
 	require.NoError(t, err)
@@ -69,9 +69,9 @@ func TestNodeNamesFollowPriorities(t *testing.T) {
 	for i, s := range f.States() {
 		require.Equal(t, []string{"n1", "n2", "n3"}[i], s.Name)
 		require.Equal(t, idOf(s.Name).String(), s.ID)
-		require.Equal(t, proccluster.Up, s.Life)
+		require.Equal(t, proccluster.Up, s.ProcState)
 		require.Positive(t, s.Pid)
-		require.Positive(t, s.Ready)
+		require.Positive(t, s.ReadyAt)
 		require.DirExists(t, filepath.Join(f.Dir(), s.Name))
 		require.False(t, seen[s.Addr], "%s has the address of another", s.Name)
 		seen[s.Addr] = true
@@ -122,7 +122,7 @@ func TestRestartedNodeKeepsAddressAndFolder(t *testing.T) {
 
 	_, err := f.Signal("n2", proccluster.Kill)
 	require.NoError(t, err)
-	require.Equal(t, proccluster.Down, f.States()[1].Life)
+	require.Equal(t, proccluster.Down, f.States()[1].ProcState)
 	_, err = f.Signal("n2", proccluster.Kill)
 	require.ErrorContains(t, err, "n2: it is down")
 	require.NoError(t, f.Restart(within(t), "n2"))
@@ -136,7 +136,7 @@ func TestRestartedNodeKeepsAddressAndFolder(t *testing.T) {
 func TestNodeCampaignsOnRequest(t *testing.T) {
 	f := start(t, config(2))
 	require.NoError(t, f.Campaign("n2"))
-	require.NoError(t, f.Await(within(t), func(states []proccluster.State) bool {
+	require.NoError(t, f.WaitUntil(within(t), func(states []proccluster.State) bool {
 		return states[1].Sent[proccluster.Campaign] == 1 && states[0].Total() == 0
 	}))
 	require.ErrorContains(t, f.Campaign("n3"), `no node "n3"`)
@@ -226,7 +226,7 @@ func TestAwaitReportsNodeFailure(t *testing.T) {
 	} {
 		t.Run(fault, func(t *testing.T) {
 			f := start(t, config(2, "--fault", fault, "--at", "n2"))
-			err := f.Await(within(t), func([]proccluster.State) bool { return false })
+			err := f.WaitUntil(within(t), func([]proccluster.State) bool { return false })
 			require.ErrorContains(t, err, want)
 		})
 	}
@@ -239,10 +239,10 @@ func TestAwaitEndsWithContextAndReportsStates(t *testing.T) {
 	cause := errors.New("enough")
 	ctx, cancel := context.WithCancelCause(t.Context())
 	cancel(cause)
-	_, err = f.AwaitLeader(ctx)
+	_, err = f.WaitLeader(ctx)
 	require.ErrorIs(t, err, cause)
 	require.ErrorContains(t, err, "n1 is up and follows no leader in epoch 0; n2 is down")
-	_, err = f.Strike(proccluster.Kill)
+	_, err = f.FailLeader(proccluster.Kill)
 	require.ErrorIs(t, err, proccluster.ErrNoLeader)
 }
 

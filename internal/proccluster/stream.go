@@ -11,10 +11,10 @@ import (
 )
 
 const (
-	// gather is the time for which a stream waits for more events before it writes. It is
+	// batchInterval is the time for which a stream waits for more events before it writes. It is
 	// longer than a failover, because writes must not compete with a failover for the
 	// processor. Events carry their time, so the wait changes no measurement.
-	gather = 10 * time.Millisecond
+	batchInterval = 10 * time.Millisecond
 	// closeTimeout is the maximum time that Close waits for the output.
 	closeTimeout = time.Second
 )
@@ -64,9 +64,9 @@ func (s *Stream) run(w io.Writer) {
 	var lines bytes.Buffer
 	var failed error
 	out := trace.NewJSON(&lines)
-	timer := time.NewTimer(gather)
+	timer := time.NewTimer(batchInterval)
 	for e := range s.events {
-		timer.Reset(gather)
+		timer.Reset(batchInterval)
 		select {
 		case <-timer.C:
 		case <-s.closing:

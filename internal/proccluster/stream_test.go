@@ -57,7 +57,7 @@ func TestStreamStopsAfterOutputError(t *testing.T) {
 		s := NewStream(out)
 		for range 3 {
 			s.Event(trace.Event{Kind: trace.Note})
-			testkit.Pass(2 * gather)
+			testkit.Pass(2 * batchInterval)
 		}
 		require.ErrorIs(t, s.Close(), errFull)
 		require.Equal(t, 1, out.writes)
@@ -97,11 +97,11 @@ func TestStreamBatchesEvents(t *testing.T) {
 		s := NewStream(out)
 		for range 10 {
 			s.Event(trace.Event{Kind: trace.Send})
-			testkit.Pass(gather / 20)
+			testkit.Pass(batchInterval / 20)
 		}
 		synctest.Wait()
-		require.Zero(t, out.writes.Load(), "before the time to gather is over")
-		testkit.Pass(gather)
+		require.Zero(t, out.writes.Load(), "before the batch interval is over")
+		testkit.Pass(batchInterval)
 		synctest.Wait()
 		require.EqualValues(t, 1, out.writes.Load())
 		require.Len(t, decode(t, &out.Buffer), 10)
@@ -114,7 +114,7 @@ func TestUnreadStreamDropsAndCountsEvents(t *testing.T) {
 		out := &counted{hold: make(chan struct{})}
 		s := NewStream(out)
 		s.Event(trace.Event{Kind: trace.Send})
-		testkit.Pass(2 * gather) // now it writes, and waits for the reader
+		testkit.Pass(2 * batchInterval) // now it writes, and waits for the reader
 		synctest.Wait()
 		room := cap(s.events)
 		for range room + 7 {
@@ -139,15 +139,15 @@ func TestUnreadStreamDropsAndCountsEvents(t *testing.T) {
 }
 
 func TestTimestampsAreInSharedClock(t *testing.T) {
-	s := NewStamper()
+	s := NewClockConverter()
 	before := Now()
-	timestamp := s.Stamp(time.Now())
+	timestamp := s.Convert(time.Now())
 	after := Now()
 	const error = int64(time.Millisecond) // of the stamper, were it interrupted each time
 	require.GreaterOrEqual(t, timestamp, before-error)
 	require.LessOrEqual(t, timestamp, after+error)
 	at := time.Now()
-	require.Equal(t, int64(time.Second), s.Stamp(at.Add(time.Second))-s.Stamp(at))
+	require.Equal(t, int64(time.Second), s.Convert(at.Add(time.Second))-s.Convert(at))
 }
 
 func TestTailKeepsLastLines(t *testing.T) {

@@ -17,7 +17,7 @@ import (
 // notStarted is the status of a command that cannot be started, as in shells.
 const notStarted = 127
 
-// watchdog is the process that [Run] has started.
+// watchdog is the process that [Supervisor.Run] has started.
 type watchdog struct {
 	schedule
 	pipe

@@ -57,7 +57,7 @@ type member struct {
 	events  events
 }
 
-// Run runs a member as a process. args are the flags of elect node that a fleet sets, and the flags
+// Run runs a member as a process. args are the flags of elect node that proccluster sets, and the flags
 // that select the library. Run returns when in ends, because then the parent is gone. It also
 // returns when ctx ends or the member fails.
 func Run(ctx context.Context, args []string, in io.Reader, out io.Writer) error {

@@ -80,6 +80,6 @@ func (b *liveTestbed) heal() error                   { return b.Lab.Heal() }
 func (b *liveTestbed) waitAgreed(ctx context.Context, within time.Duration) (int, error) {
 	ctx, cancel := context.WithTimeoutCause(ctx, within, errNoAgreement)
 	defer cancel()
-	leader, err := b.Settle(ctx)
+	leader, err := b.WaitQuiet(ctx)
 	return proccluster.Number(leader.Name), err
 }

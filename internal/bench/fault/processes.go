@@ -15,7 +15,7 @@ import (
 
 // Processes is a cluster of processes into which faults are injected.
 type Processes struct {
-	*proccluster.Fleet
+	*proccluster.Cluster
 	Lab   *netlab.Lab // network that can drop packets; otherwise nil
 	Began int64       // time before the first process started, by the clock of the events
 }
@@ -38,7 +38,7 @@ func Start(ctx context.Context, config proccluster.Config, nodes int, network bo
 		err = s.Lab.Delay(delay)
 	}
 	if s.Began = proccluster.Now(); err == nil {
-		s.Fleet, err = proccluster.New(ctx, config)
+		s.Cluster, err = proccluster.New(ctx, config)
 	}
 	if err != nil {
 		err = errors.Join(err, s.Close())
@@ -57,8 +57,8 @@ func (s Processes) Cut(from int, to ...int) error {
 
 // Close stops the cluster and returns an error if anything of it is left.
 func (s Processes) Close() (err error) {
-	if s.Fleet != nil {
-		err = End(s.Fleet)
+	if s.Cluster != nil {
+		err = End(s.Cluster)
 	}
 	if s.Lab != nil {
 		err = errors.Join(err, s.Lab.Close())
@@ -66,8 +66,8 @@ func (s Processes) Close() (err error) {
 	return err
 }
 
-// End stops a fleet and returns an error if a process or folder of it is left.
-func End(f *proccluster.Fleet) error {
+// End stops a cluster and returns an error if a process or folder of it is left.
+func End(f *proccluster.Cluster) error {
 	nodes := f.States()
 	err := f.Close()
 	if _, left := os.Stat(f.Dir()); !errors.Is(left, fs.ErrNotExist) {

@@ -32,10 +32,10 @@ func crashCases() []wireCase {
 	}
 }
 
-// fleetNodes is a live cluster of processes.
-type fleetNodes struct {
-	fleet *proccluster.Fleet
-	down  string // the crashed node
+// liveProcesses is a live cluster of processes.
+type liveProcesses struct {
+	cluster *proccluster.Cluster
+	down    string // the crashed node
 	// pause is the time until the nodes are idle. After an election of ring they save the epoch of
 	// the next in advance.
 	pause time.Duration
@@ -57,7 +57,7 @@ func (c wireCase) startProcesses(ctx context.Context, config proccluster.Config,
 	if err != nil {
 		return nil, err
 	}
-	nodes := &fleetNodes{fleet: f}
+	nodes := &liveProcesses{cluster: f}
 	if c.Algorithm == "ring" {
 		nodes.pause = 1050 * time.Millisecond // more than twice the T of ring
 	}
@@ -66,13 +66,13 @@ func (c wireCase) startProcesses(ctx context.Context, config proccluster.Config,
 }
 
 // statuses returns the status of each running node.
-func (p *fleetNodes) statuses(ctx context.Context) (map[string]cluster.Status, error) {
+func (p *liveProcesses) statuses(ctx context.Context) (map[string]cluster.Status, error) {
 	var mu sync.Mutex
 	var asking sync.WaitGroup
 	var problems []error
 	all := make(map[string]cluster.Status)
-	for _, s := range p.fleet.States() {
-		if s.Life != proccluster.Up {
+	for _, s := range p.cluster.States() {
+		if s.ProcState != proccluster.Up {
 			continue
 		}
 		asking.Go(func() {
@@ -90,9 +90,9 @@ func (p *fleetNodes) statuses(ctx context.Context) (map[string]cluster.Status, e
 }
 
 // prepare restarts the crashed node and waits until the nodes are idle.
-func (p *fleetNodes) prepare(ctx context.Context) error {
+func (p *liveProcesses) prepare(ctx context.Context) error {
 	if p.down != "" {
-		if _, err := p.fleet.Recover(ctx, p.down, false); err != nil {
+		if _, err := p.cluster.Recover(ctx, p.down, false); err != nil {
 			return fmt.Errorf("bench: restart %s: %w", p.down, err)
 		}
 		p.down = ""
@@ -102,32 +102,32 @@ func (p *fleetNodes) prepare(ctx context.Context) error {
 
 // begin kills the leader, or starts a campaign at a node. It then waits until that node has sent a
 // message, because the command reaches the node with a delay.
-func (p *fleetNodes) begin(ctx context.Context, e theory.Election) error {
+func (p *liveProcesses) begin(ctx context.Context, e theory.Election) error {
 	if e.Crashed > 0 {
-		leader, ok := proccluster.Agreement(p.fleet.States())
+		leader, ok := proccluster.Agreement(p.cluster.States())
 		if !ok {
 			return proccluster.ErrNoLeader
 		}
 		p.down = leader.Name
-		_, err := p.fleet.Signal(leader.Name, proccluster.Kill)
+		_, err := p.cluster.Signal(leader.Name, proccluster.Kill)
 		return err
 	}
 	i := e.Initiators[0] - 1
-	before := p.fleet.States()[i].Total()
-	if err := p.fleet.Campaign(proccluster.Name(i + 1)); err != nil {
+	before := p.cluster.States()[i].Total()
+	if err := p.cluster.Campaign(proccluster.Name(i + 1)); err != nil {
 		return err
 	}
-	return p.fleet.Await(ctx, func(states []proccluster.State) bool { return states[i].Total() > before })
+	return p.cluster.WaitUntil(ctx, func(states []proccluster.State) bool { return states[i].Total() > before })
 }
 
-func (p *fleetNodes) waitAgreed(ctx context.Context, above uint64) (uint64, error) {
+func (p *liveProcesses) waitAgreed(ctx context.Context, above uint64) (uint64, error) {
 	for {
-		leader, err := p.fleet.Settle(ctx)
+		leader, err := p.cluster.WaitQuiet(ctx)
 		if err != nil || leader.Epoch > above {
 			return leader.Epoch, err
 		}
 		// They still agree on the old leader: the election has not begun on every node.
-		err = p.fleet.Await(ctx, func(states []proccluster.State) bool {
+		err = p.cluster.WaitUntil(ctx, func(states []proccluster.State) bool {
 			now, agreed := proccluster.Agreement(states)
 			return agreed && now.Epoch > above
 		})
@@ -137,7 +137,7 @@ func (p *fleetNodes) waitAgreed(ctx context.Context, above uint64) (uint64, erro
 	}
 }
 
-func (p *fleetNodes) close() error { return fault.End(p.fleet) }
+func (p *liveProcesses) close() error { return fault.End(p.cluster) }
 
 // aStep is longer than an algorithm needs for one event.
 const aStep = time.Millisecond
