@@ -51,6 +51,13 @@ func (c *fakeCredentials) Check(principal any) error {
 	return nil
 }
 
+// checked returns the number of calls of Check.
+func (c *fakeCredentials) checked() int {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.checks
+}
+
 // numbered is a node with credentials. The hello of its peer is followed by the number that the peer shows.
 func numbered(c *fakeCredentials, more ...func(*Options)) func(*Options) {
 	return func(o *Options) {
@@ -248,11 +255,11 @@ func TestHandshakeBeforeChangeEnds(t *testing.T) {
 func TestValidConnectionIsCheckedOnce(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		_, _, of, _ := pair(t, newMemory(), true)
-		require.Zero(t, of.checks)
+		require.Zero(t, of.checked())
 		for i := range 3 {
 			of.replace(1, 1)
 			testkit.Pass(time.Hour)
-			require.Equal(t, i+1, of.checks)
+			require.Equal(t, i+1, of.checked())
 		}
 	})
 }
@@ -286,6 +293,8 @@ func TestManyPeersAreRedialedOneByOne(t *testing.T) {
 			mu.Unlock()
 			of.replace(2, 1, 2)
 			testkit.Pass(3 * recheckInterval)
+			mu.Lock()
+			defer mu.Unlock()
 			require.Len(t, dialled, peers)
 			for i := range dialled[1:] {
 				require.Equal(t, want, dialled[i+1].Sub(dialled[i]))
