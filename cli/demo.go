@@ -38,6 +38,7 @@ type demoFlags struct {
 	json      bool
 	chaos     time.Duration // of random faults; 0 for rounds
 	lease     string        // with chaos: on or off
+	svg       string        // with chaos: file for a picture
 }
 
 func (p *program) newDemo() *cobra.Command {
@@ -79,14 +80,17 @@ above.` + chaosHelp,
   elect demo --keep                            try it with kill and elect status
   elect demo --json --rounds 10 | jq .failover_ms
   elect demo --chaos 2m                        random faults, and a verdict
+  elect demo --chaos 30s --svg chaos.svg       and a picture
   elect demo --chaos 2m --lease=off --json     for how long two worked at once`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if cmd.Flags().Changed("chaos") {
 				return p.runChaos(cmd, &flags)
 			}
-			if cmd.Flags().Changed("lease") {
-				return usagef("--lease is set without --chaos")
+			for _, name := range []string{"lease", "svg"} {
+				if cmd.Flags().Changed(name) {
+					return usagef("--%s is set without --chaos", name)
+				}
 			}
 			if flags.keep && !cmd.Flags().Changed("rounds") {
 				flags.rounds = 0
@@ -108,6 +112,7 @@ above.` + chaosHelp,
 	set.DurationVar(&flags.chaos, "chaos", 0, "disturb the members for this time, instead of rounds")
 	set.StringVar(&flags.lease, "lease", "on", "with --chaos: on, or off and two may work at once")
 	set.Lookup("lease").NoOptDefVal = "on"
+	set.StringVar(&flags.svg, "svg", "", "with --chaos: draw the run into this `file`")
 	set.BoolVar(&flags.json, "json", false, "print one JSON object per round, or per fault")
 	return cmd
 }

@@ -25,7 +25,7 @@ With --chaos, random faults disturb the members for that time. Each member is an
 command that works: it writes the time into a file every 2 ms, while its member leads. The verdict
 comes from these files alone. It counts failovers, and tells how long no command worked before
 each of them, and for how long two worked at once. With --lease=off, two may. With the lease,
-the status is 1 if two did.
+the status is 1 if two did. --svg draws all of it: the work of each member, and the faults.
 
 A fault comes 2 to 6 s after the last one was undone. All follows from --seed, except the leader:
   kill        SIGKILL for elect, of the leader or of another member; it starts again after 1 to 3 s
@@ -110,6 +110,7 @@ type chaosDemo struct {
 	reader  shiftReader
 	began   int64 // the first work
 	freezes []freeze
+	drawn   []faultSpan // for --svg
 	counts  map[faultKind]int
 	now     *faultObject // the fault that is observed; nil before the first
 	before  verdict      // when that fault began
@@ -131,6 +132,13 @@ func (p *program) runChaos(cmd *cobra.Command, flags *demoFlags) (err error) {
 	command, err := p.itself()
 	if err != nil {
 		return err
+	}
+	if flags.svg != "" { // a mistake shows before the run
+		file, err := os.OpenFile(flags.svg, os.O_WRONLY|os.O_CREATE, 0o644)
+		if err != nil {
+			return fmt.Errorf("--svg: %w", err)
+		}
+		file.Close()
 	}
 	ctx, stop := interruptible(cmd)
 	defer stop()
@@ -204,10 +212,28 @@ func (c *chaosDemo) finish(err error, until int64) error {
 	if c.flags.json {
 		err = errors.Join(err, c.print(o))
 	}
+	if c.flags.svg != "" {
+		err = errors.Join(err, c.writePicture(shifts, o, until))
+	}
 	if err == nil && c.flags.leased && o.TwoMS > 0 {
 		err = &ended{statusFailed, fmt.Sprintf("with the lease, two members worked at once for %v ms", o.TwoMS)}
 	}
 	return err
+}
+
+// writePicture draws the run.
+func (c *chaosDemo) writePicture(shifts []shift, o *verdictObject, until int64) error {
+	p := &chaosPicture{nodes: c.flags.nodes, began: c.began, until: until, faults: c.drawn, shifts: shifts, freezes: c.chosenFreezes()}
+	return os.WriteFile(c.flags.svg, []byte(p.draw(c.flags.chaosTitle(), o.lines(c.flags))), 0o644)
+}
+
+// chaosTitle is the title of a picture.
+func (f *demoFlags) chaosTitle() string {
+	title := fmt.Sprintf("elect demo --chaos %v --seed %d", f.chaos, f.seed)
+	if !f.leased {
+		title += " --lease=off"
+	}
+	return title
 }
 
 // run injects faults until the time is over.
@@ -261,6 +287,7 @@ func (c *chaosDemo) disturb(ctx context.Context, f chaosFault) error {
 	if undo != nil { // also after an interruption: a frozen process would not end
 		err = errors.Join(err, undo(ctx))
 	}
+	c.drawn = append(c.drawn, faultSpan{o, at, proccluster.Now()})
 	if err != nil {
 		return err
 	}

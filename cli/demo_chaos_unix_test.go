@@ -4,6 +4,7 @@ package cli
 
 import (
 	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 
@@ -28,7 +29,8 @@ func chaosOutput(t *testing.T, stdout string) (faults []faultObject, v verdictOb
 func TestChaosWithLeaseHasOneWorkerAtATime(t *testing.T) {
 	testkit.OnlyLong(t)
 	t.Parallel()
-	p := launch(t, "demo", "--chaos", "40s", "--json", "--nodes", "3", "--seed", "5")
+	picture := filepath.Join(t.TempDir(), "chaos.svg")
+	p := launch(t, "demo", "--chaos", "40s", "--json", "--nodes", "3", "--seed", "5", "--svg", picture)
 	require.Zero(t, p.status(t), p.stderr.text())
 	faults, v := chaosOutput(t, p.stdout.text())
 	require.Equal(t, "one at a time", v.Verdict)
@@ -47,6 +49,11 @@ func TestChaosWithLeaseHasOneWorkerAtATime(t *testing.T) {
 		failovers += len(f.Failovers)
 	}
 	require.Equal(t, v.Failovers, failovers, "each follows a fault")
+	drawn, err := os.ReadFile(picture)
+	require.NoError(t, err)
+	rects := rectsOf(t, string(drawn))
+	require.Greater(t, len(rects["work"]), failovers)
+	require.Empty(t, rects["two"])
 	p.requireClean(t)
 }
 

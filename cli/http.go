@@ -26,6 +26,8 @@ const (
 	lookTime     = 10 * time.Second // for a request, and for an answer that is no stream
 	idleTime     = time.Minute
 	partingTime  = time.Second // for the last event
+
+	replacedInterval = 10 * time.Second // between two looks of a stream at the files of the server
 )
 
 // run runs a node and its HTTP server.
@@ -73,11 +75,22 @@ func serve(ctx context.Context, how confload.HTTPServer, n *cluster.Node, log *s
 	}
 	log.Info("http", "addr", l.Addr().String(), "tls", https != nil)
 	ctx, end := context.WithCancel(context.Background())
-	var handler http.Handler = web.New(ctx, n)
+	site := web.New(ctx, n)
+	var (
+		handler     http.Handler = site
+		connContext func(context.Context, net.Conn) context.Context
+	)
 	switch {
 	case https != nil:
 		// A browser rejects this certificate under the name of another website, so the host needs no check.
 		l, handler = https.Listen(l, how.IsHealthPublic), requireCertificate(handler, https, how.IsHealthPublic)
+		if !how.KeepsConnections {
+			connContext, handler = https.ConnContext, endReplaced(handler, https.IsReplaced)
+		}
+		if how.HasOwnFiles() {
+			site.ShowCertificateEnd(func() time.Time { return https.Self().Until })
+			go tlsauth.WatchExpiry(ctx, https.Self, func(self tlsauth.Identity, now time.Time) { warnOfExpiry(log, how.TLS.TLS.Cert, self, now) })
+		}
 	case how.IsOpen:
 		log.Warn("http_insecure: every client that reaches this node, and every website in its browser, reads the status")
 	default:
@@ -88,7 +101,7 @@ func serve(ctx context.Context, how confload.HTTPServer, n *cluster.Node, log *s
 		Handler:     handler,
 		ReadTimeout: lookTime, WriteTimeout: lookTime, IdleTimeout: idleTime, MaxHeaderBytes: maxHeaders,
 		ErrorLog:  slog.NewLogLogger(log.Handler(), slog.LevelDebug),
-		ConnState: newOnlookers(maxOnlookers).note,
+		ConnState: newOnlookers(maxOnlookers).note, ConnContext: connContext,
 	}
 	served := make(chan struct{})
 	go func() {
@@ -105,6 +118,43 @@ func serve(ctx context.Context, how confload.HTTPServer, n *cluster.Node, log *s
 		_ = server.Close()
 		<-served
 	}, nil
+}
+
+// warnOfExpiry warns of the end of the certificate of the HTTP server.
+func warnOfExpiry(log *slog.Logger, file string, self tlsauth.Identity, now time.Time) {
+	about := []any{"file", file, "ends", self.Until.UTC().Format(time.RFC3339)}
+	if !self.IsValid(now) {
+		log.Error("certificate of http_tls has ended: clients reject it, renew the file", about...)
+		return
+	}
+	log.Warn("certificate of http_tls ends soon: renew the file", append(about, "left", self.Until.Sub(now).Round(time.Minute))...)
+}
+
+// endReplaced returns a handler that ends connections that were made before the files of the server have changed: after
+// the next answer, and those of streams within replacedInterval.
+func endReplaced(next http.Handler, isReplaced func(context.Context) bool) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if isReplaced(r.Context()) {
+			w.Header().Set("Connection", "close")
+		}
+		ctx, cancel := context.WithCancel(r.Context())
+		defer cancel()
+		go func() {
+			ticker := time.NewTicker(replacedInterval)
+			defer ticker.Stop()
+			for {
+				select {
+				case <-ticker.C:
+					if isReplaced(ctx) {
+						cancel()
+					}
+				case <-ctx.Done():
+					return
+				}
+			}
+		}()
+		next.ServeHTTP(w, r.WithContext(ctx))
+	})
 }
 
 // healthPaths are the paths for load balancers and probes.

@@ -4,9 +4,7 @@ package cli
 
 import (
 	"bufio"
-	"bytes"
 	"io"
-	"log/slog"
 	"net"
 	"net/http"
 	"os"
@@ -103,20 +101,20 @@ func TestHTTPAddressMustBeLoopback(t *testing.T) {
 }
 
 // serveNode starts the HTTP server of a node that does not run, on the loopback, and returns its address and its log.
-func serveNode(t *testing.T, how confload.HTTPServer) (addr string, logged *bytes.Buffer) {
+func serveNode(t *testing.T, how confload.HTTPServer) (addr string, logged *testkit.Log) {
 	t.Helper()
 	n, err := cluster.New(cluster.Config{Name: "n1", Listen: "127.0.0.1:0", Members: []string{"127.0.0.1:0"}, Lease: lease.Off})
 	require.NoError(t, err)
 	return serveOf(t, n, how)
 }
 
-func serveOf(t *testing.T, n *cluster.Node, how confload.HTTPServer) (addr string, logged *bytes.Buffer) {
+func serveOf(t *testing.T, n *cluster.Node, how confload.HTTPServer) (addr string, logged *testkit.Log) {
 	t.Helper()
-	how.Addr, logged = "127.0.0.1:0", new(bytes.Buffer)
-	stop, err := serve(t.Context(), how, n, slog.New(slog.NewTextHandler(logged, nil)))
+	how.Addr, logged = "127.0.0.1:0", new(testkit.Log)
+	stop, err := serve(t.Context(), how, n, logged.Logger())
 	require.NoError(t, err)
 	t.Cleanup(stop)
-	return regexp.MustCompile(`addr=(\S+)`).FindStringSubmatch(logged.String())[1], logged
+	return regexp.MustCompile(`addr=(\S+)`).FindStringSubmatch(logged.Lines("addr=")[0])[1], logged
 }
 
 // A website must not read from a node by DNS rebinding: its name is in the Host header then.

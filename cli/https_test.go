@@ -14,6 +14,7 @@ import (
 	"path/filepath"
 	"regexp"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -174,7 +175,7 @@ func TestNodeServesHTTPSWithCertificatesOfCluster(t *testing.T) {
 func TestHTTPSRejectsPlainText(t *testing.T) {
 	a := newHTTPAuthority(t)
 	addr, log := serveNode(t, confload.HTTPServer{TLS: a.server(t, time.Hour), IsHealthPublic: true})
-	require.Contains(t, log.String(), "tls=true")
+	require.NotEmpty(t, log.Lines("tls=true"))
 	answer, err := http.Get("http://" + addr + "/leader")
 	require.NoError(t, err)
 	defer answer.Body.Close()
@@ -207,9 +208,9 @@ func TestHostIsCheckedOnPlainLoopbackOnly(t *testing.T) {
 		require.Equal(t, test.want, answer.StatusCode, name)
 		const warning = "http_insecure: every client that reaches this node"
 		if test.how.IsOpen {
-			require.Contains(t, log.String(), warning)
+			require.NotEmpty(t, log.Lines(warning))
 		} else {
-			require.NotContains(t, log.String(), warning)
+			require.Empty(t, log.Lines(warning))
 		}
 	}
 }
@@ -232,6 +233,64 @@ func TestStreamEndsWithCertificateOfClient(t *testing.T) {
 		require.Equal(t, http.StatusForbidden, answer.Code)
 		require.Contains(t, answer.Body.String(), "certificate has expired")
 	})
+}
+
+// A connection that was made before the files were replaced ends after the next answer. A stream on it ends soon.
+func TestConnectionEndsWithReplacedFiles(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var isReplaced atomic.Bool
+		stream := func(w http.ResponseWriter, r *http.Request) { <-r.Context().Done() }
+		answer := func(w http.ResponseWriter, r *http.Request) { require.NoError(t, r.Context().Err()) }
+		serve := func(h http.HandlerFunc) (connection string, took time.Duration) {
+			w, begin := httptest.NewRecorder(), time.Now()
+			r := httptest.NewRequestWithContext(t.Context(), http.MethodGet, "https://127.0.0.1/events", nil)
+			endReplaced(h, func(context.Context) bool { return isReplaced.Load() }).ServeHTTP(w, r)
+			return w.Header().Get("Connection"), time.Since(begin)
+		}
+		connection, _ := serve(answer)
+		require.Empty(t, connection)
+		go func() {
+			testkit.Pass(time.Hour)
+			isReplaced.Store(true)
+		}()
+		connection, took := serve(stream)
+		require.Empty(t, connection)
+		require.LessOrEqual(t, took, time.Hour+replacedInterval)
+		connection, took = serve(answer)
+		require.Equal(t, "close", connection)
+		require.Zero(t, took)
+		_, took = serve(stream)
+		require.Equal(t, replacedInterval, took, "a stream that begins later ends too")
+	})
+}
+
+// The certificate of http_tls has a metric, and warnings before it ends. That of the cluster has those of its node.
+func TestOwnHTTPCertificateIsWatched(t *testing.T) {
+	a := newHTTPAuthority(t)
+	for name, isOwn := range map[string]bool{"http_tls": true, "tls": false} {
+		c := a.server(t, 5*time.Minute) // valid since an hour ago
+		if isOwn {
+			c.Cluster = ""
+		}
+		addr, log := serveNode(t, confload.HTTPServer{TLS: c})
+		answer, err := a.client(t, a.issue(t, tlsauth.Observer, time.Hour)).Get("https://" + addr + "/metrics")
+		require.NoError(t, err)
+		text, err := io.ReadAll(answer.Body)
+		require.NoError(t, err)
+		require.NoError(t, answer.Body.Close())
+		const metric, warning = "\nelect_http_certificate_expiry_timestamp_seconds ", "certificate of http_tls ends soon: renew the file"
+		if !isOwn {
+			require.NotContains(t, string(text), metric)
+			require.Empty(t, log.Lines(warning))
+			continue
+		}
+		require.Contains(t, string(text), metric, name)
+		require.Eventually(t, func() bool { return len(log.Lines(warning, "file="+c.TLS.Cert)) == 1 }, patience, time.Millisecond)
+	}
+	var log testkit.Log
+	end := time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
+	warnOfExpiry(log.Logger(), "server.crt", tlsauth.Identity{Until: end}, end.Add(time.Second))
+	require.Len(t, log.Lines("level=ERROR", "certificate of http_tls has ended", "file=server.crt", "ends=2026-01-02T03:04:05Z"), 1)
 }
 
 // The end of TLS waits up to 5 s for a client that does not read. No other connection may wait for that.

@@ -113,7 +113,7 @@ level=INFO msg="configuration reloaded" file=elect.yaml changed="priority 5"`, 5
 			`level=INFO msg="configuration reloaded" file=elect.yaml changed="log_level error"`, 9, slog.LevelError},
 		{"a wrong file changes nothing, and each mistake is said", "priority: 3\n", "priority: 4\nlog_level: loud\nhart: 1\n", nil,
 			`level=ERROR msg="configuration not reloaded" mistake="elect.yaml:4: log_level is \"loud\", want debug, info, warn or error"
-level=ERROR msg="configuration not reloaded" mistake="elect.yaml:5: hart is not a field, want one of cluster, name, listen, advertise, bootstrap, join, members, data_dir, algorithm, allow_textbook, priority, witness, remove_suspected_after, no_admin, secret_file, security, insecure, drain_timeout, http, http_insecure, http_health_without_credentials, log, log_level, meta, lease, timing, tls, http_tls, bully, ring, textbook-bully, textbook-ring, textbook-vote, vote"`,
+level=ERROR msg="configuration not reloaded" mistake="elect.yaml:5: hart is not a field, want one of cluster, name, listen, advertise, bootstrap, join, members, data_dir, algorithm, allow_textbook, priority, witness, remove_suspected_after, no_admin, secret_file, security, keep_connections, insecure, drain_timeout, http, http_insecure, http_health_without_credentials, log, log_level, meta, lease, timing, tls, http_tls, bully, ring, textbook-bully, textbook-ring, textbook-vote, vote"`,
 			3, slog.LevelInfo},
 		{"no more YAML", "priority: 3\n", "priority: [\n", nil,
 			`level=ERROR msg="configuration not reloaded" mistake="elect.yaml:3: no YAML: did not find expected node content"`, 3, slog.LevelInfo},

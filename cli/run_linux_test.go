@@ -76,8 +76,10 @@ type runners struct {
 	dir   string
 	lab   *netlab.Lab // network that can be partitioned; nil: the loopback
 	addrs []string    // of all three members
-	args  []string
-	nodes map[string]*process
+	// proxies are in front of the members, at addrs; nil: none.
+	proxies *proxies
+	args    []string
+	nodes   map[string]*process
 	// founders are the addresses of the first members. Another one joins them.
 	founders []string
 }
@@ -91,13 +93,17 @@ func newRunners(t *testing.T, lab *netlab.Lab, names []string, args ...string) *
 			r.addrs = append(r.addrs, keptFree(t, r.addrs))
 		}
 	}
+	r.startAll(names)
+	return r
+}
+
+func (r *runners) startAll(names []string) {
 	for _, name := range names {
 		r.founders = append(r.founders, r.addrs[host(name)])
 	}
 	for _, name := range names {
 		r.start(name)
 	}
-	return r
 }
 
 // host returns the host of a member.
@@ -108,8 +114,12 @@ func (r *runners) start(name string) {
 	if slices.Contains(r.founders, r.addrs[host(name)]) {
 		way = "--members"
 	}
-	words := append([]string{os.Args[0], "run", "--name", name, "--listen", r.addrs[host(name)],
-		way, strings.Join(r.founders, ","), "--data-dir", filepath.Join(r.dir, name), "--priority", name[1:]}, r.args...)
+	listen := []string{"--listen", r.addrs[host(name)]}
+	if r.proxies != nil {
+		listen = []string{"--listen", r.proxies.all[r.addrs[host(name)]].behind, "--advertise", r.addrs[host(name)]}
+	}
+	words := slices.Concat([]string{os.Args[0], "run", "--name", name}, listen, []string{
+		way, strings.Join(r.founders, ","), "--data-dir", filepath.Join(r.dir, name), "--priority", name[1:]}, r.args)
 	if r.lab != nil {
 		words = append(r.lab.Command(host(name)), words...)
 	}

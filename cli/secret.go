@@ -30,7 +30,8 @@ all users can read, so the redirect 'elect secret > FILE' is rejected.
 A file may hold several secrets, one on a line: the first one is used, all are accepted.
 So a secret is replaced without a stop: append the new secret on every machine; then move it
 to the first line on every machine; then remove the old secret. A node rereads its file for
-every new connection. A # starts a comment.
+every new connection, and every few seconds. Connections that were made with a removed secret
+end within a minute: members connect again. A # starts a comment.
 
 With --json, one object: secret, or with FILE the name of the file as file.`,
 		Example: `  elect secret /etc/elect.secret

@@ -211,6 +211,7 @@ func (c Client) connect(e *exchange, addr string, timeout time.Duration) (err er
 			safe, identity, err := c.Secure.Client(nc)
 			return safe, identity, err
 		}
+		o.Credentials = c.Secure
 	}
 	if e.network, err = transport.New(o); err != nil {
 		return err

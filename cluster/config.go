@@ -99,6 +99,9 @@ type Config struct {
 	// Security is "migrate" while a running cluster goes from none of them to one, or, with both, from a secret to
 	// certificates: the previous authentication is still accepted, and used to dial. Empty otherwise.
 	Security string
+	// KeepConnections keeps connections after the credentials with which they were made have been replaced. By default
+	// they end within a minute: members connect again with the new ones.
+	KeepConnections bool
 	// Insecure lets any host that reaches this node join and administer the cluster.
 	Insecure bool
 

@@ -130,6 +130,7 @@ func (n *Node) debugSettings() []wire.DebugFact {
 	f.add("tls.key", c.TLS.Key)
 	f.add("tls.ca", c.TLS.CA)
 	f.add("security", c.Security)
+	f.add("keep_connections", c.KeepConnections)
 	f.add("insecure", c.Insecure)
 	f.add("drain_timeout", c.DrainTimeout)
 	meta := decodeMeta(hello.Meta)

@@ -39,7 +39,12 @@ func leasedHello(h *wire.Hello) { h.Algorithm = "bully+lease" }
 // dialAs dials a node with a certificate. The test sends all messages itself.
 func (f *fleet) dialAs(addr string, c tlsauth.Certificate) raw {
 	f.t.Helper()
-	endpoint, err := tlsauth.New(tlsauth.Config{TLS: c})
+	return f.dialWith(addr, tlsauth.Config{TLS: c})
+}
+
+func (f *fleet) dialWith(addr string, c tlsauth.Config) raw {
+	f.t.Helper()
+	endpoint, err := tlsauth.New(c)
 	require.NoError(f.t, err)
 	near, err := f.net.Process("mallory").Dial(f.t.Context(), addr)
 	require.NoError(f.t, err)

@@ -371,6 +371,9 @@ func (n *Node) startTransport(listener net.Listener) (*transport.Transport, erro
 	}
 	if n.endpoint != nil {
 		o.Security = n.secureConn
+		if !n.config.KeepConnections {
+			o.Credentials = n.endpoint
+		}
 	}
 	return transport.New(o)
 }

@@ -21,9 +21,9 @@
 // compared with anything, because a member may move.
 //
 // The files are checked again when a connection is made, at most once per second. So a secret is rotated, and a
-// certificate renewed, without a restart. Existing connections stay. To exclude a peer that has the old secret at
-// once, restart the members. The caller must end a connection when its certificate ends, as package transport does:
-// see [Identity].Until.
+// certificate renewed, without a restart. The caller must end a connection when its certificate ends, as package
+// transport does: see [Identity].Until. It should also end a connection that was made with credentials that have been
+// replaced since: see [Endpoint.Version] and [Endpoint.Check].
 //
 // An [HTTPS] does the same for an HTTP server: it accepts the certificates of the cluster, or of another authority.
 //

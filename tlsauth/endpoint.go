@@ -99,6 +99,7 @@ func (e *Endpoint) Client(nc net.Conn) (net.Conn, Identity, error) {
 	}
 	chain, cluster := t.ConnectionState().PeerCertificates, cmp.Or(e.files.Cluster, k.self.Cluster)
 	id, authErr := k.identify(chain, x509.ExtKeyUsageServerAuth, cluster)
+	id = k.certified(id, chain, x509.ExtKeyUsageServerAuth)
 	if authErr == nil && id.Role != Member {
 		authErr = fmt.Errorf("certificate %s: it is not that of a member", certTitle(chain[0]))
 	}
@@ -117,7 +118,7 @@ func (e *Endpoint) Client(nc net.Conn) (net.Conn, Identity, error) {
 	case err != nil:
 		return nil, Identity{}, err
 	case answer == kindProved && len(k.secrets) > 0 && k.secrets[0].verifyProof(proof, server, e.files.Cluster, material):
-		id = Identity{Cluster: cluster, Role: SecretHolder, Names: id.Names}
+		id = Identity{Cluster: cluster, Role: SecretHolder, Names: id.Names, credential: k.secrets[0].credential()}
 	case authErr != nil:
 		return nil, Identity{}, fmt.Errorf("tlsauth: %w", authErr)
 	}
@@ -151,7 +152,9 @@ func (e *Endpoint) Server(nc net.Conn) (net.Conn, Identity, error) {
 	if err != nil {
 		return nil, Identity{}, err
 	}
-	id, authErr := k.identify(t.ConnectionState().PeerCertificates, x509.ExtKeyUsageClientAuth, e.files.Cluster)
+	chain := t.ConnectionState().PeerCertificates
+	id, authErr := k.identify(chain, x509.ExtKeyUsageClientAuth, e.files.Cluster)
+	id = k.certified(id, chain, x509.ExtKeyUsageClientAuth)
 	kind, proof, err := readProof(t, authErr == nil)
 	if err != nil {
 		return nil, Identity{}, err
@@ -168,6 +171,7 @@ func (e *Endpoint) Server(nc net.Conn) (net.Conn, Identity, error) {
 				} else {
 					id = Identity{Cluster: cluster, Role: SecretHolder, Names: id.Names}
 				}
+				id.credential = s.credential()
 				authErr = nil
 			}
 		}

@@ -24,6 +24,7 @@ type keys struct {
 	roots     []*x509.Certificate // of authority
 	own       tls.Certificate     // signed by authority, or self-signed
 	self      Identity            // identity in own
+	version   uint64              // number of contents before this one
 }
 
 const (
@@ -97,6 +98,7 @@ func (f *files) runCheck(check chan struct{}) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	if changed {
+		fresh.version = f.keys.version + 1
 		f.keys = fresh
 	}
 	f.slowReported = f.slowReported && time.Since(f.checkedAt) >= checkTimeout

@@ -22,6 +22,7 @@ type limitedConn struct {
 	net.Conn
 	peeked    []byte // next bytes to return
 	remaining int    // bytes that may be read; negative: no limit
+	version   uint64 // of the files with which the handshake was made, for HTTPS
 }
 
 func newLimited(nc net.Conn) *limitedConn { return &limitedConn{Conn: nc, remaining: maxHandshake} }

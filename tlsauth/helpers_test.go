@@ -78,6 +78,12 @@ type end struct {
 	err error
 }
 
+// proved returns the identity without the credential that proved it.
+func (e end) proved() Identity {
+	e.id.credential = nil
+	return e.id
+}
+
 // meet connects two endpoints, each of which closes what it was given if it fails.
 func meet(t testing.TB, dials, listens *Endpoint) (dialled, accepted end) {
 	near, far := pipe(t)

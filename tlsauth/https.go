@@ -2,6 +2,7 @@ package tlsauth
 
 import (
 	"cmp"
+	"context"
 	"crypto/tls"
 	"crypto/x509"
 	"errors"
@@ -38,6 +39,7 @@ func NewHTTPS(c Config) (*HTTPS, error) {
 // the clients know the authority that they accept.
 func checkServer(k keys) (self Identity, err error) {
 	c, now := k.own.Leaf, time.Now()
+	self.Since, self.Until = c.NotBefore, c.NotAfter
 	isServer := func(u x509.ExtKeyUsage) bool { return u == x509.ExtKeyUsageServerAuth || u == x509.ExtKeyUsageAny }
 	switch {
 	case now.Before(c.NotBefore) || now.After(c.NotAfter):
@@ -47,6 +49,10 @@ func checkServer(k keys) (self Identity, err error) {
 	}
 	return self, err
 }
+
+// Self returns an identity with the time in which the certificate of the server is valid. That of its issuer is not
+// known.
+func (h *HTTPS) Self() Identity { return h.files.current().self }
 
 // Listen returns a listener that speaks TLS 1.3 on the connections of l. It rejects a client with a certificate that
 // is not accepted within the handshake. A client without a certificate is rejected too, unless optional is set: the
@@ -74,6 +80,7 @@ func (l *httpsListener) Accept() (net.Conn, error) {
 // connections, and HTTP/2 has many requests on one.
 func (h *HTTPS) channel(c *limitedConn, optional bool) *tls.Config {
 	k := h.files.current()
+	c.version = k.version
 	config := k.tlsConfig()
 	config.NextProtos, config.ClientCAs = []string{"http/1.1"}, k.authority // browsers choose a certificate of these issuers
 	if optional {
@@ -109,6 +116,24 @@ func (h *HTTPS) Identify(state *tls.ConnectionState) (Identity, error) {
 		err = fmt.Errorf("tlsauth: %w", err)
 	}
 	return id, err
+}
+
+type connKey struct{}
+
+// ConnContext is for the field of that name of [net/http.Server]. IsReplaced needs it.
+func (h *HTTPS) ConnContext(ctx context.Context, c net.Conn) context.Context {
+	if t, ok := c.(*tls.Conn); ok {
+		ctx = context.WithValue(ctx, connKey{}, t.NetConn())
+	}
+	return ctx
+}
+
+// IsReplaced reports whether the files have changed since the connection of a request was made. The caller should end
+// such a connection: the server shows another certificate now, or accepts other clients. The context is that of the
+// request.
+func (h *HTTPS) IsReplaced(ctx context.Context) bool {
+	c, ok := ctx.Value(connKey{}).(*limitedConn)
+	return ok && c.version != h.files.current().version
 }
 
 func (h *HTTPS) identify(k keys, chain []*x509.Certificate) (id Identity, err error) {

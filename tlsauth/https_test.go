@@ -10,6 +10,7 @@ import (
 	"net/http"
 	"net/url"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"sync"
 	"testing"
@@ -80,8 +81,9 @@ func newSite(t *testing.T, a *authority, c Config, optional bool) *site {
 	require.NoError(t, err)
 	s := &site{h, newPipes(), x509.NewCertPool()}
 	s.roots.AppendCertsFromPEM(a.cert)
-	server := &http.Server{ReadTimeout: 10 * time.Second, IdleTimeout: time.Hour, Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+	server := &http.Server{ReadTimeout: 10 * time.Second, IdleTimeout: time.Hour, ConnContext: h.ConnContext, Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		id, err := h.Identify(r.TLS)
+		w.Header().Set("Replaced", strconv.FormatBool(h.IsReplaced(r.Context())))
 		if err != nil {
 			http.Error(w, err.Error(), http.StatusForbidden)
 			return
@@ -289,6 +291,37 @@ func TestHTTPSTakesOverRenewedCertificate(t *testing.T) {
 		a.server(-time.Minute) // no client accepts it
 		testkit.Pass(recheckInterval)
 		require.True(t, first.Add(time.Hour).Equal(shown()), "the previous one stays")
+	})
+}
+
+// TestHTTPSReplacedFilesAreReported, on connections that were made before, and not on later ones.
+func TestHTTPSReplacedFilesAreReported(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		a := newAuthority(t)
+		s := newSite(t, a, a.server(time.Hour), true)
+		own := a.pair(Identity{Cluster: "demo", Role: Observer}, 24*time.Hour)
+		before := s.client(t, own)
+		isReplaced := func(c *http.Client) string {
+			testkit.Pass(recheckInterval)
+			answer, err := c.Get("https://n1.example/")
+			require.NoError(t, err)
+			_, err = io.Copy(io.Discard, answer.Body) // the connection is used again
+			require.NoError(t, err)
+			require.NoError(t, answer.Body.Close())
+			return answer.Header.Get("Replaced")
+		}
+		end := time.Now().Add(time.Hour).Truncate(time.Second)
+		require.True(t, end.Equal(s.Self().Until))
+		require.Equal(t, "false", isReplaced(before))
+		require.Equal(t, "false", isReplaced(before))
+		a.server(2 * time.Hour)
+		require.Equal(t, "true", isReplaced(before))
+		require.Equal(t, "false", isReplaced(s.client(t, own)))
+		require.True(t, s.Self().Until.After(end))
+
+		request, err := http.NewRequestWithContext(t.Context(), http.MethodGet, "https://n1.example/", nil)
+		require.NoError(t, err)
+		require.False(t, s.IsReplaced(request.Context()), "a request of another server")
 	})
 }
 

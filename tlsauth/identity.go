@@ -37,6 +37,8 @@ type Identity struct {
 	// Since and Until bound the time in which the certificates are valid that prove the identity. With a secret, both
 	// are zero: a secret does not expire.
 	Since, Until time.Time
+
+	credential *credential // nil: none
 }
 
 // IsValid reports whether the proof of the identity is still valid.

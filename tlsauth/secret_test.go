@@ -25,8 +25,8 @@ func TestPeersWithSameSecretAuthenticate(t *testing.T) {
 		require.NoError(t, dialled.err)
 		require.NoError(t, accepted.err)
 		want := Identity{Cluster: "demo", Role: SecretHolder}
-		require.Equal(t, want, dialled.id)
-		require.Equal(t, want, accepted.id)
+		require.Equal(t, want, dialled.proved())
+		require.Equal(t, want, accepted.proved())
 		require.True(t, accepted.id.AllowsName("n1"))
 		require.True(t, accepted.id.CanAdminister())
 		talk(t, dialled, accepted)
@@ -62,7 +62,7 @@ func TestClientNeedsNoClusterName(t *testing.T) {
 		asks.files.Cluster = ""
 		dialled, accepted := meet(t, asks, holder(t, s))
 		require.NoError(t, dialled.err)
-		require.Equal(t, Identity{Cluster: "demo", Role: Operator}, accepted.id)
+		require.Equal(t, Identity{Cluster: "demo", Role: Operator}, accepted.proved())
 		require.True(t, accepted.id.CanAdminister())
 		require.False(t, accepted.id.AllowsName("n1"))
 		talk(t, dialled, accepted)

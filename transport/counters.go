@@ -33,9 +33,9 @@ func (n *counters) add(name, reason string, amount int) {
 //   - "dropped": frames that were not sent; and by reason, such as "dropped.queue full": "queue full", "no address",
 //     "dial failed", "connection lost", "too large", "closed".
 //   - "closed": connections that this side closed because of the peer; and by reason: "security", "handshake", "wrong
-//     id", "identity", "expired", "self", "duplicate id", "replaced", "too many pending", "too many peers", "too many
-//     clients", "protocol", "truncated frame", "closed before hello", "slow hello", "slow frame", "slow write",
-//     "handler", "disconnected".
+//     id", "identity", "expired", "old credentials", "self", "duplicate id", "replaced", "too many pending", "too many
+//     peers", "too many clients", "protocol", "truncated frame", "closed before hello", "slow hello", "slow frame",
+//     "slow write", "handler", "disconnected".
 //   - "connections": sessions with nodes, now.
 func (t *Transport) Counters() map[string]uint64 {
 	for _, name := range []string{"frames.in", "frames.out", "bytes.in", "bytes.out", "accepted", "accepted.failed", "dials", "dials.failed", "dropped", "closed"} {

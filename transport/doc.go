@@ -59,6 +59,9 @@
 // transport makes another connection to a member. If the member has renewed its certificate, the session continues
 // there.
 //
+// A connection also ends within a minute after [Options].Credentials have changed so that it could not be made any
+// more. At once, the transport makes another connection to a member. It repeats that for half a minute.
+//
 // The caller does not notice any of this within one incarnation: the queue moves to the winner, the other connection
 // is closed gracefully, Up was called once, and Down is not called.
 package transport

@@ -96,12 +96,15 @@ type Options struct {
 	// another value is another process that claims the ID. 0: any peer with that ID is this node.
 	Incarnation uint64
 
-	Listener  net.Listener // owned by the transport after New; nil: no node can dial this one
-	Dial      func(ctx context.Context, addr string) (net.Conn, error)
-	Security  Security // nil: peers are not authenticated
-	Handshake Handshake
-	Handler   Handler
-	Log       *slog.Logger // default: none
+	Listener net.Listener // owned by the transport after New; nil: no node can dial this one
+	Dial     func(ctx context.Context, addr string) (net.Conn, error)
+	Security Security // nil: peers are not authenticated
+	// Credentials, beside Security, ends connections that were made with credentials that have been replaced since; nil:
+	// they stay.
+	Credentials Credentials
+	Handshake   Handshake
+	Handler     Handler
+	Log         *slog.Logger // default: none
 
 	MaxHello    int           // bytes of a frame before the end of the handshake, 1 KiB
 	MaxPeers    int           // sessions of nodes that are not members, 256; also the number of connections without a session

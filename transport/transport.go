@@ -64,6 +64,10 @@ func New(o Options) (*Transport, error) {
 		count: counters{values: make(map[string]uint64)},
 	}
 	t.ctx, t.stop = context.WithCancel(context.Background())
+	if o.Credentials != nil {
+		version := o.Credentials.Version()
+		t.wg.Go(func() { t.watchCredentials(version) })
+	}
 	if o.Listener != nil {
 		t.wg.Go(t.accept)
 	}

@@ -67,6 +67,7 @@ var (
 	epoch       = desc("epoch", "Epoch of the leadership, 0 while no leader is known.")
 	changes     = desc("leader_changes_total", "Leaderships that this node has seen begin.")
 	streaming   = desc("event_streams", "Clients of /events that are connected.")
+	httpEnd     = desc("http_certificate_expiry_timestamp_seconds", "When the certificate of the HTTP server of this node ends, if it has one of its own, in seconds since 1970.")
 	responsive  = desc("responsive", "Whether the loop of the node has replied to this scrape. If not, the metrics that need the loop are absent.")
 )
 
@@ -144,6 +145,9 @@ func (h *Handler) Collect(to chan<- prometheus.Metric) {
 	gauge(streaming, float64(h.streams.many()))
 	to <- prometheus.MustNewConstMetric(changes, prometheus.CounterValue, float64(h.history.changed()))
 	h.history.failovers.Collect(to)
+	if h.certificateEnd != nil {
+		gauge(httpEnd, float64(h.certificateEnd().Unix()))
+	}
 
 	status, err := h.ask(context.Background())
 	gauge(responsive, number(err == nil))

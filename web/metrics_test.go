@@ -196,7 +196,7 @@ func TestMetricsAreDocumented(t *testing.T) {
 		there := slices.Collect(maps.Keys(c.scrape(t, c.Await().Name)))
 		assert.Subset(t, documented, there)
 		// Nothing has caused these.
-		there = append(there, "elect_connections_closed_total", "elect_frames_dropped_total", "elect_lease_left_seconds", "elect_nonmember_messages_total", "elect_certificate_expiry_timestamp_seconds")
+		there = append(there, "elect_connections_closed_total", "elect_frames_dropped_total", "elect_lease_left_seconds", "elect_nonmember_messages_total", "elect_certificate_expiry_timestamp_seconds", "elect_http_certificate_expiry_timestamp_seconds")
 		assert.ElementsMatch(t, documented, slices.Compact(slices.Sorted(slices.Values(there))))
 	})
 }
@@ -206,6 +206,20 @@ func TestMetricsReportCertificateExpiry(t *testing.T) {
 	inBubble(t, clustertest.Config{Configure: certified(t)}, func(t *testing.T, c *watched) {
 		end := time.Date(2000, 1, 1, 1, 0, 0, 0, time.UTC)
 		assert.EqualValues(t, end.Unix(), c.scrape(t, "n1").value("certificate_expiry_timestamp_seconds"))
+	})
+}
+
+// The metric of the server's own certificate is there only if the server has one, also while the loop is blocked.
+func TestMetricsReportHTTPCertificateExpiry(t *testing.T) {
+	inBubble(t, clustertest.Config{}, func(t *testing.T, c *watched) {
+		name := c.Await().Name
+		assert.NotContains(t, c.scrape(t, name), "elect_http_certificate_expiry_timestamp_seconds")
+		end := time.Now().Add(time.Hour)
+		c.sites[name].ShowCertificateEnd(func() time.Time { return end })
+		c.Pass(time.Second)
+		c.Pause(name)
+		defer c.Resume(name)
+		assert.EqualValues(t, end.Unix(), c.scrape(t, name).value("http_certificate_expiry_timestamp_seconds"))
 	})
 }
 

@@ -48,6 +48,8 @@ type Handler struct {
 	streams streams
 	encoded encoded
 	mux     http.ServeMux
+
+	certificateEnd func() time.Time // nil: no metric
 }
 
 // New returns the handler of a node. The handler follows the node until ctx ends or the node has stopped. Its events,
@@ -64,6 +66,10 @@ func New(ctx context.Context, n *cluster.Node) *Handler {
 	go h.history.follow(ctx, n)
 	return h
 }
+
+// ShowCertificateEnd adds a metric: when the certificate of the server ends that serves h, and is not that of the node.
+// It must be called before the first request.
+func (h *Handler) ShowCertificateEnd(end func() time.Time) { h.certificateEnd = end }
 
 // ServeHTTP answers GET and HEAD.
 func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {

@@ -439,7 +439,7 @@ bully: {}
   elect.yaml:4: lelann.hidden is not a field, want one of wait, depth, factor, engine, sites, loud
   elect.yaml:4: lelann.wait is 10ms, want at least a second (1s)
   elect.yaml:5: plain.x is not a field, want nothing there: it has no options
-  elect.yaml:6: bully is not a field, want one of cluster, name, listen, advertise, bootstrap, join, members, data_dir, algorithm, allow_textbook, priority, witness, remove_suspected_after, no_admin, secret_file, security, insecure, drain_timeout, http, http_insecure, http_health_without_credentials, log, log_level, meta, lease, timing, tls, http_tls, lelann, plain
+  elect.yaml:6: bully is not a field, want one of cluster, name, listen, advertise, bootstrap, join, members, data_dir, algorithm, allow_textbook, priority, witness, remove_suspected_after, no_admin, secret_file, security, keep_connections, insecure, drain_timeout, http, http_insecure, http_health_without_credentials, log, log_level, meta, lease, timing, tls, http_tls, lelann, plain
   lelann is refused: no such engine`)
 }
 

@@ -32,6 +32,7 @@ type fields struct {
 	NoAdmin              bool          `yaml:"no_admin" help:"refuse what operators ask over the network: to remove a member, to leave, to resign, another priority"`
 	SecretFile           string        `yaml:"secret_file" arg:"file" empty:"none" help:"secret that all members share, as elect secret makes it; of several the first is used, all are believed"`
 	Security             string        `yaml:"security" arg:"word" empty:"only the configured way is accepted" help:"migrate also accepts members that connect the previous way: in the clear, or next to tls with the secret"`
+	KeepConnections      bool          `yaml:"keep_connections" help:"let connections stay after their secret or certificate was replaced; otherwise they end within a minute, and members connect again"`
 	Insecure             bool          `yaml:"insecure" help:"listen to non-members without secret_file and tls: every process that reaches this node takes part, and gives orders"`
 	DrainTimeout         time.Duration `yaml:"drain_timeout" empty:"5s" help:"time for which work may still run and lead when this member stops, resigns or hands over"`
 	HTTP                 string        `yaml:"http" arg:"host:port" empty:"nowhere" help:"where programs and browsers look on: on this machine as 127.0.0.1:7480; other addresses need tls, http_tls or http_insecure"`

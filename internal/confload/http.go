@@ -20,12 +20,18 @@ type HTTPServer struct {
 	IsOpen bool
 	// IsHealthPublic is set if clients without a certificate get /leader, /livez and /readyz.
 	IsHealthPublic bool
+	// KeepsConnections is set if connections stay after the certificates were replaced.
+	KeepsConnections bool
 }
+
+// HasOwnFiles reports whether the server has other certificates than the cluster.
+func (h HTTPServer) HasOwnFiles() bool { return h.TLS != nil && h.TLS.Cluster == "" }
 
 // HTTPServer returns how the node serves HTTP. Its own certificates are used on any address. Otherwise the loopback
 // has plain text, because no other machine reaches it.
 func (s *Settings) HTTPServer() HTTPServer {
-	server, isLoopback := HTTPServer{Addr: s.HTTP, IsHealthPublic: s.HTTPHealthWithoutCredentials}, isLoopback(s.HTTP)
+	server := HTTPServer{Addr: s.HTTP, IsHealthPublic: s.HTTPHealthWithoutCredentials, KeepsConnections: s.KeepConnections}
+	isLoopback := isLoopback(s.HTTP)
 	switch own, shared := tlsauth.Certificate(s.HTTPTLS), tlsauth.Certificate(s.TLS); {
 	case own != tlsauth.Certificate{}:
 		server.TLS = &tlsauth.Config{TLS: own}

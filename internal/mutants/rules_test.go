@@ -30,15 +30,19 @@ var sections = []struct{ folder, title string }{
 	{"cluster", "Leadership of a node"},
 	{"transport", "Connections without credentials"},
 	{"tlsauth", "Handshakes without credentials"},
+	{"https", "Clients over HTTPS"},
 	{"identity", "Identities"},
+	{"credentials", "Replaced credentials"},
+	{"elector", "Elector"},
+	{"client", "Watchers"},
 }
 
 const pageIntroduction = `# Rules
 
 This page lists the rules of the protocols: of the algorithms, the lease, the membership, the failure detector, the
-order of save and send, the store, the fencing gate, the watchdog, the limits on connections without credentials, and
-identities. For each rule there is a mutant, which is the code without that rule, and a test that fails with the
-mutant. So the tests catch a change that removes a rule.
+order of save and send, the store, the fencing gate, the watchdog, the limits on connections without credentials,
+identities, electors, and watchers. For each rule there is a mutant, which is the code without that rule, and a test
+that fails with the mutant. So the tests catch a change that removes a rule.
 
 A mutant is a diff in ` + "`internal/mutants/testdata`" + `. This command applies one and runs its tests:
 
