@@ -56,7 +56,7 @@ func watchFailovers(b *testing.B, algorithm string, watchers int) {
 		ctx := within(b, time.Minute)
 		a := newAudience(b, s.States(), secret, watchers) // those of earlier rounds have left the leader
 		defer a.close()
-		leader, err := s.Settle(ctx) // with the lease the highest may just have taken over
+		leader, err := s.WaitQuiet(ctx) // with the lease the highest may just have taken over
 		if err != nil {
 			b.Fatal(err)
 		}

@@ -180,7 +180,7 @@ func TestFloodInTheHandshake(t *testing.T) {
 	})
 }
 
-// TestFloodOfProbes: each answer takes the place of those that wait.
+// TestFloodOfProbes: each answer takes the place of those that wait. So many probes may have one.
 func TestFloodOfProbes(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		m := newMemory()
@@ -191,7 +191,7 @@ func TestFloodOfProbes(t *testing.T) {
 			r.say(controlPing) // and no answer is read
 		}
 		require.Equal(t, []byte{controlPong}, r.next())
-		require.Equal(t, []byte{controlPong}, r.next())
+		r.drain()
 		r.say(0x91)
 		synctest.Wait()
 		require.Equal(t, []string{"up 6/1", "frame 6 "}, a.all())
