@@ -180,7 +180,7 @@ func TestSIGHUPChangesMemberList(t *testing.T) {
 	file := func(node string) string { return filepath.Join(t.TempDir(), node) }
 	files := []string{file("a"), file("b"), file("c")}
 	list := func(i int, members []string) {
-		text := fmt.Sprintf("name: %s\nlisten: %s\nlease: off\ntiming: {preset: local}\nmembers: [%s]\n", filepath.Base(files[i]), addrs[i], strings.Join(members, ", "))
+		text := fmt.Sprintf("name: %s\nlisten: %s\nlease: off\ntiming: {preset: local, startup_wait: 1m}\nmembers: [%s]\n", filepath.Base(files[i]), addrs[i], strings.Join(members, ", "))
 		require.NoError(t, os.WriteFile(files[i], []byte(text), 0o600))
 	}
 	m := &machines{t: t, running: make(map[string]*process)}

@@ -2,6 +2,8 @@ package ring
 
 import (
 	"cmp"
+	"strconv"
+	"strings"
 	"time"
 
 	"github.com/elect-go/elect/algo"
@@ -20,18 +22,54 @@ func (p *process) startElection(env algo.Env) {
 	p.sendOwnToken(env)
 }
 
-// mayHaveLeader reports whether a process that starts may find a leader that it can follow: it has
-// seen an election before, and is not the highest.
+// mayHaveLeader reports whether a process that restarts may find a leader that it can follow: it is
+// not the highest.
 //
 // ◆ Such a process asks its successor for the outcome instead of starting an election. Without
 // this rule, each restart of a follower ends the leadership, and a rolling restart changes the
-// leader once for each process. In the epoch of its restart, a process only forwards and follows:
-// it may have led in that epoch, and its token of that time may still return.
+// leader once for each process.
 func (p *process) mayHaveLeader() bool {
 	for range p.view.Higher(p.self) {
-		return p.epoch > 0
+		return true
 	}
 	return false
+}
+
+// restore restores what this process has saved before a restart.
+//
+// ◆ In the epoch of its restart, a process only forwards and follows: it may have led in that
+// epoch, and its token of that time may still return. It also remembers the best candidate: if two
+// candidates win in one epoch, it must wait for the higher one. See canFollow. And it informs its
+// successor of the outcome, whatever tokens it has seen: they may have passed another successor
+// before the restart.
+func (p *process) restore(saved algo.HardState) {
+	p.restartEpoch = p.epoch
+	if p.epoch == saved.Epoch {
+		p.best = decode(saved.Extra)
+	}
+}
+
+// encode returns a candidate as text, and decode the candidate. The text of no candidate is empty.
+func encode(m algo.Member) string {
+	if m.ID.IsZero() {
+		return ""
+	}
+	return m.ID.String() + " " + strconv.Itoa(m.Priority) + " " + strconv.FormatBool(m.Eligible)
+}
+
+func decode(text string) (m algo.Member) {
+	fields := strings.Fields(text)
+	if len(fields) != 3 {
+		return algo.Member{}
+	}
+	var idErr, priorityErr, eligibleErr error
+	m.ID, idErr = algo.ParseNodeID(fields[0])
+	m.Priority, priorityErr = strconv.Atoi(fields[1])
+	m.Eligible, eligibleErr = strconv.ParseBool(fields[2])
+	if idErr != nil || priorityErr != nil || eligibleErr != nil {
+		return algo.Member{}
+	}
+	return m
 }
 
 // asksOutcome reports whether this process has asked its successor for the outcome and takes part

@@ -89,7 +89,8 @@ type process struct {
 	// seen are the candidates of the tokens that have arrived in this epoch, and this process
 	// itself once it has sent its own token.
 	seen algo.Set
-	// best is the highest candidate of the tokens that this process has forwarded in this epoch.
+	// best is the highest candidate of the tokens that this process has forwarded in this epoch. It
+	// is saved with the epoch.
 	best algo.Member
 	// extendedElections is the number of elections, including the current one, with an
 	// extended timeout. See extendTimeout.
@@ -111,9 +112,9 @@ type process struct {
 
 func (p *process) Start(env algo.Env, view algo.View, saved algo.HardState) {
 	p.view, p.epoch = view, max(saved.Epoch, view.ConfigID().Term)
-	p.restartEpoch = p.epoch
+	p.restore(saved)
 	p.updateSuccessor(env)
-	if p.mayHaveLeader() {
+	if saved.Epoch > 0 && p.mayHaveLeader() {
 		p.informSuccessor(env)
 	} else {
 		p.startElection(env)
@@ -169,7 +170,7 @@ func (p *process) Trust(env algo.Env, peer algo.NodeID) {
 }
 
 func (p *process) HardState() algo.HardState {
-	return algo.HardState{Epoch: p.epoch}
+	return algo.HardState{Epoch: p.epoch, Extra: encode(p.best)}
 }
 
 func (p *process) Clone() algo.Algorithm {
@@ -264,7 +265,7 @@ func (p *process) handleNewOutcome(env algo.Env, m Elected) {
 // follow accepts l as the outcome of its epoch. If this process led, its leadership ends here.
 func (p *process) follow(env algo.Env, l algo.Leader) {
 	p.participating, p.extendedElections = false, 0
-	p.awaitsSuccessor = !l.IsVacant() && !p.seen.Has(l.ID)
+	p.awaitsSuccessor = !l.IsVacant() && (!p.seen.Has(l.ID) || p.epoch == p.restartEpoch)
 	p.leader = l
 	env.Announce(l)
 }

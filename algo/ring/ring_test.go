@@ -27,7 +27,7 @@ func TestStartingProcessSendsOwnToken(t *testing.T) {
 // participating."
 func TestProcessForwardsHigherToken(t *testing.T) {
 	s := follower(t, 2)
-	expect(t, "a larger token", s.Receive(1, token(8, 4, 2)), "save 8; election in 120ms to 180ms; n3 <- election epoch=8 eligible=true id=n4 hops=3")
+	expect(t, "a larger token", s.Receive(1, token(8, 4, 2)), `save 8 "00000000-0000-4000-8000-000000000004 0 true"; election in 120ms to 180ms; n3 <- election epoch=8 eligible=true id=n4 hops=3`)
 	expect(t, "now n2 participates: a smaller one", s.Receive(1, token(8, 1, 1)), "")
 	expect(t, "another larger one", s.Receive(1, token(8, 3, 3)), "election in 120ms to 180ms; n3 <- election epoch=8 eligible=true id=n3 hops=4")
 }
@@ -58,7 +58,7 @@ func TestOwnTokenWinsOnce(t *testing.T) {
 	s := electing(3, viewOf(4))
 	expect(t, "its own token", s.Receive(2, token(7, 3, 4)), "stop election; n4 <- elected epoch=7 id=n3 hops=1; announce n3 in 7")
 	expect(t, "the token of a higher candidate", s.Receive(2, Election{Epoch: 7, Eligible: true, Priority: 1, ID: n(5), Hops: 1}),
-		"election in 120ms to 180ms; n4 <- election epoch=7 eligible=true priority=1 id=n5 hops=2")
+		`save 7 "00000000-0000-4000-8000-000000000005 1 true"; election in 120ms to 180ms; n4 <- election epoch=7 eligible=true priority=1 id=n5 hops=2`)
 	expect(t, "its own token again", s.Receive(2, token(7, 3, 4)), "")
 }
 
@@ -85,7 +85,7 @@ func TestProcessFollowsAndForwardsElected(t *testing.T) {
 func TestProcessSkipsFailedSuccessor(t *testing.T) {
 	s := follower(t, 2)
 	expect(t, "n3 fails", s.Suspect(3), "election in 120ms to 180ms; monitor n3 n4; n4 <- elected epoch=7 id=n4")
-	expect(t, "a token", s.Receive(1, token(8, 4, 2)), "save 8; election in 120ms to 180ms; n4 <- election epoch=8 eligible=true id=n4 hops=3")
+	expect(t, "a token", s.Receive(1, token(8, 4, 2)), `save 8 "00000000-0000-4000-8000-000000000004 0 true"; election in 120ms to 180ms; n4 <- election epoch=8 eligible=true id=n4 hops=3`)
 	expect(t, "n4, the leader, fails", s.Suspect(4),
 		"save 9; election in 120ms to 180ms; monitor n1 n3 n4; n1 <- election epoch=9 eligible=true id=n2 hops=1; announce none in 7")
 	expect(t, "n1 fails too", s.Suspect(1), "save 10; stop election; monitor n1 n3 n4; announce n2 in 10")
@@ -155,7 +155,7 @@ func TestEligibleCandidateIsAboveWitness(t *testing.T) {
 	s := alone(3, view)
 	s.Start(6)
 	expect(t, "a witness starts an election", s.Expire(timerElection), "save 7; election in 90ms to 135ms; n1 <- election epoch=7 id=n3 hops=1")
-	expect(t, "an eligible candidate is above it", s.Receive(2, token(7, 1, 2)), "election in 90ms to 135ms; n1 <- election epoch=7 eligible=true id=n1 hops=3")
+	expect(t, "an eligible candidate is above it", s.Receive(2, token(7, 1, 2)), `save 7 "00000000-0000-4000-8000-000000000001 0 true"; election in 90ms to 135ms; n1 <- election epoch=7 eligible=true id=n1 hops=3`)
 	s = electing(1, view)
 	expect(t, "a witness is below an eligible candidate", s.Receive(3, Election{Epoch: 7, ID: n(3), Hops: 1}), "")
 
@@ -321,7 +321,7 @@ func TestRestartedProcessLeadsInNoEarlierEpoch(t *testing.T) {
 
 	s = alone(2, viewOf(4))
 	s.Start(6)
-	expect(t, "it forwards a higher token", s.Receive(1, token(6, 4, 1)), "election in 120ms to 180ms; n3 <- election epoch=6 eligible=true id=n4 hops=2")
+	expect(t, "it forwards a higher token", s.Receive(1, token(6, 4, 1)), `save 6 "00000000-0000-4000-8000-000000000004 0 true"; election in 120ms to 180ms; n3 <- election epoch=6 eligible=true id=n4 hops=2`)
 	expect(t, "its earlier token returns", s.Receive(1, token(6, 2, 4)), "")
 }
 
@@ -362,6 +362,24 @@ func TestRestartedProcessAsksNextSuccessor(t *testing.T) {
 	s = alone(2, viewOf(4))
 	s.Start(6)
 	expect(t, "no reply", s.Expire(timerElection), "save 7; election in 120ms to 180ms; n3 <- election epoch=7 eligible=true id=n2 hops=1")
+}
+
+// A process that forwarded the token of n3 follows n2 in the same epoch neither before nor after a
+// restart. Otherwise it would not wait for the outcome of n3, and follow n2 forever.
+func TestRestartedProcessRemembersBestCandidate(t *testing.T) {
+	before := alone(1, viewOf(3))
+	before.Start(6)
+	before.Receive(3, token(7, 3, 1))
+	after := alone(1, viewOf(3))
+	after.StartFrom(before.Machine.Algorithm().HardState())
+	expect(t, "n2 leads too", after.Receive(2, Elected{Epoch: 7, ID: n(2), Hops: 1}),
+		"save 8; election in 90ms to 135ms; n2 <- elected epoch=7 id=n2 hops=2; n2 <- election epoch=8 eligible=true id=n1 hops=1")
+
+	for _, extra := range []string{"", "n3", "00000000-0000-4000-8000-000000000003 0", "00000000-0000-4000-8000-000000000003 high true"} {
+		if got := decode(extra); got != (algo.Member{}) {
+			t.Errorf("%q is read as %v", extra, got)
+		}
+	}
 }
 
 // If all processes restart, none of them has an outcome, and they elect.

@@ -101,7 +101,7 @@ func TestLateTokenExtendsTimeout(t *testing.T) {
 	s := follower(t, 2)
 	expect(t, "its outcome is known", s.Campaign(), "save 8; election in 120ms to 180ms; n3 <- election epoch=8 eligible=true id=n2 hops=1")
 	expect(t, "a token of the previous election", s.Receive(1, token(7, 3, 2)), "")
-	expect(t, "a token of this one", s.Receive(1, token(8, 4, 2)), "election in 210ms; n3 <- election epoch=8 eligible=true id=n4 hops=3")
+	expect(t, "a token of this one", s.Receive(1, token(8, 4, 2)), `save 8 "00000000-0000-4000-8000-000000000004 0 true"; election in 210ms; n3 <- election epoch=8 eligible=true id=n4 hops=3`)
 	s.Receive(1, Elected{Epoch: 8, ID: n(4), Hops: 2})
 	expect(t, "after an outcome", s.Campaign(), "save 9; election in 120ms to 180ms; n3 <- election epoch=9 eligible=true id=n2 hops=1")
 
@@ -112,7 +112,7 @@ func TestLateTokenExtendsTimeout(t *testing.T) {
 		s.Receive(1, token(e, 4, 2))
 	}
 	expect(t, "the seventh election since", s.Receive(1, token(15, 3, 2)), "election in 210ms; n3 <- election epoch=15 eligible=true id=n3 hops=3")
-	expect(t, "the eighth", s.Receive(1, token(16, 4, 2)), "save 16; election in 120ms to 180ms; n3 <- election epoch=16 eligible=true id=n4 hops=3")
+	expect(t, "the eighth", s.Receive(1, token(16, 4, 2)), `save 16 "00000000-0000-4000-8000-000000000004 0 true"; election in 120ms to 180ms; n3 <- election epoch=16 eligible=true id=n4 hops=3`)
 }
 
 // An Election of an older epoch starts an election at a process that does not participate. Without
@@ -142,7 +142,7 @@ func TestTokenAfterOutcomeStartsElection(t *testing.T) {
 	expect(t, "of a lower candidate", s.Receive(1, token(7, 1, 1)), "save 8; election in 120ms to 180ms; n3 <- election epoch=8 eligible=true id=n2 hops=1")
 	s = follower(t, 1)
 	expect(t, "of a candidate above the leader", s.Receive(4, Election{Epoch: 7, Eligible: true, Priority: 1, ID: n(5), Hops: 1}),
-		"election in 120ms to 180ms; n2 <- election epoch=7 eligible=true priority=1 id=n5 hops=2")
+		`save 7 "00000000-0000-4000-8000-000000000005 1 true"; election in 120ms to 180ms; n2 <- election epoch=7 eligible=true priority=1 id=n5 hops=2`)
 
 	checkRun(t, 3, func(c *algosim.Cluster) string {
 		c.Delay = func(_, _ int, m algo.Message) (time.Duration, bool) {
@@ -309,7 +309,7 @@ func TestNoMessageCirculatesForever(t *testing.T) {
 	}
 	checkRun(t, 3, orphan)
 	s := electing(1, viewOf(4))
-	expect(t, "a token that went round twice", s.Receive(4, token(7, 2, 8)), "")
+	expect(t, "a token that went round twice", s.Receive(4, token(7, 2, 8)), `save 7 "00000000-0000-4000-8000-000000000002 0 true"`)
 	expect(t, "an Elected that did so is accepted", s.Receive(4, Elected{Epoch: 7, ID: n(2), Hops: 8}), "stop election; announce n2 in 7")
 }
 
