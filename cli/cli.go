@@ -46,6 +46,8 @@ func Main(registry algo.Registry) {
 type program struct {
 	registry algo.Registry
 	fields   *confload.Table // all settings of a node
+	// root returns the command: a field, so that the command of another engine links only what it has.
+	root func() *cobra.Command
 	// itself returns the first words of a command line that runs this program.
 	itself func() ([]string, error)
 	// stdin is the input of commands; nil for that of the process.
@@ -55,16 +57,18 @@ type program struct {
 }
 
 func newProgram(registry algo.Registry) *program {
-	return &program{registry: registry, fields: confload.NewTable(registry), itself: func() ([]string, error) {
+	p := &program{registry: registry, fields: confload.NewTable(registry), itself: func() ([]string, error) {
 		path, err := os.Executable()
 		return []string{path}, err
 	}}
+	p.root = p.newRoot
+	return p
 }
 
 // run runs the whole command and returns its exit status. Caught signals stay caught until ctx ends: by default, a late
 // signal would kill the process before its last lines are written.
 func (p *program) run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
-	root := p.newRoot()
+	root := p.root()
 	root.SetArgs(append([]string{}, args...)) // for nil, cobra would use the arguments of the process
 	root.SetIn(p.stdin)
 	root.SetOut(stdout)
@@ -92,7 +96,7 @@ func (p *program) run(ctx context.Context, args []string, stdout, stderr io.Writ
 	case json:
 		logger(stderr, "json", slog.LevelError).Error("ended by an error", "error", err)
 	default:
-		fmt.Fprintf(stderr, "elect: %v\n", err)
+		fmt.Fprintf(stderr, "%s: %v\n", root.Name(), err)
 	}
 	switch {
 	case special:
@@ -104,7 +108,7 @@ func (p *program) run(ctx context.Context, args []string, stdout, stderr io.Writ
 		if err != nil {
 			cmd = root
 		}
-		fmt.Fprintf(stderr, "See 'elect %s--help'.\n", commandOf(cmd))
+		fmt.Fprintf(stderr, "See '%s %s--help'.\n", root.Name(), commandOf(cmd))
 	}
 	return statusUsage
 }
@@ -155,7 +159,7 @@ command line or in the configuration, 3 a limit cut the command short, 130 a sig
 		RunE:          func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
 	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return explainFlag(err) })
-	root.AddCommand(p.newBench(), newCert(), p.newConfig(), p.newDebug(), p.newDemo(), p.newExplore(), p.newLab(), p.newLeave(), p.newLesson(), newMan(), p.newNew(), p.newNode(), p.newPriority(), p.newRecover(), p.newRemove(), p.newResign(), p.newRun(), newGuard(), newWork(), newScenarioTopic(), newSecret(), p.newSim(), p.newStatus(), newVersion(), p.newWatch())
+	root.AddCommand(p.newBench(), newCert(), p.newConfig(), p.newDebug(), p.newDemo(), p.newExplore(), p.newLab(), p.newLeave(), p.newLesson(), newMan(), p.newNew(), p.newNode(), p.newPriority(), p.newRecover(), p.newRemove(), p.newResign(), p.newRun(), newGuard(reportEnd), newWork(), newScenarioTopic(), newSecret(), p.newSim(), p.newStatus(), newVersion(), p.newWatch())
 	return root
 }
 
