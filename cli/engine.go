@@ -162,7 +162,7 @@ that doubles, up to 5m. A signal to stop ends COMMAND, and then this process wit
 	o.running.register(set)
 	set.StringVar(&o.contender.Name, "name", "", "`name` of this contender, unique in the election (default: host and process ID)")
 	set.StringToStringVar(&o.contender.Meta, "meta", nil, "what this contender publishes while it leads, as `key=value`, with commas")
-	set.StringVar(&o.log, "log", cmp.Or(os.Getenv("ELECT_LOG"), "text"), "`form` of the log on standard error: text, or json with an object on each line")
+	set.StringVar(&o.log, "log", cmp.Or(os.Getenv("ELECT_LOG"), "text"), "`form` of the log on standard error: text, or json with an object on each line; also ELECT_LOG")
 	set.StringVar(&o.level, "log-level", "info", "lowest `level` in the log: debug, info, warn or error")
 	return cmd
 }

@@ -4,7 +4,7 @@
 //	go run . -rounds 20                                 all of it; about two hours
 //	go run . -rounds 5 -nodes 5 -settings defaults      an idea of it; a few minutes
 //	go run . -stability all -settings equal -rounds 1   stable leadership; most of an hour
-//	go run . -application all -nodes 3 -rounds 20       until the work of the next process runs; a quarter of an hour
+//	go run . -application all -nodes 3 -rounds 20       until the work of the next process runs; three minutes
 //	go run . -help                                      the flags
 //
 // Tables are printed, and with -out every round is written in Go's benchmark format.
