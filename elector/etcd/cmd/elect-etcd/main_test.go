@@ -127,6 +127,14 @@ func (p *process) status() int {
 	return p.ProcessState.ExitCode()
 }
 
+// operator returns a client that is not a contender.
+func operator(t *testing.T, s *etcdtest.Servers) *clientv3.Client {
+	c, err := clientv3.New(clientv3.Config{Endpoints: s.Endpoints(), Logger: zap.NewNop()})
+	require.NoError(t, err)
+	t.Cleanup(func() { c.Close() })
+	return c
+}
+
 // address returns --elector for a prefix.
 func address(endpoints []string, prefix string) string {
 	return "etcd://" + strings.Join(endpoints, ",") + prefix
@@ -293,6 +301,13 @@ func TestWatch(t *testing.T) {
 	require.Regexp(t, `^[0-9a-f-]{36}$`, led.Scope)
 	require.Equal(t, fmt.Sprintf("a %d %d", led.Token, led.Token), led.Environment)
 
+	// A write that changes nothing is no change.
+	client := operator(t, s)
+	key, err := client.Get(t.Context(), "/watch/", clientv3.WithPrefix())
+	require.NoError(t, err)
+	_, err = client.Put(t.Context(), string(key.Kvs[0].Key), string(key.Kvs[0].Value), clientv3.WithIgnoreLease())
+	require.NoError(t, err)
+
 	require.NoError(t, run.Process.Signal(syscall.SIGTERM))
 	require.Zero(t, run.status(), run.log())
 	require.Nil(t, next().Leader)
@@ -323,9 +338,7 @@ func TestWatcherSurvivesServers(t *testing.T) {
 // What no attempt can mend ends the command with a status.
 func TestRejectedUserEndsCommand(t *testing.T) {
 	s := etcdtest.Start(t)
-	client, err := clientv3.New(clientv3.Config{Endpoints: s.Endpoints(), Logger: zap.NewNop()})
-	require.NoError(t, err)
-	defer client.Close()
+	client := operator(t, s)
 	for _, do := range []func() error{
 		func() error { _, err := client.UserAdd(t.Context(), "root", "right"); return err },
 		func() error { _, err := client.UserGrantRole(t.Context(), "root", "root"); return err },
