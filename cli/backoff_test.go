@@ -68,7 +68,7 @@ func runInVirtualTime(t *testing.T, n int, bad string, period time.Duration) (be
 		ctx, stop := context.WithCancel(t.Context())
 		var all sync.WaitGroup
 		for _, node := range members.Nodes() {
-			r := &runner{running: running{restart: "always"}, Node: node, log: slog.New(slog.DiscardHandler), lease: o.Duration, leased: true,
+			r := &runner{running: running{restart: "always"}, contender: &memberContender{Elector: node.Elector(), node: node}, log: slog.New(slog.DiscardHandler), lease: o.Duration, leased: true,
 				supervisor: fakeSupervisor(func(ctx context.Context) (watchdog.Outcome, error) { return c.run(ctx, node.Config().Name) })}
 			all.Go(func() { _ = r.always(ctx) })
 		}

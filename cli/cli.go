@@ -39,7 +39,7 @@ const (
 // In its output, the command is called elect, whatever the name of the program is.
 func Main(registry algo.Registry) {
 	if slices.Equal(os.Args[1:], []string{watchdog.Subcommand}) { // it needs no other command and no setting
-		os.Exit(serveWatchdog(os.Stderr))
+		os.Exit(serveWatchdog("elect", reportEnd, os.Stderr))
 	}
 	p := newProgram(registry)
 	p.ownsProcess = true
@@ -50,6 +50,8 @@ func Main(registry algo.Registry) {
 type program struct {
 	registry algo.Registry
 	fields   *confload.Table // all settings of a node
+	// root returns the command: a field, so that the command of another engine links only what it has.
+	root func() *cobra.Command
 	// itself returns the first words of a command line that runs this program.
 	itself func() ([]string, error)
 	// stdin is the input of commands; nil for that of the process.
@@ -59,16 +61,18 @@ type program struct {
 }
 
 func newProgram(registry algo.Registry) *program {
-	return &program{registry: registry, fields: confload.NewTable(registry), itself: func() ([]string, error) {
+	p := &program{registry: registry, fields: confload.NewTable(registry), itself: func() ([]string, error) {
 		path, err := os.Executable()
 		return []string{path}, err
 	}}
+	p.root = p.newRoot
+	return p
 }
 
 // run runs the whole command and returns its exit status. Caught signals stay caught until ctx ends: by default, a late
 // signal would kill the process before its last lines are written.
 func (p *program) run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
-	root := p.newRoot()
+	root := p.root()
 	root.SetArgs(append([]string{}, args...)) // for nil, cobra would use the arguments of the process
 	root.SetIn(p.stdin)
 	root.SetOut(stdout)
@@ -96,7 +100,7 @@ func (p *program) run(ctx context.Context, args []string, stdout, stderr io.Writ
 	case json:
 		logger(stderr, "json", slog.LevelError).Error("ended by an error", "error", err)
 	default:
-		fmt.Fprintf(stderr, "elect: %v\n", err)
+		fmt.Fprintf(stderr, "%s: %v\n", root.Name(), err)
 	}
 	switch {
 	case special:
@@ -108,7 +112,7 @@ func (p *program) run(ctx context.Context, args []string, stdout, stderr io.Writ
 		if err != nil {
 			cmd = root
 		}
-		fmt.Fprintf(stderr, "See 'elect %s--help'.\n", commandOf(cmd))
+		fmt.Fprintf(stderr, "See '%s %s--help'.\n", root.Name(), commandOf(cmd))
 	}
 	return statusUsage
 }

@@ -10,10 +10,11 @@ func addCompletion(root *cobra.Command) {
 	if err != nil {
 		panic(err) // cobra adds the command unless it is switched off
 	}
-	completion.Example = `  elect completion bash > /etc/bash_completion.d/elect
-  elect completion zsh > /usr/local/share/zsh/site-functions/_elect
-  elect completion fish > ~/.config/fish/completions/elect.fish`
+	name := root.Name()
+	completion.Example = `  ` + name + ` completion bash > /etc/bash_completion.d/` + name + `
+  ` + name + ` completion zsh > /usr/local/share/zsh/site-functions/_` + name + `
+  ` + name + ` completion fish > ~/.config/fish/completions/` + name + `.fish`
 	for _, shell := range completion.Commands() {
-		shell.Example = "  elect completion " + shell.Name() + " --help     how that shell loads the script"
+		shell.Example = "  " + name + " completion " + shell.Name() + " --help     how that shell loads the script"
 	}
 }

@@ -97,21 +97,30 @@ func forgetOthers(cmd *cobra.Command) {
 	cmd.Root().RemoveCommand(others...)
 }
 
-// begin loads the settings of a node and makes its log, and a context that ends at the first signal to stop. As PID 1,
-// it runs the command in a child instead and returns the status of the child.
-func begin(cmd *cobra.Command, from *source) (ctx context.Context, r *reloader, stop func(), err error) {
+// beginProcess prepares this process for a node or a contender. As PID 1, it runs the command in a child instead, and
+// the error is the status of the child.
+func beginProcess(cmd *cobra.Command, ownsProcess bool) error {
 	useOneThread()
-	if from.ownsProcess {
+	if ownsProcess {
 		limitHeap()
 	}
 	forgetOthers(cmd)
 	catchSIGPIPE()
-	if from.ownsProcess && watchdog.NeedsInit() {
-		status, err := watchdog.Init()
-		if err != nil {
-			return nil, nil, nil, err
-		}
-		return nil, nil, nil, &ended{status: status}
+	if !ownsProcess || !watchdog.NeedsInit() {
+		return nil
+	}
+	status, err := watchdog.Init()
+	if err != nil {
+		return err
+	}
+	return &ended{status: status}
+}
+
+// begin loads the settings of a node and makes its log, and a context that ends at the first signal to stop: see
+// beginProcess.
+func begin(cmd *cobra.Command, from *source) (ctx context.Context, r *reloader, stop func(), err error) {
+	if err := beginProcess(cmd, from.ownsProcess); err != nil {
+		return nil, nil, nil, err
 	}
 	s, err := from.load()
 	if err != nil {

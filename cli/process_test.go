@@ -233,9 +233,8 @@ func TestDemoCleansUpAfterClosedPipe(t *testing.T) {
 func TestDemoCleansUpAfterFailedStart(t *testing.T) {
 	temp := t.TempDir()
 	t.Setenv("TMPDIR", temp)
-	p := &program{fields: builtins.fields, itself: func() ([]string, error) {
-		return []string{"sh", "-c", "echo no such luck >&2; exit 3"}, nil
-	}}
+	p := newProgram(builtins.registry)
+	p.itself = func() ([]string, error) { return []string{"sh", "-c", "echo no such luck >&2; exit 3"}, nil }
 	var stdout, stderr bytes.Buffer
 	require.Equal(t, statusFailed, p.run(t.Context(), []string{"demo", "--json"}, &stdout, &stderr))
 	require.Empty(t, stdout.String())

@@ -8,8 +8,10 @@ import (
 	"sync"
 	"time"
 
+	"github.com/elect-go/elect/algo"
 	"github.com/elect-go/elect/client"
 	"github.com/elect-go/elect/cluster"
+	"github.com/elect-go/elect/elector"
 	"github.com/elect-go/elect/tlsauth"
 )
 
@@ -21,11 +23,11 @@ type endReport struct {
 	Access  *tlsauth.Config
 }
 
-// endReport returns the report for the leadership l, as the watchdog gets it. It does not wait for the node, because
+// release returns the report for the leadership l, as the watchdog gets it. It does not wait for the node, because
 // the deadline of the command is renewed with it.
-func (r *runner) endReport(l cluster.Leadership) []byte {
-	report := endReport{Timeout: r.lease, Access: r.access}
-	report.End, report.Members = r.End(l)
+func (m *memberContender) release(l elector.Leadership) []byte {
+	report := endReport{Timeout: m.lease, Access: m.access}
+	report.End, report.Members = m.node.End(cluster.Leadership{Cluster: l.Scope, Epoch: algo.Epoch(l.Token)})
 	text, err := json.Marshal(report)
 	if err != nil {
 		panic(err) // it consists of texts and numbers

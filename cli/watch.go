@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"github.com/elect-go/elect/algo"
 	"github.com/elect-go/elect/client"
@@ -52,8 +53,7 @@ last known ones; absent otherwise).
 		Args: o.parse,
 		RunE: o.run,
 	}
-	cmd.Flags().BoolVar(&o.json, "json", false, "print one JSON object per change")
-	cmd.Flags().StringVar(&o.exec, "exec", "", "run `CMD` with a shell after each change")
+	o.changeOutput.register(cmd.Flags())
 	o.access.register(cmd.Flags())
 	return cmd
 }
@@ -61,9 +61,8 @@ last known ones; absent otherwise).
 // watchOrder watches a cluster.
 type watchOrder struct {
 	access
+	changeOutput
 	addrs []string
-	json  bool
-	exec  string
 }
 
 // parse takes the addresses of the command line, or those of the configuration.
@@ -82,15 +81,8 @@ func (o *watchOrder) run(cmd *cobra.Command, _ []string) error {
 	ctx, stop := interruptible(cmd)
 	defer stop()
 	for s := range client.Watch(ctx, client.Config{Client: c, Addrs: o.addrs}) {
-		change := newLeadershipObject(time.Now(), s)
-		if err := o.print(cmd.OutOrStdout(), change); err != nil {
+		if err := o.show(ctx, cmd, newLeadershipObject(time.Now(), s)); err != nil {
 			return err
-		}
-		if o.exec == "" {
-			continue
-		}
-		if err := o.execute(ctx, cmd, change); err != nil && ctx.Err() == nil {
-			fmt.Fprintf(cmd.ErrOrStderr(), "elect: --exec: %v\n", err)
 		}
 	}
 	return nil
@@ -134,36 +126,67 @@ func (o leadershipObject) String() string {
 	return o.Time.Format("15:04:05.000  ") + text
 }
 
-func (o *watchOrder) print(w io.Writer, change leadershipObject) error {
-	if o.json {
-		return json.NewEncoder(w).Encode(change)
+// variables returns the variables of CMD, without their prefix.
+func (o leadershipObject) variables() []string {
+	id := ""
+	if o.Leader != nil {
+		id = o.Leader.String()
 	}
-	_, err := fmt.Fprintln(w, change)
+	return []string{"LEADER=" + o.LeaderName, "LEADER_ID=" + id, "LEADER_ADDR=" + o.LeaderAddr,
+		"EPOCH=" + strconv.FormatUint(uint64(o.Epoch), 10), "ERROR=" + o.Error}
+}
+
+// change is a change of the leadership. It is an object as JSON.
+type change interface {
+	fmt.Stringer
+	variables() []string
+}
+
+// changeOutput holds the flags that say what happens after a change.
+type changeOutput struct {
+	json bool
+	exec string
+}
+
+func (o *changeOutput) register(set *pflag.FlagSet) {
+	set.BoolVar(&o.json, "json", false, "print one JSON object per change")
+	set.StringVar(&o.exec, "exec", "", "run `CMD` with a shell after each change")
+}
+
+// show prints a change, and runs CMD for it. The error is that of the output.
+func (o *changeOutput) show(ctx context.Context, cmd *cobra.Command, c change) error {
+	if err := o.print(cmd.OutOrStdout(), c); err != nil || o.exec == "" {
+		return err
+	}
+	if err := o.execute(ctx, cmd, c); err != nil && ctx.Err() == nil {
+		fmt.Fprintf(cmd.ErrOrStderr(), "%s: --exec: %v\n", cmd.Root().Name(), err)
+	}
+	return nil
+}
+
+func (o *changeOutput) print(w io.Writer, c change) error {
+	if o.json {
+		return json.NewEncoder(w).Encode(c)
+	}
+	_, err := fmt.Fprintln(w, c)
 	return err
 }
 
 // execute runs CMD for a change. If ctx ends, CMD is killed.
-func (o *watchOrder) execute(ctx context.Context, cmd *cobra.Command, change leadershipObject) error {
+func (o *changeOutput) execute(ctx context.Context, cmd *cobra.Command, c change) error {
 	shell := []string{"sh", "-c"}
 	if runtime.GOOS == "windows" {
 		shell = []string{"cmd", "/C"}
 	}
-	object, err := json.Marshal(change)
+	object, err := json.Marshal(c)
 	if err != nil {
 		return err
 	}
-	c := exec.CommandContext(ctx, shell[0], shell[1], o.exec)
-	c.Stdin, c.Stdout, c.Stderr = strings.NewReader(string(object)+"\n"), cmd.OutOrStdout(), cmd.ErrOrStderr()
-	id := ""
-	if change.Leader != nil {
-		id = change.Leader.String()
+	command := exec.CommandContext(ctx, shell[0], shell[1], o.exec)
+	command.Stdin, command.Stdout, command.Stderr = strings.NewReader(string(object)+"\n"), cmd.OutOrStdout(), cmd.ErrOrStderr()
+	command.Env = os.Environ()
+	for _, variable := range c.variables() {
+		command.Env = append(command.Env, confload.WatchPrefix+variable)
 	}
-	c.Env = append(os.Environ(),
-		confload.WatchPrefix+"LEADER="+change.LeaderName,
-		confload.WatchPrefix+"LEADER_ID="+id,
-		confload.WatchPrefix+"LEADER_ADDR="+change.LeaderAddr,
-		confload.WatchPrefix+"EPOCH="+strconv.FormatUint(uint64(change.Epoch), 10),
-		confload.WatchPrefix+"ERROR="+change.Error,
-	)
-	return c.Run()
+	return command.Run()
 }

@@ -4,6 +4,7 @@
 //	go run . -rounds 20                                 all of it; about two hours
 //	go run . -rounds 5 -nodes 5 -settings defaults      an idea of it; a few minutes
 //	go run . -stability all -settings equal -rounds 1   stable leadership; most of an hour
+//	go run . -application all -nodes 3 -rounds 20       until the work of the next process runs; three minutes
 //	go run . -help                                      the flags
 //
 // Tables are printed, and with -out every round is written in Go's benchmark format.
@@ -26,6 +27,11 @@
 // With -stability five processes in network namespaces undergo the faults of the benchmark group
 // Stability instead of a signal. Scripts, cuts and event log are the same as for elect's
 // algorithms, and rounds of one number affect the same nodes. It needs Linux and root.
+//
+// With -application the view of an application is measured: processes work while they lead, the one
+// that works gets SIGKILL, and the time until the work of another one has begun counts. The systems
+// are elect with and without its lease and evidence, elect run, where the watchdog gives the lease
+// back, and the election of etcd's client. Each system keeps another promise, which the table shows.
 //
 // The settings:
 //

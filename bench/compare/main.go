@@ -10,15 +10,10 @@ import (
 	"os/signal"
 	"syscall"
 
-	"github.com/elect-go/elect/bench/compare/member"
 	"github.com/elect-go/elect/internal/bench/result"
 )
 
-const (
-	modulePath = "github.com/elect-go/elect"
-	// memberCommand is the hidden subcommand that makes this program a measured process.
-	memberCommand = "member"
-)
+const modulePath = "github.com/elect-go/elect"
 
 // The exit statuses.
 const (
@@ -28,22 +23,11 @@ const (
 )
 
 func main() {
-	if len(os.Args) > 1 && os.Args[1] == memberCommand {
-		runMember()
-	}
+	runHidden()
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	status := run(ctx, os.Args[1:], os.Stdout, os.Stderr)
 	stop()
 	os.Exit(status)
-}
-
-// runMember does not return.
-func runMember() {
-	if err := member.Run(context.Background(), os.Args[2:], os.Stdin, os.Stdout); err != nil {
-		fmt.Fprintln(os.Stderr, err)
-		os.Exit(statusFailed)
-	}
-	os.Exit(0)
 }
 
 // run runs the command and returns its exit status.

@@ -7,6 +7,7 @@ import (
 	"math/rand/v2"
 	"os"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"sync"
@@ -24,9 +25,7 @@ import (
 // TestMain makes the test program a measured process if it has the arguments of one, as the
 // command does.
 func TestMain(m *testing.M) {
-	if len(os.Args) > 1 && os.Args[1] == memberCommand {
-		runMember()
-	}
+	runHidden()
 	status := m.Run()
 	if built.dir != "" {
 		_ = os.RemoveAll(built.dir)
@@ -182,6 +181,34 @@ func highestEpoch(f *proccluster.Cluster) uint64 {
 		highest = max(highest, n.Epoch)
 	}
 	return highest
+}
+
+// TestApplicationRound kills the process that works in each system, and another one works. Nothing is left.
+func TestApplicationRound(t *testing.T) {
+	for _, a := range applications() {
+		t.Run(a.name, func(t *testing.T) {
+			r := testRunner(t)
+			took, err := r.applicationRound(t.Context(), a, 3)
+			require.NoError(t, err)
+			require.Positive(t, took)
+			if a.name == "elect-lease" || a.name == etcdElection {
+				require.Greater(t, took, 500*time.Millisecond, "the lease of the killed process must end first")
+			}
+			requireNothingLeft(t, r)
+		})
+	}
+}
+
+func TestApplicationTableNamesPromise(t *testing.T) {
+	var run result.Run
+	for _, a := range applications() {
+		run.Trials = append(run.Trials, result.Trial{Name: result.Name("Application", "system", a.name, "n", 3), Values: map[string]float64{workBegun: 2}})
+	}
+	var out bytes.Buffer
+	write(&out, result.File{Results: run.Results()})
+	for _, a := range applications() {
+		require.Regexp(t, `\| 3 +\| `+a.name+` +\| 1 +\| 2\.00 ms +\| 2\.00 ms \| 2\.00 ms \| `+regexp.QuoteMeta(a.promise), out.String())
+	}
 }
 
 // TestInterruptedRunPrintsMeasuredRounds also checks the exit status.

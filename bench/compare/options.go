@@ -26,12 +26,14 @@ type options struct {
 	settings []string
 	steady   time.Duration
 	faults   []proccluster.Signal // of stable leadership, by their names
-	seed     uint64
-	data     string
-	elect    string
-	out      string
-	show     bool
-	files    []string // with show
+	// applications are the systems that are measured from the view of an application instead; empty for none.
+	applications []string
+	seed         uint64
+	data         string
+	elect        string
+	out          string
+	show         bool
+	files        []string // with show
 }
 
 func parseOptions(args []string, stderr io.Writer) (*options, error) {
@@ -49,6 +51,12 @@ func parseOptions(args []string, stderr io.Writer) (*options, error) {
 			s = strings.Join(faultNames(), ",")
 		}
 		return listOf(&o.faults, parseFault)(s)
+	})
+	flags.Func("application", "instead of signals to leaders: the time from the kill of the process that works until another one works, with commas, or all of "+strings.Join(applicationNames(), ","), func(s string) error {
+		if s == "all" {
+			s = strings.Join(applicationNames(), ",")
+		}
+		return listOf(&o.applications, parseApplication)(s)
 	})
 	flags.Uint64Var(&o.seed, "seed", 1, "seed of the random times of the signals")
 	flags.StringVar(&o.data, "data", "", "`folder` on a disk for the data folders (default the first of TMPDIR, the user's cache folder and this one that is not in memory)")
@@ -73,6 +81,7 @@ on this machine; the leader gets a signal, and each process reports its events w
   go run . -rounds 5 -nodes 5 -peers hashicorp-raft,etcd-raft -settings defaults -signal kill
   go run . -settings aggressive -steady 60s -rounds 1
   go run . -stability all -settings equal -rounds 1
+  go run . -application all -nodes 3 -rounds 20
   go run . -show a.txt b.txt
 
 Flags:
@@ -91,6 +100,8 @@ func (o *options) check() error {
 		return fmt.Errorf("-rounds is %d, want at least 1", o.rounds)
 	case o.steady < 0:
 		return fmt.Errorf("-steady is %v, want more than 0", o.steady)
+	case len(o.applications) > 0 && (o.steady > 0 || len(o.faults) > 0):
+		return errors.New("-application and another of -steady and -stability are set, want one")
 	case o.steady > 0 && len(o.faults) > 0:
 		return errors.New("-steady and -stability are both set, want one")
 	}

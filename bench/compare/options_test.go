@@ -55,6 +55,8 @@ func TestInvalidOptionsAreRejected(t *testing.T) {
 		"-steady is -1s":                {"-steady", "-1s"},
 		"some of deaf-follower, bridge": {"-stability", "earthquake"},
 		"both set, want one":            {"-stability", "heal", "-steady", "1s"},
+		"some of elect, elect-lease,":   {"-application", "zookeeper"},
+		"-application and another of":   {"-application", "all", "-steady", "1s"},
 		"-show wants files":             {"-show"},
 		"only -show has arguments":      {"a.txt"},
 		"not defined":                   {"-round", "1"},

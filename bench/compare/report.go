@@ -31,6 +31,7 @@ func write(w io.Writer, f result.File) {
 	for _, what := range report.Differs(f.Results) {
 		fmt.Fprintf(w, "- the runs differ in %s\n", what)
 	}
+	writeApplications(w, f)
 	rows := rowsOf(f)
 	for len(rows) > 0 {
 		end := slices.IndexFunc(rows, func(r row) bool { return r.setting != rows[0].setting || r.signal != rows[0].signal })

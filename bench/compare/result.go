@@ -37,23 +37,28 @@ type Settings struct {
 // elect.
 func versionsOf(names []string, own string) map[string]string {
 	versions := make(map[string]string)
-	info, _ := debug.ReadBuildInfo()
 	for _, name := range names {
 		s, _ := lookupSystem(name)
 		if s.isOurs() {
 			versions[modulePath] = own
 		}
 		for _, path := range s.library.Modules {
-			versions[path] = "unknown"
-			if info == nil {
-				continue
-			}
-			if i := slices.IndexFunc(info.Deps, func(m *debug.Module) bool { return m.Path == path }); i >= 0 {
-				versions[path] = info.Deps[i].Version
-			}
+			addVersion(versions, path)
 		}
 	}
 	return versions
+}
+
+// addVersion adds the version of a module in this build.
+func addVersion(versions map[string]string, path string) {
+	versions[path] = "unknown"
+	info, ok := debug.ReadBuildInfo()
+	if !ok {
+		return
+	}
+	if i := slices.IndexFunc(info.Deps, func(m *debug.Module) bool { return m.Path == path }); i >= 0 {
+		versions[path] = info.Deps[i].Version
+	}
 }
 
 // commit returns the last commit of a checkout that changed the measured code, and whether there are

@@ -16,13 +16,16 @@ func (o *options) measure(ctx context.Context, stderr io.Writer) (run result.Run
 		return run, err
 	}
 	defer os.RemoveAll(r.dir)
-	cases, settings, err := o.plan()
-	if err != nil {
-		return run, err
-	}
 	own := commit(root)
 	if o.elect != "" {
 		own = "unknown, of " + o.elect
+	}
+	if len(o.applications) > 0 {
+		return o.measureApplications(ctx, r, own, stderr)
+	}
+	cases, settings, err := o.plan()
+	if err != nil {
+		return run, err
 	}
 	run = o.begin(r.dir, own, settings)
 	return run, r.all(ctx, &run, cases, o.rounds, stderr)

@@ -35,7 +35,7 @@
 // change of the leader among them.
 //
 // Contenders have no priority: they lead in the order in which they came. After a crash the next contender waits for
-// the TTL.
+// the TTL, unless another process has proof of the end and calls [GiveUp], as the watchdog of the command elect-etcd does.
 //
 // # Cost
 //
@@ -59,6 +59,7 @@ import (
 	clientv3 "go.etcd.io/etcd/client/v3"
 	"go.uber.org/zap"
 	"google.golang.org/grpc"
+	"google.golang.org/grpc/credentials"
 
 	"github.com/elect-go/elect/elector"
 )
@@ -105,6 +106,8 @@ type Elector struct {
 	started atomic.Bool
 	state   *state
 	current atomic.Pointer[candidacy]
+
+	handshake atomic.Pointer[error] // failure of the last handshake of TLS; nil for none
 }
 
 var _ elector.Elector = (*Elector)(nil)
@@ -142,9 +145,14 @@ func (e *Elector) Claims() elector.Claims { return elector.Claims{Exclusive: tru
 
 // client returns a client of etcd. Its calls end with ctx.
 func (e *Elector) client(ctx context.Context) (*clientv3.Client, error) {
+	options := e.config.DialOptions
+	if e.config.TLS != nil {
+		own := grpc.WithTransportCredentials(handshakes{credentials.NewTLS(e.config.TLS), &e.handshake})
+		options = append([]grpc.DialOption{own}, options...)
+	}
 	return clientv3.New(clientv3.Config{
 		Endpoints: e.config.Endpoints, TLS: e.config.TLS, Username: e.config.Username, Password: e.config.Password,
-		DialOptions: e.config.DialOptions, Context: ctx, Logger: zap.NewNop(),
+		DialOptions: options, Context: ctx, Logger: zap.NewNop(),
 		// A connection closes after these times if its other end is cut off. gRPC allows no shorter one than 10 s.
 		DialTimeout: 5 * time.Second, DialKeepAliveTime: 10 * time.Second, DialKeepAliveTimeout: 5 * time.Second,
 	})

@@ -14,16 +14,18 @@ import (
 	"github.com/elect-go/elect/elector"
 	"github.com/elect-go/elect/elector/electortest"
 	"github.com/elect-go/elect/elector/etcd"
+	"github.com/elect-go/elect/elector/etcd/internal/etcdtest"
 )
 
+// TestElector also covers TLS: the servers demand a certificate.
 func TestElector(t *testing.T) {
-	s := startServers(t)
+	s := etcdtest.StartTLS(t)
 	electortest.Run(t, electortest.Engine{New: func(t *testing.T, contenders int) electortest.Group { return newGroup(t, s, contenders) }})
 }
 
 // operator returns a client that is not a contender.
-func operator(t *testing.T, s *servers) *clientv3.Client {
-	c, err := clientv3.New(clientv3.Config{Endpoints: s.endpoints(), Logger: zap.NewNop()})
+func operator(t *testing.T, s *etcdtest.Servers) *clientv3.Client {
+	c, err := clientv3.New(clientv3.Config{Endpoints: s.Endpoints(), Logger: zap.NewNop()})
 	require.NoError(t, err)
 	t.Cleanup(func() { c.Close() })
 	return c
@@ -47,7 +49,7 @@ func leads(s elector.State) bool { return s.IsLeader }
 
 // What an operator or a compaction does to the keys.
 func TestElectorUnderOperations(t *testing.T) {
-	s := startServers(t)
+	s := etcdtest.Start(t)
 	client := operator(t, s)
 	ctx := t.Context()
 
@@ -80,6 +82,19 @@ func TestElectorUnderOperations(t *testing.T) {
 		require.NoError(t, err)
 		next := await(t, g.Elector("n1"), func(s elector.State) bool { return s.IsLeader && s.Leader.Token != old.Leader.Token })
 		require.Greater(t, next.Leader.Token, old.Leader.Token)
+	})
+	t.Run("another process gives a leadership up", func(t *testing.T) {
+		g := newGroup(t, s, 1)
+		old := await(t, g.Elector("n1"), leads)
+		c := g.config("other", s.Connect(t))
+		require.NoError(t, etcd.GiveUp(ctx, c, old.Leader.Token+1))
+		resp, err := client.Get(ctx, g.prefix+"/", clientv3.WithPrefix())
+		require.NoError(t, err)
+		require.Len(t, resp.Kvs, 1, "the key of another leadership stays")
+		require.NoError(t, etcd.GiveUp(ctx, c, old.Leader.Token))
+		next := await(t, g.Elector("n1"), func(s elector.State) bool { return s.IsLeader && s.Leader.Token != old.Leader.Token })
+		require.NoError(t, etcd.GiveUp(ctx, c, old.Leader.Token), "it is over")
+		require.Equal(t, next, await(t, g.Elector("n1"), leads))
 	})
 	t.Run("a lease that ends in the queue does not lead", func(t *testing.T) {
 		g := newGroup(t, s, 1)
@@ -132,7 +147,7 @@ func TestElectorUnderOperations(t *testing.T) {
 	})
 	t.Run("metadata reaches the others", func(t *testing.T) {
 		g := newGroup(t, s, 0)
-		c := g.config("n1", newLink())
+		c := g.config("n1", s.Connect(t))
 		c.Meta = map[string]string{"http": "10.0.0.1:80"}
 		e, err := etcd.New(c)
 		require.NoError(t, err)
@@ -165,7 +180,8 @@ func TestElectorUnderOperations(t *testing.T) {
 		} {
 			require.NoError(t, do())
 		}
-		c := newGroup(t, s, 0).config("n1", newLink())
+		g := newGroup(t, s, 0)
+		c := g.config("n1", s.Connect(t))
 		for password, want := range map[string]string{"wrong": "etcd: connect: etcdserver: authentication failed", "": "etcd: grant of a lease: etcdserver: user name is empty"} {
 			if c.Username, c.Password = "root", password; password == "" {
 				c.Username = ""

@@ -2,7 +2,6 @@ package etcd
 
 import (
 	"context"
-	"crypto/sha256"
 	"errors"
 	"fmt"
 	"math/rand/v2"
@@ -86,7 +85,7 @@ func (e *Elector) runCandidacy(ctx context.Context, forget *time.Timer) (began b
 	giveUp := context.AfterFunc(ctx, closeBase) // while there is nothing to give back
 	c := &candidacy{Elector: e, forget: forget, run: ctx}
 	if c.client, err = e.client(base); err != nil {
-		return false, fmt.Errorf("connect: %w", err)
+		return false, fmt.Errorf("connect: %w", e.explain(err))
 	}
 	var parts sync.WaitGroup
 	defer parts.Wait()
@@ -99,7 +98,7 @@ func (e *Elector) runCandidacy(ctx context.Context, forget *time.Timer) (began b
 	granted, err := c.client.Grant(granting, int64(e.config.TTL))
 	cancel()
 	if err != nil {
-		return false, fmt.Errorf("grant of a lease: %w", err)
+		return false, fmt.Errorf("grant of a lease: %w", e.explain(err))
 	}
 	c.lease, c.ttl = granted.ID, time.Duration(granted.TTL)*time.Second
 	c.deadline = sent + c.usable()
@@ -192,14 +191,7 @@ func (c *candidacy) renew() {
 }
 
 // sleep waits, and reports false if the candidacy has ended.
-func (c *candidacy) sleep(d time.Duration) bool {
-	select {
-	case <-time.After(d):
-		return c.ctx.Err() == nil
-	case <-c.ctx.Done():
-		return false
-	}
-}
+func (c *candidacy) sleep(d time.Duration) bool { return sleep(c.ctx, d) }
 
 // expire ends the candidacy at the deadline of the lease. It looks again often, because a timer stands still while the
 // machine sleeps.
@@ -247,17 +239,10 @@ func (c *candidacy) lead(ctx context.Context, election *concurrency.Election) (b
 	if len(resp.Kvs) == 0 || resp.Kvs[0].CreateRevision != election.Rev() {
 		return false, errors.New("the key was deleted")
 	}
-	l := elector.Leadership{Name: c.config.Name, Token: uint64(election.Rev()), Scope: c.scope(resp.Header.ClusterId), Meta: c.config.Meta}
+	l := elector.Leadership{Name: c.config.Name, Token: uint64(election.Rev()), Scope: scope(resp.Header.ClusterId, c.config.Prefix), Meta: c.config.Meta}
 	l = l.WithDeadline(func() (time.Time, bool) { return time.Now().Add(c.remaining()), true })
 	c.led.Store(resp.Header.Revision)
 	return c.state.begin(l, func() bool { return c.run.Err() == nil && c.ctx.Err() == nil && c.remaining() > 0 }), nil
-}
-
-// scope returns the scope of the tokens: a hash of the etcd cluster and the prefix.
-func (c *candidacy) scope(cluster uint64) (scope [16]byte) {
-	sum := sha256.Sum256(fmt.Appendf(nil, "%x %s", cluster, c.config.Prefix))
-	copy(scope[:], sum[:])
-	return scope
 }
 
 // awaitEnd waits until the leadership has ended, and ends it with ctx.
@@ -279,43 +264,20 @@ func (c *candidacy) awaitEnd(ctx context.Context) {
 
 // observe reads the leader three times in each TTL, and at once when a watch reports a change.
 func (c *candidacy) observe() {
-	prefix := c.config.Prefix + "/"
+	r := reader{c.client, c.config.Prefix}
 	for c.ctx.Err() == nil {
 		ctx, cancel := context.WithTimeout(clientv3.WithRequireLeader(c.ctx), c.ttl/3)
-		resp, err := c.client.Get(ctx, prefix, clientv3.WithFirstCreate()...)
-		if err != nil {
-			cancel()
-			c.sleep(c.ttl / 50)
-			continue
-		}
-		var l elector.Leadership
-		key := ""
-		if len(resp.Kvs) > 0 {
-			kv := resp.Kvs[0]
-			key = string(kv.Key)
-			name, meta := decode(kv.Value)
-			l = elector.Leadership{Name: name, Token: uint64(kv.CreateRevision), Scope: c.scope(resp.Header.ClusterId), Meta: meta}
-		}
-		c.forget.Reset(c.Elector.ttl())
-		c.state.observe(l)
-		if led := c.led.Load(); led != 0 && resp.Header.Revision >= led && key != c.key {
-			c.end(fmt.Errorf("etcd: the key of this contender was deleted: %w", elector.ErrLost))
-		}
-		c.awaitChange(ctx, prefix, key, resp.Header.Revision+1)
-		cancel()
-	}
-}
-
-// awaitChange waits until the leader may be another one, the watch has ended, or ctx ends.
-func (c *candidacy) awaitChange(ctx context.Context, prefix, leader string, revision int64) {
-	for resp := range c.client.Watch(ctx, prefix, clientv3.WithPrefix(), clientv3.WithRev(revision)) {
-		for _, event := range resp.Events {
-			if leader == "" || string(event.Kv.Key) == leader {
-				return
+		l, key, revision, err := r.read(ctx)
+		if err == nil {
+			c.forget.Reset(c.Elector.ttl())
+			c.state.observe(l)
+			if led := c.led.Load(); led != 0 && revision >= led && key != c.key {
+				c.end(fmt.Errorf("etcd: the key of this contender was deleted: %w", elector.ErrLost))
 			}
 		}
-	}
-	if ctx.Err() == nil { // the watch was cancelled, for example by a compaction
-		c.sleep(c.ttl / 50)
+		if err != nil || !r.awaitChange(ctx, key, revision+1) && ctx.Err() == nil {
+			c.sleep(c.ttl / 50)
+		}
+		cancel()
 	}
 }

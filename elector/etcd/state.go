@@ -57,9 +57,7 @@ func (s *state) publishSeen() {
 	if l.Name == s.name {
 		l = elector.Leadership{}
 	}
-	shown := s.current.Leader
-	same := l.Name == shown.Name && l.Token == shown.Token && l.Scope == shown.Scope && maps.Equal(l.Meta, shown.Meta)
-	if s.ended || s.current.IsLeader || same {
+	if s.ended || s.current.IsLeader || isSame(l, s.current.Leader) {
 		return
 	}
 	s.current.Leader = l

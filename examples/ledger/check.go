@@ -9,6 +9,7 @@ import (
 type entry struct {
 	number, token int64
 	member        string
+	scope         string // in which tokens have an order
 }
 
 // findings are the result of a check of the entries. The check does not know the leaders, only their entries.
@@ -31,19 +32,33 @@ func (f findings) String() string {
 	return text
 }
 
-// check returns the findings on entries, in their order.
+// check returns the findings on entries, in their order. Tokens of different scopes have no order, so leaders of
+// different scopes have the order of their first entries.
 func check(entries []entry) (f findings) {
-	highest, members := int64(0), make(map[int64]string)
+	type leadership struct {
+		scope string
+		token int64
+	}
+	highest := make(map[string]int64)      // by scope
+	members := make(map[leadership]string) // of the first entry
+	begun := make(map[leadership]int)      // number of leaders that had begun by then, with this one
+	leaders := 0
 	for _, e := range entries {
-		if first, known := members[e.token]; !known {
-			members[e.token] = e.member
+		l := leadership{e.scope, e.token}
+		first, known := members[l]
+		if !known {
+			members[l] = e.member
 		} else if first != e.member {
 			f.shared = append(f.shared, e)
 		}
-		if e.token < highest {
+		switch {
+		case e.token < highest[e.scope] || known && begun[l] < leaders:
 			f.late = append(f.late, e)
+		case !known:
+			leaders++
+			begun[l] = leaders
 		}
-		highest = max(highest, e.token)
+		highest[e.scope] = max(highest[e.scope], e.token)
 	}
 	f.entries, f.leaders = len(entries), len(members)
 	return f
@@ -51,14 +66,14 @@ func check(entries []entry) (f findings) {
 
 // read returns all entries in their order.
 func (l *ledger) read(ctx context.Context) (all []entry, err error) {
-	rows, err := l.db.QueryContext(ctx, `SELECT number, token, member FROM ledger ORDER BY number`)
+	rows, err := l.db.QueryContext(ctx, `SELECT number, token, member, scope FROM ledger ORDER BY number`)
 	if err != nil {
 		return nil, err
 	}
 	defer rows.Close()
 	for rows.Next() {
 		var e entry
-		if err := rows.Scan(&e.number, &e.token, &e.member); err != nil {
+		if err := rows.Scan(&e.number, &e.token, &e.member, &e.scope); err != nil {
 			return nil, err
 		}
 		all = append(all, e)

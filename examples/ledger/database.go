@@ -8,7 +8,8 @@ import (
 	_ "github.com/lib/pq"
 	_ "modernc.org/sqlite"
 
-	"github.com/elect-go/elect/cluster"
+	"github.com/elect-go/elect/algo"
+	"github.com/elect-go/elect/elector"
 	"github.com/elect-go/elect/fence"
 )
 
@@ -36,7 +37,7 @@ func (l *ledger) create(ctx context.Context) error {
 	for _, statement := range []string{
 		`DROP TABLE IF EXISTS ledger`,
 		`DROP TABLE IF EXISTS fence`,
-		`CREATE TABLE ledger (number BIGINT PRIMARY KEY, token BIGINT NOT NULL, member VARCHAR(64) NOT NULL)`,
+		`CREATE TABLE ledger (number BIGINT PRIMARY KEY, token BIGINT NOT NULL, member VARCHAR(64) NOT NULL, scope VARCHAR(36) NOT NULL)`,
 		`CREATE TABLE fence (resource VARCHAR(255) PRIMARY KEY, cluster VARCHAR(36) NOT NULL, token BIGINT NOT NULL, writes BIGINT NOT NULL)`,
 		`INSERT INTO fence VALUES ('ledger', '00000000-0000-0000-0000-000000000000', 0, 0)`,
 	} {
@@ -48,13 +49,14 @@ func (l *ledger) create(ctx context.Context) error {
 }
 
 // write adds an entry. Without the gate it does what an ordinary service would do.
-func (l *ledger) write(ctx context.Context, by cluster.Leadership) error {
+func (l *ledger) write(ctx context.Context, by elector.Leadership) error {
 	add := func(tx *sql.Tx) error {
-		_, err := tx.ExecContext(ctx, `INSERT INTO ledger SELECT COALESCE(MAX(number), 0) + 1, CAST($1 AS BIGINT), $2 FROM ledger`, int64(by.Token), by.Name)
+		_, err := tx.ExecContext(ctx, `INSERT INTO ledger SELECT COALESCE(MAX(number), 0) + 1, CAST($1 AS BIGINT), $2, $3 FROM ledger`,
+			int64(by.Token), by.Name, algo.NodeID(by.Scope).String())
 		return err
 	}
 	if l.gated {
-		return l.gate.Write(ctx, fence.Token{Cluster: by.Cluster, Number: by.Token}, add)
+		return l.gate.Write(ctx, fence.Token{Cluster: by.Scope, Number: by.Token}, add)
 	}
 	tx, err := l.db.BeginTx(ctx, nil)
 	if err != nil {

@@ -18,7 +18,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/elect-go/elect/algo"
-	"github.com/elect-go/elect/cluster"
+	"github.com/elect-go/elect/elector"
 	"github.com/elect-go/elect/fence"
 )
 
@@ -69,8 +69,8 @@ func postgres(t *testing.T) string {
 
 var ours, theirs = algo.NodeID{15: 1}, algo.NodeID{15: 2}
 
-func by(id algo.NodeID, token uint64) cluster.Leadership {
-	return cluster.Leadership{Cluster: id, Token: token, Name: fmt.Sprint("leader ", token)}
+func by(id algo.NodeID, token uint64) elector.Leadership {
+	return elector.Leadership{Scope: id, Token: token, Name: fmt.Sprint("leader ", token)}
 }
 
 // What package fence does with a database of its own making, it does with real ones.
@@ -92,7 +92,7 @@ func TestGateInRealDatabase(t *testing.T) {
 		require.NoError(t, err)
 		require.Zero(t, held)
 		for _, test := range []struct {
-			by   cluster.Leadership
+			by   elector.Leadership
 			want error
 		}{{by(ours, 9), nil}, {by(ours, 9), nil}, {by(ours, 8), fence.ErrStale}, {by(ours, 10), nil}, {by(ours, 9), fence.ErrStale}, {by(theirs, 11), fence.ErrOtherCluster}} {
 			require.ErrorIs(t, l.write(ctx, test.by), test.want)

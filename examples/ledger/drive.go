@@ -18,7 +18,7 @@ import (
 const (
 	processes = 3
 	inARow    = 20               // consecutive entries that show a stable leader
-	patience  = 30 * time.Second // time limit for each expected event
+	patience  = 90 * time.Second // time limit for each expected event
 )
 
 // event is a line that a member has printed.
@@ -31,6 +31,7 @@ type event struct {
 // process is a member in a process of its own.
 type process struct {
 	name, listen string
+	version      version
 	cmd          *exec.Cmd
 	stdin        io.WriteCloser
 }
@@ -43,8 +44,8 @@ type driver struct {
 	events chan event
 }
 
-// drive runs members that write, disturbs their leaders, and returns the findings on the ledger.
-func drive(ctx context.Context, s settings, dir string, lasts time.Duration) (f findings, err error) {
+// drive runs members that write, while disturb disturbs them, and returns the findings on the ledger.
+func drive(ctx context.Context, s settings, dir string, disturb func(*driver) error) (f findings, err error) {
 	l, err := openLedger(s)
 	if err != nil {
 		return f, err
@@ -63,6 +64,15 @@ func drive(ctx context.Context, s settings, dir string, lasts time.Duration) (f 
 			return f, err
 		}
 	}
+	if err := disturb(d); err != nil {
+		return f, err
+	}
+	entries, err := l.read(ctx)
+	return check(entries), err
+}
+
+// disturb disturbs leaders for some time, and at least one.
+func (d *driver) disturb(lasts time.Duration) error {
 	end := time.Now().Add(lasts)
 	for round := 0; round == 0 || time.Now().Before(end); round++ {
 		leader, err := d.awaitLeader()
@@ -71,11 +81,10 @@ func drive(ctx context.Context, s settings, dir string, lasts time.Duration) (f 
 			err = disturb(leader)
 		}
 		if err != nil {
-			return f, fmt.Errorf("round %d: %w", round+1, err)
+			return fmt.Errorf("round %d: %w", round+1, err)
 		}
 	}
-	entries, err := l.read(ctx)
-	return check(entries), err
+	return nil
 }
 
 // awaitLeader waits until one leader has written inARow entries without an entry of another member.
@@ -187,7 +196,7 @@ func (d *driver) choose() error {
 			return err
 		}
 		defer free.Close() // not before all are chosen: they must differ
-		d.all = append(d.all, &process{name: fmt.Sprintf("n%d", i+1), listen: free.Addr().String()})
+		d.all = append(d.all, &process{name: fmt.Sprintf("n%d", i+1), listen: free.Addr().String(), version: embedded})
 	}
 	return nil
 }
@@ -202,7 +211,8 @@ func (d *driver) run(p *process) error {
 		members = append(members, p.listen)
 	}
 	p.cmd = exec.Command(self, "member", "-name", p.name, "-listen", p.listen, "-members", strings.Join(members, ","),
-		"-data", filepath.Join(d.dir, p.name), "-db", d.db, fmt.Sprintf("-gate=%t", d.gate), "-algorithm", d.algorithm)
+		"-data", filepath.Join(d.dir, p.name), "-db", d.db, fmt.Sprintf("-gate=%t", d.gate), "-algorithm", d.algorithm,
+		"-etcd", d.etcd, "-version", string(p.version))
 	p.cmd.Stderr = os.Stderr
 	out, err := p.cmd.StdoutPipe()
 	if err != nil {
@@ -228,15 +238,20 @@ func (d *driver) run(p *process) error {
 // end stops all members, and kills a member that does not stop in time.
 func (d *driver) end() (err error) {
 	for _, p := range d.all {
-		if p.cmd == nil || p.cmd.Process == nil {
-			continue
-		}
-		p.stdin.Close()
-		kill := time.AfterFunc(patience, func() { p.cmd.Process.Kill() })
-		err = errors.Join(err, p.cmd.Wait())
-		kill.Stop()
+		err = errors.Join(err, p.end())
 	}
 	return err
+}
+
+// end stops the member, if it was started.
+func (p *process) end() error {
+	if p.cmd == nil || p.cmd.Process == nil {
+		return nil
+	}
+	p.stdin.Close()
+	kill := time.AfterFunc(patience, func() { p.cmd.Process.Kill() })
+	defer kill.Stop()
+	return p.cmd.Wait()
 }
 
 func (p *process) tell(what string) error {

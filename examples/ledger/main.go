@@ -7,10 +7,12 @@
 //	ledger -gate=false             the same without the gate
 //	ledger -for 10s -algorithm bully
 //	ledger -db 'postgres://postgres@127.0.0.1/postgres?sslmode=disable'
+//	ledger -etcd 127.0.0.1:2379    move the writers from the cluster to an etcd, and back, while they write
 package main
 
 import (
 	"context"
+	"errors"
 	"flag"
 	"fmt"
 	"os"
@@ -23,12 +25,14 @@ type settings struct {
 	db        string
 	gate      bool
 	algorithm string
+	etcd      string // addresses of the servers of an etcd, with commas; empty without a move
 }
 
 func (s *settings) flags(set *flag.FlagSet) {
 	set.StringVar(&s.db, "db", "", "an SQLite `file`, or the URL of a PostgreSQL; a file that is removed in the end")
 	set.BoolVar(&s.gate, "gate", true, "write through the gate")
 	set.StringVar(&s.algorithm, "algorithm", "vote", "the `word` of the algorithm")
+	set.StringVar(&s.etcd, "etcd", "", "move to the etcd with these `addresses` (with commas), and back; without the gate, because it takes tokens of one scope")
 }
 
 func main() {
@@ -58,11 +62,18 @@ func run(args []string) error {
 	if s.db == "" {
 		s.db = filepath.Join(dir, "ledger.sqlite")
 	}
-	found, err := drive(context.Background(), s, dir, *lasts)
+	disturb := func(d *driver) error { return d.disturb(*lasts) }
+	if s.etcd != "" {
+		s.gate, disturb = false, (*driver).move
+	}
+	found, err := drive(context.Background(), s, dir, disturb)
 	if err != nil {
 		return err
 	}
 	fmt.Println(found)
+	if s.etcd != "" && len(found.late) > 0 {
+		return errors.New("two have worked at once")
+	}
 	if s.gate && len(found.late) > 0 {
 		return fmt.Errorf("%d entries got past the gate", len(found.late))
 	}

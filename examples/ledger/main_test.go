@@ -32,7 +32,7 @@ func databases(t *testing.T, test func(t *testing.T, db string)) {
 
 func ledgerOf(t *testing.T, s settings, lasts time.Duration) findings {
 	t.Helper()
-	found, err := drive(context.Background(), s, t.TempDir(), lasts)
+	found, err := drive(context.Background(), s, t.TempDir(), func(d *driver) error { return d.disturb(lasts) })
 	require.NoError(t, err)
 	t.Log(found)
 	return found
@@ -66,10 +66,13 @@ func TestCheckReportsLateAndSharedEntries(t *testing.T) {
 		late, shared []entry
 	}{
 		"nothing":               {nil, 0, nil, nil},
-		"one after another":     {[]entry{{1, 1, "a"}, {2, 1, "a"}, {3, 4, "b"}}, 2, nil, nil},
-		"an older leader":       {[]entry{{1, 1, "a"}, {2, 4, "b"}, {3, 1, "a"}, {4, 4, "b"}}, 2, []entry{{3, 1, "a"}}, nil},
-		"two with one token":    {[]entry{{1, 1, "a"}, {2, 1, "b"}}, 1, nil, []entry{{2, 1, "b"}}},
-		"all after a newer one": {[]entry{{1, 4, "b"}, {2, 1, "a"}, {3, 3, "c"}}, 3, []entry{{2, 1, "a"}, {3, 3, "c"}}, nil},
+		"one after another":     {[]entry{{1, 1, "a", ""}, {2, 1, "a", ""}, {3, 4, "b", ""}}, 2, nil, nil},
+		"an older leader":       {[]entry{{1, 1, "a", ""}, {2, 4, "b", ""}, {3, 1, "a", ""}, {4, 4, "b", ""}}, 2, []entry{{3, 1, "a", ""}}, nil},
+		"two with one token":    {[]entry{{1, 1, "a", ""}, {2, 1, "b", ""}}, 1, nil, []entry{{2, 1, "b", ""}}},
+		"all after a newer one": {[]entry{{1, 4, "b", ""}, {2, 1, "a", ""}, {3, 3, "c", ""}}, 3, []entry{{2, 1, "a", ""}, {3, 3, "c", ""}}, nil},
+		"another scope":         {[]entry{{1, 9, "a", "x"}, {2, 9, "a", "x"}, {3, 2, "b", "y"}, {4, 10, "a", "x"}}, 3, nil, nil},
+		"two scopes at once": {[]entry{{1, 9, "a", "x"}, {2, 2, "b", "y"}, {3, 9, "a", "x"}, {4, 2, "b", "y"}, {5, 3, "b", "y"}}, 3,
+			[]entry{{3, 9, "a", "x"}}, nil},
 	} {
 		found := check(test.entries)
 		require.Equal(t, findings{len(test.entries), test.leaders, test.late, test.shared}, found, name)

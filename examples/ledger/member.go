@@ -11,9 +11,12 @@ import (
 	"sync"
 	"time"
 
+	"github.com/elect-go/elect/algo"
 	"github.com/elect-go/elect/algo/builtin"
 	"github.com/elect-go/elect/algo/lease"
 	"github.com/elect-go/elect/cluster"
+	"github.com/elect-go/elect/elector"
+	"github.com/elect-go/elect/elector/etcd"
 	"github.com/elect-go/elect/fence"
 )
 
@@ -39,20 +42,18 @@ func member(args []string) error {
 	listen := flags.String("listen", "", "its `address`")
 	members := flags.String("members", "", "all `addresses`, with commas")
 	data := flags.String("data", "", "its `folder`")
+	v := embedded
+	flags.StringVar((*string)(&v), "version", string(v), "its `version`, with -etcd")
 	_ = flags.Parse(args)
 	l, err := openLedger(s)
 	if err != nil {
 		return err
 	}
 	w := &writer{ledger: l, network: &network{links: make(map[*link]bool)}}
-	node, err := cluster.New(
-		cluster.Config{
-			Name: *name, Listen: *listen, Members: strings.Split(*members, ","), DataDir: *data, SecretFile: os.Getenv("ELECT_SECRET_FILE"),
-			Algorithm: builtin.Lookup(s.algorithm), Lease: lease.Off, // with a lease, an older leader seldom writes
-			Network: cluster.Network{Listen: w.network.listen, Dial: w.network.dial},
-		})
-	if err != nil {
-		return err
+	node := cluster.Config{
+		Name: *name, Listen: *listen, Members: strings.Split(*members, ","), DataDir: *data, SecretFile: os.Getenv("ELECT_SECRET_FILE"),
+		Algorithm: builtin.Lookup(s.algorithm), Lease: lease.Off, // with a lease, an older leader seldom writes
+		Network: cluster.Network{Listen: w.network.listen, Dial: w.network.dial},
 	}
 	ctx, stop := context.WithCancel(context.Background())
 	go func() {
@@ -60,13 +61,11 @@ func member(args []string) error {
 		defer w.set(nil)
 		w.obey()
 	}()
-	worked := make(chan error, 1)
-	go func() { worked <- node.Lead(ctx, w.work) }()
-	if err := node.Run(ctx); err != nil {
-		return err
+	if s.etcd != "" {
+		node.Lease, node.Timing = lease.Options{}, algo.WAN() // at most one works; and a busy machine does not end the lease
+		return v.run(ctx, node, etcd.Config{Endpoints: strings.Split(s.etcd, ","), Prefix: "/ledger", Name: *name, TTL: 5}, w.work)
 	}
-	<-worked
-	return nil
+	return embedded.run(ctx, node, etcd.Config{}, w.work)
 }
 
 func (w *writer) obey() {
@@ -101,7 +100,7 @@ func (w *writer) holds() chan struct{} {
 }
 
 // work writes entries while this member leads, as far as it knows.
-func (w *writer) work(ctx context.Context, l cluster.Leadership) error {
+func (w *writer) work(ctx context.Context, l elector.Leadership) error {
 	say := func(what string) { fmt.Println(what, l.Token) }
 	say("leads")
 	defer say("ended")
@@ -113,6 +112,10 @@ func (w *writer) work(ctx context.Context, l cluster.Leadership) error {
 			<-hold
 		}
 		put, cancel := context.WithTimeout(context.Background(), onePut)
+		if end, bounded := l.Deadline(); bounded { // an uncommitted write is then rolled back
+			cancel()
+			put, cancel = context.WithDeadline(context.Background(), end)
+		}
 		err := w.ledger.write(put, l)
 		cancel()
 		switch {
