@@ -125,6 +125,23 @@ func TestResourceVersionIsANumber(t *testing.T) {
 	}
 }
 
+// A change of the labels is no renewal.
+func TestLabelsKeepNoLeaseAlive(t *testing.T) {
+	c := Config{Namespace: "default", Lease: "l", Name: "n1", LeaseDuration: 5 * time.Second}
+	now := time.Duration(0)
+	l := newLease(c, func() time.Duration { return now }, func(elector.Leadership) {})
+	defer l.stop()
+	held := store(t, store(t, vacantLease(c, noon), 7).takeover(c, "run1", noon), 9)
+	l.update(held)
+	now = 2 * time.Second
+	labelled := held.lease.DeepCopy()
+	labelled.Labels = map[string]string{"a": "b"}
+	l.update(store(t, labelled, 10))
+	require.True(t, l.get().since == 0 && l.get().number == 10)
+	l.update(store(t, l.get().renewal(c, "", noon), 11))
+	require.Equal(t, now, l.get().since)
+}
+
 // What is older than the current version is no news, unless nothing else is read for a long time.
 func TestOlderVersions(t *testing.T) {
 	c := Config{Namespace: "default", Lease: "l", Name: "n1", LeaseDuration: 5 * time.Second}
