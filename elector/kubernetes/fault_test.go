@@ -577,6 +577,26 @@ func TestForbidden(t *testing.T) {
 	})
 }
 
+// An API server that has just started forbids everything until it has read the roles, also what a contender has never
+// done before.
+func TestForbiddenForAMoment(t *testing.T) {
+	virtually(t, 2, func(t *testing.T, g *kubetest.Group, s *kubetest.Local) {
+		old := await(t, g.Elector("n1"), elector.State.HasLeader).Leader
+		other := map[string]string{"n1": "n2", "n2": "n1"}[old.Name]
+		g.Member(old.Name).Link.Cut()
+		g.Member(other).Link.Intercept(func(r *http.Request, next http.RoundTripper) (*http.Response, error) {
+			if isWrite(r) {
+				return reject(r, forbidden())
+			}
+			return next.RoundTrip(r)
+		})
+		time.Sleep(duration + duration/2)
+		g.Member(other).Link.Intercept(nil)
+		require.Greater(t, await(t, g.Elector(other), leads).Leader.Token, old.Token)
+		g.Member(old.Name).Link.Heal()
+	})
+}
+
 // Contenders of client-go take part in the election.
 func TestClientGoTakesPart(t *testing.T) {
 	virtually(t, 0, func(t *testing.T, g *kubetest.Group, s *kubetest.Local) {

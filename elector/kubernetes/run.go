@@ -31,12 +31,14 @@ type run struct {
 	lastWrite time.Time     // see writeTime
 
 	mu        sync.Mutex
-	succeeded map[string]bool   // by what was done
-	logged    map[string]string // the last error, by what was done
+	succeeded map[string]bool          // by what was done
+	denied    map[string]time.Duration // the first error that an operator must mend, by what was done
+	logged    map[string]string        // the last error, by what was done
 }
 
-// Run takes part in the election: see [elector.Elector]. Besides the end of ctx, the API server ends it: by an error of
-// authentication, permission or validation when it has not allowed the same before.
+// Run takes part in the election: see [elector.Elector]. Besides the end of ctx, an error of authentication, permission
+// or validation ends it, if the API server has never allowed the same: for the first reading at once, and for a write
+// after a LeaseDuration.
 func (e *Elector) Run(ctx context.Context) error {
 	if e.started.Swap(true) {
 		return elector.ErrAlreadyStarted
@@ -49,7 +51,7 @@ func (e *Elector) Run(ctx context.Context) error {
 	defer api.close()
 	r := &run{
 		Elector: e, api: api, id: rand.Text(), lease: newLease(e.config, e.now, e.state.Observe),
-		succeeded: make(map[string]bool), logged: make(map[string]string),
+		succeeded: make(map[string]bool), denied: make(map[string]time.Duration), logged: make(map[string]string),
 	}
 	defer r.lease.stop()
 	r.ctx, r.stop = context.WithCancelCause(context.WithoutCancel(ctx))
@@ -95,13 +97,23 @@ func (r *run) done(attempt context.Context, what string, err error) bool {
 	defer r.mu.Unlock()
 	if err == nil {
 		r.succeeded[what] = true
+		delete(r.denied, what)
 		delete(r.logged, what)
 		return true
 	}
 	if errors.Is(attempt.Err(), context.DeadlineExceeded) {
 		r.api.hangUp()
 	}
-	isFinal := apierrors.IsUnauthorized(err) || apierrors.IsForbidden(err) || apierrors.IsInvalid(err)
+	isFinal := false
+	if apierrors.IsUnauthorized(err) || apierrors.IsForbidden(err) || apierrors.IsInvalid(err) {
+		first, known := r.denied[what]
+		if !known {
+			first = r.now()
+			r.denied[what] = first
+		}
+		// An API server that has just started forbids everything until it has read the roles.
+		isFinal = what == toRead || r.now()-first >= r.config.LeaseDuration
+	}
 	err = fmt.Errorf("%s Lease %s/%s: %w", what, r.config.Namespace, r.config.Lease, err)
 	switch {
 	case r.ctx.Err() != nil || errors.Is(attempt.Err(), context.Canceled):
