@@ -185,7 +185,7 @@ func internalError() *apierrors.StatusError {
 	return apierrors.NewInternalError(errors.New("etcdserver: no leader"))
 }
 
-// TestServer checks the API server of these tests.
+// TestServer checks the API server of these tests. Module apiserver checks that of Kubernetes the same way.
 func TestServer(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) { kubetest.CheckServer(t, kubetest.NewLocal(t)) })
 }
