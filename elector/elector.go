@@ -1,5 +1,6 @@
 // Package elector states what an application needs of an election, whatever elects: a member of package cluster, or a
-// contender in an etcd (package elector/etcd). The work of the application stays when the engine changes.
+// contender in an etcd (package elector/etcd) or for a Lease of Kubernetes (package elector/kubernetes). The work of the
+// application stays when the engine changes.
 //
 //	var e elector.Elector = node.Elector() // or: e, err := etcd.New(config)
 //	err := elector.Run(ctx, e, func(ctx context.Context, l elector.Leadership) error {
@@ -99,8 +100,9 @@ type Claims struct {
 type Leadership struct {
 	// Name is the name of the contender that leads.
 	Name string
-	// Token is the fencing token of the leadership, at least 1: the epoch in package cluster, and the create revision of
-	// the leader's key in etcd. Tokens are comparable only within Scope, and only with Claims.RisingTokens.
+	// Token is the fencing token of the leadership, at least 1: the epoch in package cluster, the create revision of the
+	// leader's key in etcd, and the resource version that the leader has replaced in Kubernetes. Tokens are comparable
+	// only within Scope, and only with Claims.RisingTokens.
 	Token uint64
 	// Scope identifies the sequence of the tokens: the ID of the cluster, or a hash of the ID of the etcd cluster and the
 	// prefix. Tokens of different scopes have no order. Package fence takes both:

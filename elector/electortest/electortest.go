@@ -1,5 +1,5 @@
 // Package electortest is the suite that every [elector.Elector] passes: an election by package cluster with each
-// algorithm, with the lease and without it, and an etcd.
+// algorithm, with the lease and without it, an etcd, and a Lease of Kubernetes.
 //
 //	func TestElector(t *testing.T) {
 //		electortest.Run(t, electortest.Engine{New: func(t *testing.T, contenders int) electortest.Group { … }})

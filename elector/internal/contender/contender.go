@@ -1,0 +1,237 @@
+// Package contender keeps what a contender of an outside engine, such as a Lease of Kubernetes, knows about the
+// leadership, and calls the work of the application. The engine says when a leadership begins and ends.
+package contender
+
+import (
+	"context"
+	"errors"
+	"iter"
+	"maps"
+	"sync"
+
+	"github.com/elect-go/elect/elector"
+)
+
+// Contender is what one contender knows, for any number of readers, and the works that it runs. All methods may be
+// called from any goroutine.
+type Contender struct {
+	name string
+
+	mu      sync.Mutex
+	current elector.State
+	seen    elector.Leadership // leader that the engine has shown last, also if it is this contender
+	changed chan struct{}      // closed at the next change of this struct
+	stopped bool
+	tasks   map[*task]struct{}
+}
+
+// task is a call of the work.
+type task struct {
+	cancel context.CancelCauseFunc
+	ended  bool // the leadership has ended; guarded by Contender.mu
+}
+
+// Snapshot is what a contender knows at one moment.
+type Snapshot struct {
+	elector.State
+	// Changed is closed at the next change of any field.
+	Changed <-chan struct{}
+	// Works is the number of works that have not returned.
+	Works int
+	// Stopped is set if the state is the last one.
+	Stopped bool
+}
+
+// New returns a contender that knows no leader.
+func New(name string) *Contender {
+	return &Contender{name: name, changed: make(chan struct{}), tasks: make(map[*task]struct{})}
+}
+
+// signal wakes all readers. The caller holds mu.
+func (c *Contender) signal() {
+	close(c.changed)
+	c.changed = make(chan struct{})
+}
+
+// Observe publishes the leader that the engine shows. It is empty if the engine shows none. A leader with the name of
+// this contender is not published: it is a leadership that has ended, or that has not begun.
+func (c *Contender) Observe(l elector.Leadership) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.seen = l
+	c.publishSeen()
+}
+
+// publishSeen publishes the leader that the engine has shown, unless this contender leads. The caller holds mu.
+func (c *Contender) publishSeen() {
+	l := c.seen
+	if l.Name == c.name {
+		l = elector.Leadership{}
+	}
+	if c.stopped || c.current.IsLeader || equal(l, c.current.Leader) {
+		return
+	}
+	c.current.Leader = l
+	c.signal()
+}
+
+func equal(a, b elector.Leadership) bool {
+	return a.Name == b.Name && a.Token == b.Token && a.Scope == b.Scope && maps.Equal(a.Meta, b.Meta)
+}
+
+// Begin publishes that this contender leads, unless the condition, which is checked under the lock, no longer holds.
+func (c *Contender) Begin(l elector.Leadership, holds func() bool) bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.stopped || !holds() {
+		return false
+	}
+	c.current = elector.State{Leader: l, IsLeader: true}
+	c.signal()
+	return true
+}
+
+// End ends the leadership with this token. It first cancels the contexts of the works, and then publishes the leader
+// that the engine shows. It does nothing if this contender does not lead with the token.
+func (c *Contender) End(token uint64, cause error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if !c.current.IsLeader || c.current.Leader.Token != token {
+		return
+	}
+	for t := range c.tasks {
+		if !t.ended {
+			t.ended = true
+			t.cancel(cause)
+		}
+	}
+	c.current = elector.State{Cause: cause}
+	c.publishSeen()
+	c.signal()
+}
+
+// Stop publishes the last state, and ends a leadership.
+func (c *Contender) Stop() {
+	c.End(c.Snapshot().Leader.Token, elector.ErrStopped)
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.current.Leader, c.stopped = elector.Leadership{}, true
+	c.signal()
+}
+
+// Snapshot returns what the contender knows now.
+func (c *Contender) Snapshot() Snapshot {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return Snapshot{State: c.current, Changed: c.changed, Works: len(c.tasks), Stopped: c.stopped}
+}
+
+// Leader is the method of [elector.Elector].
+func (c *Contender) Leader() (elector.Leadership, bool) {
+	s := c.Snapshot()
+	return shown(s.State).Leader, s.HasLeader()
+}
+
+// shown returns a state for readers, which have no deadline.
+func shown(s elector.State) elector.State {
+	s.Leader = s.Leader.WithDeadline(nil)
+	return s
+}
+
+// Watch is the method of [elector.Elector].
+func (c *Contender) Watch(ctx context.Context) iter.Seq[elector.State] {
+	return func(yield func(elector.State) bool) {
+		var last elector.State
+		for first := true; ctx.Err() == nil; first = false {
+			s := c.Snapshot()
+			isNew := first || s.IsLeader != last.IsLeader || s.Cause != last.Cause || !equal(s.Leader, last.Leader)
+			if last = s.State; isNew && !yield(shown(last)) || s.Stopped {
+				return
+			}
+			select {
+			case <-s.Changed:
+			case <-ctx.Done():
+			}
+		}
+	}
+}
+
+// Lead is the method of [elector.Elector]. If work returns during a leadership, Lead calls resign with its token.
+func (c *Contender) Lead(ctx context.Context, work func(context.Context, elector.Leadership) error, resign func(token uint64)) error {
+	for ctx.Err() == nil {
+		s := c.Snapshot()
+		if s.Stopped {
+			return elector.ErrStopped
+		}
+		if s.IsLeader {
+			over, err := c.run(ctx, s.Leader, work, resign)
+			if !over && ctx.Err() == nil {
+				return err
+			}
+			continue
+		}
+		select {
+		case <-s.Changed:
+		case <-ctx.Done():
+		}
+	}
+	return context.Cause(ctx)
+}
+
+// run calls work in one leadership, and reports whether the leadership had ended when work returned.
+func (c *Contender) run(ctx context.Context, l elector.Leadership, work func(context.Context, elector.Leadership) error, resign func(uint64)) (over bool, err error) {
+	working, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	t := c.register(l.Token, cancel)
+	if t == nil {
+		return true, nil
+	}
+	defer func() { // also after a panic
+		if over = c.unregister(t); !over {
+			resign(l.Token)
+		}
+	}()
+	return false, work(working, l)
+}
+
+// register returns a task of the leadership with the token; nil if it has ended.
+func (c *Contender) register(token uint64, cancel context.CancelCauseFunc) *task {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if !c.current.IsLeader || c.current.Leader.Token != token {
+		return nil
+	}
+	t := &task{cancel: cancel}
+	c.tasks[t] = struct{}{}
+	return t
+}
+
+// unregister removes a task that has returned, and reports whether its leadership had ended.
+func (c *Contender) unregister(t *task) (over bool) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	delete(c.tasks, t)
+	c.signal()
+	return t.ended
+}
+
+// AwaitSuccessor waits until another contender leads after the leadership with this token has ended. The error is
+// context.Cause(ctx), ErrStopped, or that this contender leads again.
+func (c *Contender) AwaitSuccessor(ctx context.Context, token uint64) error {
+	for {
+		s := c.Snapshot()
+		switch {
+		case s.Stopped:
+			return elector.ErrStopped
+		case s.IsLeader && s.Leader.Token != token:
+			return errors.New("the other contender has gone, and this one leads again")
+		case !s.IsLeader && s.HasLeader():
+			return nil
+		}
+		select {
+		case <-s.Changed:
+		case <-ctx.Done():
+			return context.Cause(ctx)
+		}
+	}
+}

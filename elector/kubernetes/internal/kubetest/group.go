@@ -1,0 +1,129 @@
+package kubetest
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/elect-go/elect/elector"
+	"github.com/elect-go/elect/elector/electortest"
+	"github.com/elect-go/elect/elector/kubernetes"
+)
+
+// LeaseDuration is that of the contenders of a group. It is long enough for a machine that has little time for a test.
+const LeaseDuration = 5 * time.Second
+
+// Group is the contenders of one election. It is an electortest.Group.
+type Group struct {
+	T    *testing.T
+	Host Host
+	// New makes an elector.
+	New func(kubernetes.Config) (*kubernetes.Elector, error)
+	// Lease is the name of the Lease in the namespace "default".
+	Lease   string
+	names   []string
+	members map[string]*Member
+}
+
+// Member is a contender that was started.
+type Member struct {
+	*kubernetes.Elector
+	Link  *Link
+	stop  context.CancelFunc
+	ended chan error
+}
+
+// NewGroup returns a group in which a number of contenders run: n1, n2 and so on.
+func NewGroup(t *testing.T, h Host, newElector func(kubernetes.Config) (*kubernetes.Elector, error), contenders int) *Group {
+	name := strings.NewReplacer("/", "-", " ", "-", "_", "-").Replace(strings.ToLower(t.Name()))
+	g := &Group{T: t, Host: h, New: newElector, Lease: name, members: make(map[string]*Member)}
+	t.Cleanup(func() {
+		for name := range g.members {
+			_ = g.members[name].Halt()
+		}
+	})
+	for i := range contenders {
+		g.Start(fmt.Sprintf("n%d", i+1))
+	}
+	return g
+}
+
+// Config returns the configuration of a contender.
+func (g *Group) Config(name string) kubernetes.Config {
+	return kubernetes.Config{REST: g.Host.Config(), Namespace: "default", Lease: g.Lease, Name: name, LeaseDuration: LeaseDuration, DrainTimeout: time.Minute}
+}
+
+// Names returns the names of all contenders.
+func (g *Group) Names() []string { return g.names }
+
+// Member returns a contender as it was last started.
+func (g *Group) Member(name string) *Member { return g.members[name] }
+
+// Elector returns the elector of a contender.
+func (g *Group) Elector(name string) elector.Elector { return g.members[name].Elector }
+
+// Patience is enough for a real API server to start.
+func (g *Group) Patience() time.Duration { return 2 * time.Minute }
+
+// Start starts a contender.
+func (g *Group) Start(name string) { g.StartWith(g.Config(name), nil) }
+
+// StartWith starts a contender with a configuration of its own, and a function that handles its requests: see
+// Link.Intercept.
+func (g *Group) StartWith(c kubernetes.Config, intercept Intercept) *Member {
+	g.T.Helper()
+	l := NewLink()
+	l.Intercept(intercept)
+	c.REST = l.Wrap(c.REST)
+	m := &Member{Link: l, ended: make(chan error, 1)}
+	var err error
+	m.Elector, err = g.New(c)
+	require.NoError(g.T, err)
+	var ctx context.Context
+	ctx, m.stop = context.WithCancel(context.Background())
+	if g.members[c.Name] == nil {
+		g.names = append(g.names, c.Name)
+	}
+	g.members[c.Name] = m
+	go func() { m.ended <- m.Run(ctx) }()
+	return m
+}
+
+// Halt ends the context of Run, and returns what Run returns.
+func (m *Member) Halt() error {
+	m.stop()
+	err := <-m.ended
+	m.ended <- err // for a second call
+	return err
+}
+
+// Stop ends the context of Run, and requires that Run returns nil.
+func (g *Group) Stop(name string) {
+	g.T.Helper()
+	require.NoError(g.T, g.members[name].Halt())
+}
+
+// Inject injects a fault.
+func (g *Group) Inject(fault electortest.Fault, name string) (end func()) {
+	switch fault {
+	case electortest.Kill:
+		g.members[name].Link.Kill()
+		_ = g.members[name].Halt()
+		return func() { g.Start(name) }
+	case electortest.CutOff:
+		g.members[name].Link.Cut()
+		return g.members[name].Link.Heal
+	case electortest.RestartServer:
+		g.Host.Kill()
+		g.Host.Start()
+		return func() {}
+	case electortest.LoseMajority:
+		g.Host.Kill()
+		return g.Host.Start
+	}
+	return nil // there is one server, and a paused process is a test of its own
+}
