@@ -71,9 +71,10 @@ What is looked for, if no --property says otherwise, is what the algorithm claim
   durable               what a node announces is saved
   no-phantom            a leader that a node follows has itself announced that it leads
   agreement             from every state, all running nodes agree if no fault follows
-No algorithm claims these two. The token of a leader is its epoch and its id:
+No algorithm claims these three. The token of a leader is its epoch and its id:
   node-tokens           no node names a leader with a lower token than the one before
   resource-tokens       no node begins to lead with a lower token than an earlier leader
+  single-leader         no two running nodes lead at the same time, in whatever epochs
 
 A search ends because it is bounded: by the budgets, by --epochs (of vote, its rounds),
 and where heartbeats are numbered, as those of vote, by --periodic-sends of all leaders together.

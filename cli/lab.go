@@ -38,6 +38,12 @@ each message. A step shows the state of its node before and after it, and which 
 caused it. 'elect help scenario' lists the commands of a scenario; the page has examples.
 The address of the page contains the scenario, so that a link shows the same run again.
 
+In mode time, a click on a lane crashes its node, and an arrowhead that is dragged delays
+its message, or loses it off the lane. In mode choice there are no clocks: the page lists
+what can happen next, and the next step is yours. "Find me a run in which" searches from
+there, as elect explore does, and plays the shortest run. A run can be saved as a file for
+elect sim --scenario. Files of elect node --trace, dropped on the page, are drawn as well.
+
 It needs no internet and no other program. The address must be one of the loopback,
 because clients are not authenticated. It runs until Ctrl-C.
 
@@ -64,7 +70,11 @@ func (p *program) runLab(cmd *cobra.Command, flags *labFlags) error {
 	ctx, stop := interruptible(cmd)
 	defer stop()
 	page, err := labpage.New(ctx, func(name string, t algo.Timing, options []algo.Setting) (algo.Spec, error) {
-		return p.buildLesson(name, t, t, options)
+		defaults := t
+		if t == (algo.Timing{}) { // of mode choice
+			defaults = algo.LAN()
+		}
+		return p.buildLesson(name, defaults, t, options)
 	})
 	if err != nil {
 		return err

@@ -10,6 +10,7 @@ import (
 
 	"github.com/elect-go/elect/algo"
 	"github.com/elect-go/elect/internal/algosim"
+	"github.com/elect-go/elect/internal/scenario"
 	"github.com/elect-go/elect/trace"
 )
 
@@ -53,7 +54,10 @@ type Options struct {
 	// Properties must hold. The default is [Claimed]. algo.Contract must always hold: list it alone
 	// to check nothing else.
 	Properties []algo.Property
-	Limits     Limits
+	// Goal, if set, is an assertion of a scenario, such as "leader n1" or "follows n2 none". A search ends in the first state
+	// in which it holds: see Report.Reached.
+	Goal   string
+	Limits Limits
 	// Progress, if set, is called about once a second and at the end, from the goroutine of Run or
 	// Walk.
 	Progress func(Progress)
@@ -93,6 +97,8 @@ type Report struct {
 	WithLeader           int
 	TransitionsPerSecond float64 // Generated divided by Elapsed
 	Violations           []Violation
+	// Reached is a shortest way to the goal, as a Violation without a property. It is nil if the goal was not reached.
+	Reached *Violation
 }
 
 // Violation is a property that does not hold. A report has at most one per property.
@@ -112,6 +118,9 @@ type Violation struct {
 
 // AllViolated is Report.Cut if every requested property is violated.
 const AllViolated = "every requested property is violated"
+
+// GoalReached is Report.Cut if a state with the goal is reached.
+const GoalReached = "the goal is reached"
 
 // ErrNoLeader means that no visited state had a leader, so the search proves nothing.
 var ErrNoLeader = errors.New("explore: no state had a leader, so the search proves nothing")
@@ -193,6 +202,13 @@ func (o *Options) check() error {
 	if o.Network > Once {
 		bad("network (%d) is unknown", o.Network)
 	}
+	if o.Goal != "" {
+		if goal, err := scenario.Assertion(scenario.Choice, o.Goal); err != nil {
+			bad("goal %q: %v", o.Goal, err)
+		} else if i := slices.IndexFunc(goal.Args, func(a scenario.Arg) bool { return a.Node > o.View.Len() }); i >= 0 {
+			bad("goal %q: there is no %s", o.Goal, goal.Args[i].Text)
+		}
+	}
 	return errors.Join(problems...)
 }
 
@@ -206,6 +222,8 @@ type search struct {
 	report       Report
 	startTime    time.Time
 	lastProgress time.Time
+	resumed      bool           // start is the state after the steps of a scenario
+	goal         *scenario.Line // may be nil
 }
 
 // newSearch returns a search in its start state. It panics with a [*algosim.UnreadableError].
@@ -223,6 +241,11 @@ func newSearch(o Options) (*search, error) {
 	e.lastProgress = e.startTime
 	e.m = newModel(&e.options)
 	var err error
+	if o.Goal != "" {
+		if e.goal, err = scenario.Assertion(scenario.Choice, o.Goal); err != nil {
+			return nil, err // unreachable: check has parsed it
+		}
+	}
 	e.start, err = e.startState()
 	return e, err
 }
@@ -258,6 +281,10 @@ func (e *search) run(ctx context.Context) {
 	e.report.Generated, e.report.Depth = 1, 1
 	index, _ := e.visited.add(e.start.fingerprint, noParent, 0)
 	e.checkState(&e.start, index)
+	if e.report.Reached != nil {
+		e.report.Cut = GoalReached
+		return
+	}
 	waiting.push(&e.start, index)
 	var s, next state
 	var actions []action
@@ -272,7 +299,11 @@ func (e *search) run(ctx context.Context) {
 			for k, a := range actions {
 				e.takeAction(&s, index, k, a, &next, waiting)
 			}
-			if e.allViolated() {
+			switch {
+			case e.report.Reached != nil:
+				e.report.Cut = GoalReached
+				return
+			case e.allViolated():
 				e.report.Cut = AllViolated
 				return
 			}
@@ -311,6 +342,10 @@ func (e *search) checkState(s *state, index uint32) {
 	}
 	if e.isSought(algo.Agreement) && !e.leadsToAgreement(s) {
 		e.report.Violations = append(e.report.Violations, e.violation(algo.Agreement, e.actionsTo(index)))
+	}
+	if e.goal != nil && e.report.Reached == nil && scenario.Holds(e.goal, e.m.opinions(s)) {
+		reached := e.wayTo(e.actionsTo(index))
+		e.report.Reached = &reached
 	}
 }
 
@@ -378,7 +413,7 @@ func (e *search) finish() (Report, error) {
 	if e.options.Progress != nil {
 		e.options.Progress(r.Progress)
 	}
-	if r.WithLeader == 0 && len(r.Violations) == 0 {
+	if r.WithLeader == 0 && len(r.Violations) == 0 && r.Reached == nil {
 		return *r, ErrNoLeader
 	}
 	return *r, nil

@@ -60,7 +60,7 @@ type envelope struct {
 	fingerprint algosim.Fingerprint
 }
 
-// The kinds of actions on one node: events, and two kinds that are no events.
+// The kinds of actions on one node: events, and three kinds that are no events.
 const (
 	starts      = driver.EventStart // at first, or after a crash
 	receives    = driver.EventReceive
@@ -70,6 +70,7 @@ const (
 	campaigns   = driver.EventCampaign
 	crashes     = driver.EventPeerDied + 1
 	missesCrash = driver.EventPeerDied + 2 // a peer that it monitors was down and is up again
+	drops       = driver.EventPeerDied + 3 // a message to it is lost; only scenarios have that
 )
 
 // outcome is the effect of an action on a node. It depends on the node alone, so it is computed
@@ -193,6 +194,8 @@ func (m *model) computeOutcome(number uint32, kind driver.EventKind, argument ui
 	case missesCrash:
 		l.missed = l.missed.with(int(argument))
 		return outcome{node: m.internNode(l), epoch: l.saved.Epoch}
+	case drops:
+		return outcome{node: number, epoch: l.saved.Epoch}
 	}
 	machine, effects, violation := m.step(&l, m.event(&l, kind, argument))
 	if violation != nil {
@@ -269,7 +272,7 @@ func (m *model) event(l *nodeState, kind driver.EventKind, argument uint32) driv
 	switch kind {
 	case starts:
 		e.View, e.Saved = m.options.View, l.saved
-	case receives:
+	case receives, drops:
 		sent := &m.messages[argument]
 		e.Peer, e.Message = m.ids[sent.from], sent.message
 	case expires:

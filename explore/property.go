@@ -7,9 +7,9 @@ import (
 	"github.com/elect-go/elect/internal/algosim"
 )
 
-// The token of a leader is its epoch and its ID, in this order. A leader sends it with each
-// request, so that a resource can reject late requests of earlier leaders. No algorithm claims the
-// following properties.
+// No algorithm claims the following properties. The token of a leader is its epoch and its ID, in this
+// order. A leader sends it with each request, so that a resource can reject late requests of earlier
+// leaders.
 const (
 	// NodeTokens: the leaders that a node follows never have a lower token than the one before, not
 	// even over crashes.
@@ -17,12 +17,15 @@ const (
 	// ResourceTokens: no node becomes leader with a lower token than an earlier leader. A resource
 	// that hears of each leader at once rejects none of them.
 	ResourceTokens algo.Property = "resource-tokens"
+	// SingleLeader: at no moment do two running nodes consider themselves leader, in whatever epochs. Without clocks, no
+	// algorithm can claim it.
+	SingleLeader algo.Property = "single-leader"
 )
 
 // All returns all properties that can be requested. algo.Contract is always checked. The package
 // comment defines algo.Agreement.
 func All() []algo.Property {
-	return []algo.Property{algo.OneLeaderPerEpoch, algo.MonotonicEpochs, algo.Durable, algo.NoPhantom, algo.Agreement, NodeTokens, ResourceTokens}
+	return []algo.Property{algo.OneLeaderPerEpoch, algo.MonotonicEpochs, algo.Durable, algo.NoPhantom, algo.Agreement, NodeTokens, ResourceTokens, SingleLeader}
 }
 
 // Claimed returns the properties of the contract and those that the algorithm claims.
@@ -93,6 +96,23 @@ func (m *model) announce(before uint32, node int, l algo.Leader) announceResult 
 	after.history = m.internHistory(h)
 	m.announced[key] = after
 	return after
+}
+
+// secondLeader returns a violation if an action made its node leader, while another node is leader too.
+func (m *model) secondLeader(s *state, node int, o *outcome) *algosim.Violation {
+	if len(o.announces) == 0 || !slices.Contains(m.options.Properties, SingleLeader) {
+		return nil
+	}
+	own := m.nodes[s.nodes[node]]
+	if !own.isLeader(m.ids[node]) {
+		return nil
+	}
+	for i, id := range m.ids {
+		if other := m.nodes[s.nodes[i]]; i != node && other.isLeader(id) {
+			return &algosim.Violation{Property: SingleLeader, What: algosim.Sprintf("%s leads in epoch %d, and %s leads in epoch %d", m.ids[node], own.leader.Epoch, id, other.leader.Epoch)}
+		}
+	}
+	return nil
 }
 
 // compareTokens returns a violation if the token of l is lower than the token of the leader before.

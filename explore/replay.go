@@ -31,7 +31,7 @@ type replay struct {
 func (e *search) newReplay() *replay {
 	r := &replay{search: e, current: e.start}
 	r.current.network = slices.Clone(e.start.network)
-	if e.options.StartAgreed {
+	if e.options.StartAgreed && !e.resumed {
 		l := e.m.nodes[r.current.nodes[0]].leader
 		r.printf("all have started and follow %s in epoch %d", l.ID, l.Epoch)
 		for _, id := range e.m.ids {
@@ -104,6 +104,16 @@ func (e *search) violation(p algo.Property, actions []action) Violation {
 	return *v
 }
 
+// wayTo returns the run of the actions, which lead to the goal.
+func (e *search) wayTo(actions []action) Violation {
+	r, possible := e.replayActions(actions)
+	if !possible {
+		panic("explore: steps that reached the goal are not possible in the replay")
+	}
+	fmt.Fprintln(&r.text, e.options.Goal)
+	return Violation{What: e.options.Goal, Steps: r.steps, Trace: r.events, Scenario: head(&e.options) + r.text.String()}
+}
+
 // record adds an action and its effects.
 func (r *replay) record(a action) {
 	l := &r.m.nodes[r.current.nodes[a.node]]
@@ -111,28 +121,39 @@ func (r *replay) record(a action) {
 	r.output = nil
 	fmt.Fprintln(&r.text, r.steps[len(r.taken)-1])
 	at := time.Duration(len(r.taken))
-	e := r.m.event(l, a.kind, a.argument)
-	event := algosim.NewTraceEvent(e)
-	event.At, event.Node, event.Epoch = at, r.m.ids[a.node], l.saved.Epoch
-	switch {
-	case a.kind == crashes:
-		event.Kind = trace.Crash
-	case a.kind == starts && l.phase == down:
-		event.Kind = trace.Restart
+	event := r.m.traceEvent(&r.current, a)
+	event.At = at
+	if event.Kind == trace.Restart {
 		r.printf("had saved epoch %d", l.saved.Epoch)
-	case a.isFalse:
-		event.Format = "wrongly"
 	}
 	r.events = append(r.events, event)
-	if a.kind == crashes {
+	if a.kind == crashes || a.kind == drops {
 		return
 	}
-	_, effects, violation := r.m.step(l, e)
+	_, effects, violation := r.m.step(l, r.m.event(l, a.kind, a.argument))
 	if violation != nil {
 		r.printf("violates the contract: %s", violation.What)
 		return
 	}
 	r.recordEffects(at, event.Node, effects)
+}
+
+// traceEvent returns the trace event for an action in state s, without time.
+func (m *model) traceEvent(s *state, a action) trace.Event {
+	l := &m.nodes[s.nodes[a.node]]
+	event := algosim.NewTraceEvent(m.event(l, a.kind, a.argument))
+	event.Node, event.Epoch = m.ids[a.node], l.saved.Epoch
+	switch {
+	case a.kind == crashes:
+		event.Kind = trace.Crash
+	case a.kind == drops:
+		event.Kind = trace.Drop
+	case a.kind == starts && l.phase == down:
+		event.Kind = trace.Restart
+	case a.isFalse:
+		event.Format = "wrongly"
+	}
+	return event
 }
 
 // recordEffects adds the effects of a step, in the order in which they are performed.

@@ -39,6 +39,10 @@ type Scenario struct {
 	// Unchecked: the scenario runs with other options than it was written for, so its output may
 	// differ.
 	Unchecked bool
+	// Declares: the scenario need not state its violations. The text of the replay states them.
+	Declares bool
+	// Observe, if set, is called in the start state and after each step of a replay.
+	Observe func(Moment)
 
 	file *scenario.File
 }
@@ -142,7 +146,11 @@ func (r *parser) step(l *scenario.Line) (*scenario.Arg, error) {
 		return nil, nil
 	}
 	r.Steps = append(r.Steps, l.String())
-	if l.Form.Verb() == verbs[receives] && r.Options.Spec.New != nil { // otherwise the set of messages is unknown
+	verb := l.Form.Verb()
+	switch {
+	case verb == verbs[drops] && r.Options.Network == Once:
+		return nil, scenario.Wanted("network lossy, because network once loses no message")
+	case (verb == verbs[receives] || verb == verbs[drops]) && r.Options.Spec.New != nil: // otherwise the set of messages is unknown
 		return checkMessage(r.Options.Spec.Messages, l.Args[2:])
 	}
 	return nil, nil
@@ -200,7 +208,8 @@ func (s *Scenario) Replay() (r Replayed, err error) {
 		return r, &scenario.Error{Scenario: s.Name, Err: err}
 	}
 	var text strings.Builder
-	x := executor{replay: e.newReplay(), remaining: len(s.Steps), transcript: s.file.Transcript(&text, !s.Unchecked)}
+	x := executor{replay: e.newReplay(), remaining: len(s.Steps), transcript: s.file.Transcript(&text, !s.Unchecked), observe: s.Observe}
+	x.transcript.Declares = s.Declares
 	err = s.file.Run(&x, x.transcript)
 	return Replayed{Violations: x.violations, Trace: x.events, Text: text.String()}, err
 }
@@ -210,6 +219,8 @@ type executor struct {
 	*replay
 	remaining  int // steps
 	transcript *scenario.Transcript
+	observe    func(Moment) // may be nil
+	observed   int          // events that observe has seen
 }
 
 // Do performs the next step. The cluster is no step.
@@ -231,17 +242,24 @@ func (x *executor) Do(l *scenario.Line) error {
 	if x.remaining == 0 {
 		x.finish()
 	}
+	if x.observe != nil {
+		x.observe(Moment{Step: len(x.taken), Events: x.events[x.observed:], replay: x.replay})
+		x.observed = len(x.events)
+	}
 	return nil
 }
 
 // Opinions returns the leader of each node.
-func (x *executor) Opinions() []scenario.Opinion {
-	all := make([]scenario.Opinion, len(x.m.ids))
+func (x *executor) Opinions() []scenario.Opinion { return x.m.opinions(&x.current) }
+
+// opinions returns the leader of each node in a state.
+func (m *model) opinions(s *state) []scenario.Opinion {
+	all := make([]scenario.Opinion, len(m.ids))
 	for i := range all {
-		l := &x.m.nodes[x.current.nodes[i]]
+		l := &m.nodes[s.nodes[i]]
 		all[i] = scenario.Opinion{Epoch: l.leader.Epoch, Down: l.phase != up}
 		if !l.leader.IsVacant() {
-			all[i].Leader = x.m.index(l.leader.ID) + 1
+			all[i].Leader = m.index(l.leader.ID) + 1
 		}
 	}
 	return all

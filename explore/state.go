@@ -89,6 +89,17 @@ func (m *model) actions(s *state, all []action) []action {
 	return all
 }
 
+// losses returns the losses of messages that are possible in a state. A search omits them: see actions.
+func (m *model) losses(s *state) (all []action) {
+	if m.options.Network == Once {
+		return nil
+	}
+	for _, e := range s.network {
+		all = append(all, action{kind: drops, node: uint8(m.messages[e].to), argument: e})
+	}
+	return all
+}
+
 // apply performs an action on s and returns its outcome. If the result differs from s, apply stores
 // it in next and returns true. Otherwise next may be incomplete. m.violations has the violations.
 func (m *model) apply(s *state, a action, next *state) (o *outcome, moved bool) {
@@ -112,6 +123,8 @@ func (m *model) apply(s *state, a action, next *state) (o *outcome, moved bool) 
 		if m.options.Network == Once {
 			m.removeMessage(next, a.argument)
 		}
+	case drops:
+		m.removeMessage(next, a.argument)
 	case suspects:
 		if a.isFalse {
 			next.spend(suspicionBudget)
@@ -131,6 +144,9 @@ func (m *model) apply(s *state, a action, next *state) (o *outcome, moved bool) 
 		after := m.announce(next.history, int(a.node), l)
 		m.setHistory(next, after.history)
 		m.violations = append(m.violations, after.violations...)
+	}
+	if v := m.secondLeader(next, int(a.node), o); v != nil {
+		m.violations = append(m.violations, *v)
 	}
 	return o, next.fingerprint != s.fingerprint
 }

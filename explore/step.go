@@ -13,6 +13,7 @@ import (
 // verbs are the verbs of the actions in scenarios.
 var verbs = [...]string{
 	starts: "start", receives: "deliver", expires: "expire", suspects: "suspect", trusts: "trust", campaigns: "campaign", crashes: "crash",
+	drops: "drop",
 }
 
 // ErrImpossible means that a step of a scenario is not possible in the state before it.
@@ -27,7 +28,7 @@ func (m *model) actionWords(s *state, a action) []string {
 		if m.nodes[s.nodes[a.node]].phase == down {
 			words[0] = "restart"
 		}
-	case receives:
+	case receives, drops:
 		e := &m.messages[a.argument]
 		words = slices.Concat(words[:1], []string{m.name(e.from)}, words[1:], algosim.MessageWords(e.message))
 	case expires:
@@ -45,18 +46,23 @@ func (m *model) actionWords(s *state, a action) []string {
 // in any order.
 func (m *model) findAction(s *state, words []string) (action, error) {
 	node, fields := words[1], len(words)
-	if words[0] == verbs[receives] {
+	actions := m.actions(s, nil)
+	switch words[0] {
+	case verbs[receives]:
 		node, fields = words[2], 4
+	case verbs[drops]:
+		node, fields = words[2], 4
+		actions = m.losses(s)
 	}
 	wanted := slices.Concat(words[:fields], slices.Sorted(slices.Values(words[fields:])))
 	var possible []string
-	for _, a := range m.actions(s, nil) {
+	for _, a := range actions {
 		if m.name(int(a.node)) != node {
 			continue
 		}
 		step := m.actionWords(s, a)
 		possible = append(possible, strings.Join(step, " "))
-		if a.kind == receives {
+		if a.kind == receives || a.kind == drops {
 			slices.Sort(step[fields:])
 		}
 		if slices.Equal(step, wanted) {

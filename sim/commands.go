@@ -4,7 +4,9 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/elect-go/elect/algo"
@@ -109,6 +111,27 @@ var commands = map[string]command{
 	"reorder PROBABILITY":   worldCommand(func(w *World, a args) { w.network.faults.Reorder = a[0].Share }),
 	"delay DELAY":           setDelay,
 	"link FROM TO DELAY":    setDelay,
+
+	"drop-next FROM TO MESSAGE":       faultOfNext,
+	"delay-next FROM TO MESSAGE TIME": faultOfNext,
+}
+
+// faultOfNext drops or delays the next message of a kind.
+func faultOfNext(w *World, l *scenario.Line) error {
+	from, to, kind := w.nodes[l.Args[0].Node-1], w.nodes[l.Args[1].Node-1], l.Args[2].Text
+	switch {
+	case from == to:
+		return errors.New("want two nodes")
+	case !w.kinds[kind]:
+		return fmt.Errorf("there is no message %q, want one of %s", kind, strings.Join(slices.Sorted(maps.Keys(w.kinds)), ", "))
+	}
+	f := nextFault{pair: pair{from.index, to.index}, kind: kind, drops: len(l.Args) == 3}
+	if !f.drops {
+		f.delay = l.Args[3].Time
+	}
+	w.record(l.String())
+	w.network.next = append(w.network.next, f)
+	return nil
 }
 
 // worldCommand returns a command that is always possible.

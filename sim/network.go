@@ -1,6 +1,7 @@
 package sim
 
 import (
+	"slices"
 	"time"
 
 	"github.com/elect-go/elect/algo"
@@ -16,6 +17,7 @@ type network struct {
 	links  map[pair]Delay // links with their own delay
 	faults Faults
 	cuts   map[pair]bool // all frames are dropped
+	next   []nextFault   // each for one message
 
 	// ordered links keep the order of frames; last is the arrival of the last frame of a link.
 	ordered bool
@@ -37,6 +39,29 @@ func newNetwork(c Config) network {
 
 func (w *World) isCut(from, to *node) bool {
 	return len(w.network.cuts) > 0 && w.network.cuts[pair{from.index, to.index}]
+}
+
+// nextFault is what happens to the next message of a kind in one direction.
+type nextFault struct {
+	pair
+	kind  string
+	drops bool
+	delay time.Duration // if it is not dropped
+}
+
+// takeNext removes the fault for a message, if there is one.
+func (w *World) takeNext(from, to *node, m algo.Message) (f nextFault, found bool) {
+	net := &w.network
+	if len(net.next) == 0 || !w.counted(m) {
+		return f, false
+	}
+	i := slices.IndexFunc(net.next, func(f nextFault) bool { return f.pair == pair{from.index, to.index} && f.kind == m.Kind() })
+	if i < 0 {
+		return f, false
+	}
+	f = net.next[i]
+	net.next = slices.Delete(net.next, i, i+1)
+	return f, true
 }
 
 // travel returns the arrival time of a frame that is sent now. If overtakes is false, the frame does not overtake
@@ -107,9 +132,13 @@ func (w *World) send(n *node, to algo.NodeID, m algo.Message) {
 // transmit schedules the arrival of a message.
 func (w *World) transmit(from, to *node, m algo.Message, counted bool, link uint32) {
 	faults := &w.network.faults
+	own, isOwn := w.takeNext(from, to, m)
 	switch {
 	case w.isCut(from, to):
 		w.drop(from, to, m, "cut off")
+		return
+	case isOwn && own.drops:
+		w.drop(from, to, m, "lost")
 		return
 	case w.chance(faults.Loss):
 		w.drop(from, to, m, "lost")
@@ -124,7 +153,17 @@ func (w *World) transmit(from, to *node, m algo.Message, counted bool, link uint
 		if counted {
 			w.underWay++
 		}
-		w.queue.Add(w.travel(from, to, w.chance(faults.Reorder)), e)
+		p := pair{from.index, to.index}
+		last := w.network.last[p]
+		at := w.travel(from, to, w.chance(faults.Reorder)) // also if isOwn, so that all other random choices stay the same
+		if isOwn {
+			at = w.now + own.delay
+			if w.network.ordered { // later frames wait for it
+				at = max(at, last)
+				w.network.last[p] = at
+			}
+		}
+		w.queue.Add(at, e)
 	}
 }
 

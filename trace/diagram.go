@@ -65,7 +65,7 @@ type Diagram struct {
 // Event adds the next event.
 func (d *Diagram) Event(e Event) {
 	switch {
-	case slices.Contains([]Kind{SetTimer, Saved, Ready, Lost}, e.Kind), e.Kind == Save && !d.All:
+	case slices.Contains([]Kind{SetTimer, StopTimer, Saved, Ready, Lost}, e.Kind), e.Kind == Save && !d.All:
 		return
 	case e.Message != nil && !d.elects(e.Message):
 		if e.Kind == Send && e.At >= d.From {

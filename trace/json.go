@@ -19,7 +19,7 @@ import (
 //	peer     string   like node: the peer of a message, or the suspected or trusted node
 //	message  object   kind: a string; body: an object with the fields of the message;
 //	                  repeat: true for an algo.Periodic of it
-//	timer    string   set, expire: the timer
+//	timer    string   set, stop, expire: the timer
 //	until    number   set: when it ends, like at, in the clock of the node
 //	epoch    number   start, save, crash, restart: as it was saved
 //	leader   object   announce: epoch: a number; id: a string like node, empty for a vacancy

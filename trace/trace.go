@@ -18,25 +18,26 @@ type Kind string
 
 // The kinds of events.
 const (
-	Start    Kind = "start"    // the algorithm started, with Epoch as saved
-	Send     Kind = "send"     // Message left for Peer
-	Deliver  Kind = "deliver"  // Message from Peer was taken
-	Drop     Kind = "drop"     // Message from Peer was refused, or did not arrive; Text says why
-	SetTimer Kind = "set"      // Timer was armed to expire at Until
-	Expire   Kind = "expire"   // Timer ended
-	Suspect  Kind = "suspect"  // the detector takes Peer for dead; Text is its evidence
-	Trust    Kind = "trust"    // the detector takes that back
-	Save     Kind = "save"     // Stable state of Epoch was handed to the store
-	Saved    Kind = "saved"    // the store has what it was handed last; live nodes only
-	Announce Kind = "announce" // this node follows Leader
-	View     Kind = "view"     // the membership changed; Number is the view's
-	Note     Kind = "note"     // the algorithm says why, in Text
-	Crash    Kind = "crash"    // the node died
-	Restart  Kind = "restart"  // the node came back with what it had saved
-	Pause    Kind = "pause"    // the process of the node was stopped
-	Resume   Kind = "resume"   // and continued
-	Ready    Kind = "ready"    // the node runs, and listens at the address in Text; live nodes only
-	Lost     Kind = "lost"     // events are missing here, as Text says: the output was too slow
+	Start     Kind = "start"    // the algorithm started, with Epoch as saved
+	Send      Kind = "send"     // Message left for Peer
+	Deliver   Kind = "deliver"  // Message from Peer was taken
+	Drop      Kind = "drop"     // Message from Peer was refused, or did not arrive; Text says why
+	SetTimer  Kind = "set"      // Timer was armed to expire at Until
+	StopTimer Kind = "stop"     // Timer was stopped before it ended
+	Expire    Kind = "expire"   // Timer ended
+	Suspect   Kind = "suspect"  // the detector takes Peer for dead; Text is its evidence
+	Trust     Kind = "trust"    // the detector takes that back
+	Save      Kind = "save"     // Stable state of Epoch was handed to the store
+	Saved     Kind = "saved"    // the store has what it was handed last; live nodes only
+	Announce  Kind = "announce" // this node follows Leader
+	View      Kind = "view"     // the membership changed; Number is the view's
+	Note      Kind = "note"     // the algorithm says why, in Text
+	Crash     Kind = "crash"    // the node died
+	Restart   Kind = "restart"  // the node came back with what it had saved
+	Pause     Kind = "pause"    // the process of the node was stopped
+	Resume    Kind = "resume"   // and continued
+	Ready     Kind = "ready"    // the node runs, and listens at the address in Text; live nodes only
+	Lost      Kind = "lost"     // events are missing here, as Text says: the output was too slow
 )
 
 // Event is one thing that happened at one node. Which fields count follows from

@@ -89,8 +89,8 @@ type process struct {
 	// seen are the candidates of the tokens that have arrived in this epoch, and this process
 	// itself once it has sent its own token.
 	seen algo.Set
-	// best is the highest candidate of the tokens that this process has forwarded in this epoch. It
-	// is saved with the epoch.
+	// best is the highest of the candidates whose tokens this process has forwarded in this epoch, and
+	// of the leaders that it has followed in it. It is saved with the epoch.
 	best algo.Member
 	// extendedElections is the number of elections, including the current one, with an
 	// extended timeout. See extendTimeout.
@@ -266,6 +266,9 @@ func (p *process) handleNewOutcome(env algo.Env, m Elected) {
 func (p *process) follow(env algo.Env, l algo.Leader) {
 	p.participating, p.extendedElections = false, 0
 	p.awaitsSuccessor = !l.IsVacant() && (!p.seen.Has(l.ID) || p.epoch == p.restartEpoch)
+	if m, _ := p.view.Member(l.ID); m.Compare(p.best) > 0 {
+		p.best = m
+	}
 	p.leader = l
 	env.Announce(l)
 }

@@ -26,7 +26,7 @@ var allowedImports = map[string]string{
 	"docs/lessons":      "",
 	"internal/lesson":   "algo docs/lessons explore internal/scenario sim trace",
 
-	"internal/lab":     "algo internal/diag internal/scenario sim trace",
+	"internal/lab":     "algo explore internal/bench/theory internal/diag internal/scenario sim trace",
 	"internal/labpage": "internal/lab internal/lesson web",
 
 	"internal/disk":  "golang.org/x/sys/windows",

@@ -17,7 +17,7 @@ var routineKinds = func() map[string]bool {
 // IsRoutine reports whether an event also happens while nothing changes: a timer, a periodic message, or a message of
 // the detector or the membership.
 func IsRoutine(e trace.Event) bool {
-	if e.Kind == trace.SetTimer || e.Kind == trace.Expire {
+	if e.Kind == trace.SetTimer || e.Kind == trace.StopTimer || e.Kind == trace.Expire {
 		return true
 	}
 	m, isPeriodic := algo.Unwrap(e.Message)

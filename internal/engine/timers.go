@@ -21,8 +21,12 @@ type timer struct {
 }
 
 func (e *Engine) setTimer(now time.Duration, change driver.TimerChange) {
+	running := len(e.timers)
 	e.timers = slices.DeleteFunc(e.timers, func(t timer) bool { return t.name == change.Timer })
 	if change.Stop {
+		if len(e.timers) < running {
+			e.trace(trace.Event{At: now, Kind: trace.StopTimer, Timer: change.Timer})
+		}
 		return
 	}
 	at := now + change.Min

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"reflect"
 	"slices"
+	"sort"
 	"time"
 
 	"github.com/elect-go/elect/algo"
@@ -37,6 +38,7 @@ type collector struct {
 
 	spans  []Span
 	epochs []Epoch
+	timers []timer
 }
 
 // nodeState is what the collector remembers of a node.
@@ -45,12 +47,20 @@ type nodeState struct {
 	since time.Duration
 	span  string // kind of the current span; empty for none
 	epoch uint64
+	armed map[algo.Timer]int // index of the timer
+}
+
+// timer is a timer with the numbers of events before it was set, and before it ended; none while it runs.
+type timer struct {
+	Timer
+	set, ended int
 }
 
 // step is a step with what decides whether it is kept.
 type step struct {
 	Step
 	event   int            // number of events before it
+	end     int            // number of events before the next step
 	before  algo.Algorithm // copy of the algorithm before it; nil if the node did not run
 	message *message
 	sent    []*message
@@ -80,10 +90,7 @@ func newCollector(from time.Duration, all bool, stop context.CancelCauseFunc) *c
 
 // observe returns the spec with a New that shows each algorithm to the collector.
 func (c *collector) observe(spec algo.Spec) algo.Spec {
-	c.spec = spec
-	for _, m := range spec.Messages {
-		c.kinds[m.Kind()] = true
-	}
+	c.know(spec)
 	create := spec.New
 	spec.New = func(self algo.NodeID) algo.Algorithm {
 		a := create(self)
@@ -91,6 +98,14 @@ func (c *collector) observe(spec algo.Spec) algo.Spec {
 		return a
 	}
 	return spec
+}
+
+// know takes the kinds of messages of an algorithm.
+func (c *collector) know(spec algo.Spec) {
+	c.spec = spec
+	for _, m := range spec.Messages {
+		c.kinds[m.Kind()] = true
+	}
 }
 
 // exceed ends the run because of a limit.
@@ -118,14 +133,30 @@ func (c *collector) event(e trace.Event) {
 		c.exceed("the run has more than %d events: run a shorter time, or fewer nodes", MaxEvents)
 		return
 	}
-	for len(c.nodes) <= node {
-		c.nodes = append(c.nodes, nodeState{first: none, span: "down", since: c.from})
-	}
+	c.grow(node + 1)
 	if e.Message != nil && !c.kinds[e.Message.Kind()] {
 		return // of the detector or of the membership
 	}
+	c.take(node, e)
+}
+
+// grow notes that there are this many nodes, or more.
+func (c *collector) grow(nodes int) {
+	for len(c.nodes) < nodes {
+		c.nodes = append(c.nodes, nodeState{first: none, span: "down", since: c.from, armed: make(map[algo.Timer]int)})
+	}
+}
+
+// take takes an event of the algorithm at a node.
+func (c *collector) take(node int, e trace.Event) {
 	sameMoment := c.open != nil && c.open.Node == node && c.open.At == e.At
 	switch {
+	case e.Kind == trace.StopTimer:
+		c.endTimer(node, e.Timer)
+		if sameMoment {
+			c.open.Notes = append(c.open.Notes, fmt.Sprintf("timer %s is stopped", e.Timer))
+		}
+		return
 	case sameMoment && e.Kind == trace.Drop && c.open.Kind == trace.Deliver:
 		c.open.note("refused: " + e.Text()) // the algorithm has not started, for example
 		return
@@ -141,7 +172,7 @@ func (c *collector) event(e trace.Event) {
 
 // begin ends the open step, and begins the next one.
 func (c *collector) begin(node int, e trace.Event) {
-	c.endStep()
+	c.endStep(c.events - 1) // the event that begins this step is counted already
 	text := e.Words(sim.Name, algo.Message.Kind)
 	s := &step{Step: Step{At: e.At, Node: node, Kind: e.Kind, Text: text, Notes: []string{}, Before: none, After: none}, event: c.events - 1}
 	c.open = s
@@ -196,12 +227,13 @@ func (s *step) note(text string) {
 	}
 }
 
-// endStep ends the open step: the state of its node is now the state after it.
-func (c *collector) endStep() {
+// endStep ends the open step after a number of events: the state of its node is now the state after it.
+func (c *collector) endStep(end int) {
 	s := c.open
 	if c.open = nil; s == nil {
 		return
 	}
+	s.end = end
 	if s.At < c.from || !c.all && !s.moved {
 		return
 	}
@@ -256,7 +288,14 @@ func (c *collector) stateID(a algo.Algorithm) int {
 func (c *collector) follow(node int, e trace.Event) {
 	n := &c.nodes[node]
 	switch e.Kind {
+	case trace.SetTimer:
+		c.setTimer(node, e.Timer, e.Until)
+	case trace.Expire:
+		c.endTimer(node, e.Timer)
 	case trace.Crash:
+		for name := range n.armed {
+			c.endTimer(node, name)
+		}
 		c.enter(node, "down", 0, e.At)
 	case trace.Start, trace.Restart:
 		c.enter(node, "", 0, e.At)
@@ -300,6 +339,48 @@ func (c *collector) enter(node int, kind string, epoch uint64, at time.Duration)
 	n.span, n.epoch, n.since = kind, epoch, max(at, c.from)
 }
 
+// setTimer notes that a timer runs. Until is none if it has no time.
+func (c *collector) setTimer(node int, name algo.Timer, until time.Duration) {
+	c.endTimer(node, name)
+	c.nodes[node].armed[name] = len(c.timers)
+	c.timers = append(c.timers, timer{Timer{Node: node, Name: string(name), Until: until}, c.events - 1, none})
+}
+
+// endTimer notes that a timer has ended, was stopped, or is set again.
+func (c *collector) endTimer(node int, name algo.Timer) {
+	if i, runs := c.nodes[node].armed[name]; runs {
+		c.timers[i].ended = c.events - 1
+		delete(c.nodes[node].armed, name)
+	}
+}
+
+// keepTimers adds the timers that run after a step, or before the first one.
+func (c *collector) keepTimers(r *Result) {
+	before := func(event int) int { // the last step that ended before an event
+		return sort.Search(len(c.steps), func(i int) bool { return c.steps[i].end > event }) - 1
+	}
+	for _, t := range c.timers {
+		t.First, t.Last = before(t.set)+1, len(c.steps)-1
+		if t.ended != none {
+			t.Last = before(t.ended)
+		}
+		if first := c.firstEvent(); t.set < first && (t.ended == none || t.ended >= first) {
+			t.First = none
+		}
+		if t.First <= t.Last {
+			r.Timers = append(r.Timers, t.Timer)
+		}
+	}
+}
+
+// firstEvent returns the number of events before the first step.
+func (c *collector) firstEvent() int {
+	if len(c.steps) == 0 {
+		return c.events
+	}
+	return c.steps[0].event
+}
+
 // messageOf returns a message of an event, and its route.
 func messageOf(from, to int, m algo.Message) (*message, route) {
 	inner, repeat := algo.Unwrap(m)
@@ -341,6 +422,9 @@ func (c *collector) end(from, to int, e trace.Event) *message {
 // fieldsOf returns the fields of a message.
 func fieldsOf(m algo.Message) []Field {
 	all := []Field{}
+	if read, ok := m.(trace.ReadMessage); ok {
+		return append(all, readFields(read)...)
+	}
 	v := follow(reflect.ValueOf(m))
 	if v.Kind() != reflect.Struct {
 		return all
@@ -351,14 +435,15 @@ func fieldsOf(m algo.Message) []Field {
 	return all
 }
 
-// finish returns the result after the end of the run.
-func (c *collector) finish(w *sim.World) *Result {
-	c.endStep()
+// finish returns the result after the end of the run, without properties.
+func (c *collector) finish(end time.Duration) *Result {
+	c.endStep(c.events)
 	c.noteFirst()
 	r := &Result{
-		Algorithm: c.spec.Name, From: c.from, End: max(w.Now(), c.from), Unit: time.Millisecond, UnitName: "ms",
+		Mode: ModeTime, Algorithm: c.spec.Name, From: c.from, End: max(end, c.from), Unit: time.Millisecond, UnitName: "ms",
 		Nodes: []Node{}, Steps: []Step{}, Messages: []Message{}, States: append([]string{}, c.states...),
-		Spans: []Span{}, Epochs: []Epoch{}, Properties: []Property{},
+		Spans: []Span{}, Epochs: []Epoch{}, Timers: []Timer{}, Properties: []Property{},
+		Choices: []Choice{}, Next: [][]int{},
 	}
 	for i, n := range c.nodes {
 		r.Nodes = append(r.Nodes, Node{Name: sim.Name(sim.ID(i + 1)), State: n.first})
@@ -378,7 +463,7 @@ func (c *collector) finish(w *sim.World) *Result {
 			r.Epochs = append(r.Epochs, e)
 		}
 	}
-	c.check(r, w)
+	c.keepTimers(r)
 	return r
 }
 
@@ -421,7 +506,7 @@ func (c *collector) number(r *Result) {
 	}
 }
 
-// check lists the properties that were checked, each with the step that violates it.
+// check lists the properties that the simulation checked, each with the step that violates it.
 func (c *collector) check(r *Result, w *sim.World) {
 	names := []algo.Property{algo.MonotonicEpochs, algo.Durable, algo.NoPhantom, algo.Contract}
 	if c.spec.Claims.OneLeaderPerEpoch {

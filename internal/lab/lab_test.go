@@ -26,7 +26,11 @@ func build(name string, t algo.Timing, settings []algo.Setting) (algo.Spec, erro
 	for _, s := range settings {
 		options = append(options, s.Name+"="+s.Value)
 	}
-	return confload.NewTable(builtin.Registry()).Spec(cmp.Or(name, "bully"), t, t, options)
+	defaults := t
+	if t == (algo.Timing{}) {
+		defaults = algo.LAN()
+	}
+	return confload.NewTable(builtin.Registry()).Spec(cmp.Or(name, "bully"), defaults, t, options)
 }
 
 func run(t *testing.T, scenario string) *lab.Result {
@@ -214,7 +218,7 @@ func TestPeriodicMessages(t *testing.T) {
 	}
 }
 
-// Each scenario of the lessons has a result, except those that a search found.
+// Each scenario of the lessons has a result.
 func TestScenariosOfLessons(t *testing.T) {
 	files, err := fs.Glob(lessons.Files, "scenarios/*.txt")
 	require.NoError(t, err)
@@ -223,10 +227,6 @@ func TestScenariosOfLessons(t *testing.T) {
 		text, err := fs.ReadFile(lessons.Files, file)
 		require.NoError(t, err)
 		r, err := lab.Run(t.Context(), lab.Request{Scenario: string(text)}, build)
-		if strings.Contains(string(text), "\nmode choice\n") {
-			require.ErrorContains(t, err, "mode time", file)
-			continue
-		}
 		require.NoError(t, err, file)
 		requireConsistent(t, r)
 		require.Nil(t, r.Failure, file)
@@ -275,4 +275,20 @@ func TestRunEndsWithItsContext(t *testing.T) {
 	cancel()
 	_, err := lab.Run(ctx, lab.Request{Scenario: "cluster 3\nrun 1h\n"}, build)
 	require.ErrorIs(t, err, context.Canceled)
+}
+
+// A fault of the next message is a fault of that one alone.
+func TestFaultOfNextMessage(t *testing.T) {
+	before := run(t, worst)
+	lost := run(t, strings.Replace(worst, "run 1s\n", "run 999ms\ndrop-next n1 n2 election\nrun 1ms\n", 1))
+	require.Equal(t, "lost", lost.Messages[0].Lost)
+	require.Equal(t, before.Messages[1].Ended, lost.Messages[1].Ended)
+	late := run(t, strings.Replace(worst, "run 1s\n", "run 999ms\ndelay-next n1 n2 election 25ms\nrun 1ms\n", 1))
+	require.Equal(t, 25*time.Millisecond, late.Messages[0].Ended-late.Messages[0].Sent)
+	require.Equal(t, before.Messages[1].Ended, late.Messages[1].Ended)
+	for _, command := range []string{"drop-next n1 n1 election", "drop-next n1 n2 greeting", "delay-next n1 n9 election 1s"} {
+		r := run(t, worst+command+"\n")
+		require.NotNil(t, r.Failure, command)
+		require.Contains(t, r.Failure.Text, "want ")
+	}
 }

@@ -8,6 +8,8 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/elect-go/elect/algo"
+	"github.com/elect-go/elect/explore"
 	"github.com/elect-go/elect/internal/testkit"
 	"github.com/elect-go/elect/web"
 )
@@ -15,7 +17,9 @@ import (
 // view is what the page showed at one point of web/browser/lab.mjs.
 type view struct {
 	Title, Status, Counts, Details, Scenario, Back        string
+	Leaders, Theory, Found, Taken, Mode                   string
 	Problems, Properties, Nodes, Steps, Current           []string
+	Choices, Timers                                       []string
 	Messages, Lost, Later, Leads, Broken, Unnamed, Images int
 	Wide                                                  bool
 }
@@ -31,7 +35,18 @@ func TestPageInBrowser(t *testing.T) {
 		First, Third, Hover, Crashed, Undone, Example, Broken, Mistake, Untrusted, Linked view
 		PhoneLight                                                                        view `json:"phone_light"`
 		PhoneDark                                                                         view `json:"phone_dark"`
-		Errors, Others                                                                    []string
+		Delayed, Lost, Lane, Keyed, Choice, Chose, Stepped, Forked, Returned              view
+		Dropped, Delivered, Found, None, Goal, Traced                                     view
+		TimeAgain                                                                         view `json:"time_again"`
+		ChoiceLinked                                                                      view `json:"choice_linked"`
+		ChoiceLight                                                                       view `json:"choice_light"`
+		ChoiceDark                                                                        view `json:"choice_dark"`
+		Moves                                                                             struct {
+			Reads, Touched int
+			Label          string
+		}
+		Saved          string
+		Errors, Others []string
 	}
 	require.NoError(t, json.Unmarshal(out, &seen))
 	require.Empty(t, seen.Errors)
@@ -71,12 +86,71 @@ func TestPageInBrowser(t *testing.T) {
 	require.Contains(t, seen.Untrusted.Title, "<img src=x")
 	require.Zero(t, seen.Untrusted.Images)
 
+	require.Contains(t, first.Theory, "N²−N−1 = 19 messages, 19 so far · 2T+RTT = 4 T, 4 so far")
+	require.Equal(t, "★ n4 leads", first.Leaders)
+	require.Contains(t, strings.Join(seen.Third.Timers, "\n"), "◷ Timers: answer, ends in 1 T")
+
+	require.Zero(t, seen.Moves.Reads, "a move reads no layout")
+	require.Equal(t, 2, seen.Moves.Touched, "a move changes a line and its label")
+	require.Contains(t, seen.Moves.Label, "takes ")
+	require.Contains(t, seen.Delayed.Scenario, "run 999ms\ndelay-next n1 n2 election ")
+	require.Contains(t, seen.Lost.Scenario, "\ndrop-next n1 n2 election\n")
+	require.Less(t, seen.Lost.Messages, first.Messages, "n2 does not take part")
+	require.Regexp(t, `\nrun [\d.]+[mu]s\ncrash n3\nrun `, seen.Lane.Scenario)
+	require.Contains(t, seen.Lane.Nodes, "n3 ✕ down")
+	require.Contains(t, seen.Keyed.Scenario, "\ndrop-next n1 n")
+
+	choice := seen.Choice
+	require.Equal(t, "Choice", choice.Mode)
+	require.Empty(t, choice.Steps)
+	require.Contains(t, choice.Scenario, "mode choice\nalgorithm bully\noption head_start=0s\nstart-agreed\ncluster 3\n")
+	require.Contains(t, choice.Choices, "suspect n1 n3 wrongly")
+	require.Equal(t, "★ n3 leads", choice.Leaders)
+	require.Equal(t, []string{"1  n3 is down", "2  n1 suspects n3"}, seen.Chose.Steps)
+	require.Equal(t, "– No node leads", seen.Chose.Leaders)
+	require.Contains(t, seen.Chose.Choices, "deliver n1 n2 election epoch=1")
+	require.Contains(t, strings.Join(seen.Chose.Timers, "\n"), "◷ Timers: answer")
+	require.Equal(t, "suspect n1 n3", seen.Stepped.Taken)
+	require.Equal(t, seen.Chose.Steps, seen.Stepped.Steps)
+	require.Len(t, seen.Forked.Steps, 2)
+	require.NotEqual(t, seen.Chose.Steps, seen.Forked.Steps)
+	require.Equal(t, seen.Chose.Steps, seen.Returned.Steps)
+	require.True(t, strings.HasSuffix(seen.Dropped.Scenario, "\ndrop n1 n2 election epoch=1\n"), seen.Dropped.Scenario)
+	require.Equal(t, 1, seen.Dropped.Lost)
+	require.True(t, strings.HasSuffix(seen.Delivered.Scenario, "\ndeliver n1 n2 election epoch=1\n"), seen.Delivered.Scenario)
+
+	found := seen.Found
+	require.Contains(t, found.Found, "✗ n2 leads in epoch 2, and n3 leads in epoch 1, after 1 more step.")
+	require.Equal(t, "✗ 2 lead now: n2, n3", found.Leaders)
+	require.Contains(t, strings.Join(found.Properties, "\n"), "✗ single-leader: ")
+	require.Contains(t, seen.None.Found, "✓ No such run within these budgets: all ")
+	require.Equal(t, found.Steps, seen.None.Steps, "the picture stays")
+	require.Contains(t, seen.Goal.Leaders, "n2")
+	require.True(t, strings.HasSuffix(seen.Goal.Scenario, "\nfollows n2 n2\n"), seen.Goal.Scenario)
+	require.Equal(t, "Time", seen.TimeAgain.Mode)
+	saved, err := explore.ParseScenario("saved", seen.Saved, func(name string, options []algo.Setting) (algo.Spec, error) {
+		return build(name, algo.Timing{}, options)
+	})
+	require.NoError(t, err)
+	_, err = saved.Replay()
+	require.NoError(t, err)
+	require.Contains(t, seen.Saved, "\nviolates single-leader\n")
+	require.Equal(t, found.Steps, seen.ChoiceLinked.Steps)
+	require.Equal(t, found.Counts, seen.ChoiceLinked.Counts)
+	require.Equal(t, "✓ 2 nodes, 4 steps", seen.Traced.Status)
+	require.Equal(t, 1, seen.Traced.Messages)
+	require.Empty(t, seen.Traced.Mode)
+	require.Equal(t, "★ n2 leads", seen.Traced.Leaders)
+
 	linked := seen.Linked
 	require.Equal(t, seen.Crashed.Scenario, linked.Scenario)
 	require.Equal(t, seen.Crashed.Counts, linked.Counts)
 	require.Equal(t, linked.Back, seen.PhoneDark.Back)
 	require.NotEqual(t, first.Back, linked.Back)
-	for name, v := range map[string]view{"first": first, "example": seen.Example, "linked": linked, "phone": seen.PhoneLight, "dark phone": seen.PhoneDark} {
+	for name, v := range map[string]view{
+		"first": first, "example": seen.Example, "linked": linked, "phone": seen.PhoneLight, "dark phone": seen.PhoneDark, "choice": seen.Chose, "found": found,
+		"choice on a wide screen": seen.ChoiceLinked, "choice on a phone": seen.ChoiceLight, "choice on a dark phone": seen.ChoiceDark, "trace": seen.Traced,
+	} {
 		require.False(t, v.Wide, "%s: it does not fit the width", name)
 		require.Zero(t, v.Unnamed, "%s: an input has no name", name)
 	}

@@ -2,8 +2,8 @@
 // internet, and no other program. The first picture is part of the page.
 //
 //   - GET /: the page, with the examples and the first run as data.
-//   - POST /run: takes a [lab.Request] and returns a [lab.Result], both as JSON. For a mistake in the scenario, the
-//     status is 422, and the answer has problems: a list of [lab.Problem].
+//   - POST /run: takes a [lab.Request] (a scenario, a search, or a trace) and returns a [lab.Result], both as JSON. For
+//     a mistake in it, the status is 422, and the answer has problems: a list of [lab.Problem].
 //
 // Requests are not authenticated. A run reads nothing of the machine, and its limits are those of package lab. Wrap the
 // handler in [web.AllowHosts], as elect lab does.
@@ -30,9 +30,9 @@ import (
 var files embed.FS
 
 const (
-	maxBody = 4 * lab.MaxScenario // JSON may need several bytes for one of the scenario
-	maxTime = 20 * time.Second    // of a run
-	maxRuns = 2                   // at the same time; others wait
+	maxBody = 2*lab.MaxTrace + 4*lab.MaxScenario // JSON may need several bytes for one of the text
+	maxTime = 20 * time.Second                   // of a run
+	maxRuns = 2                                  // at the same time; others wait
 )
 
 // policy lets a browser load the files of the page and send requests to this server, and nothing else.
@@ -46,7 +46,7 @@ type Example struct {
 	Scenario string `json:"scenario"`
 }
 
-// Examples returns the scenarios of the lessons that have mode time, in the order of the lessons.
+// Examples returns the scenarios of the lessons, in the order of the lessons.
 func Examples() ([]Example, error) {
 	all, err := lesson.All()
 	if err != nil {
@@ -58,9 +58,6 @@ func Examples() ([]Example, error) {
 			text, err := lesson.Scenario(name)
 			if err != nil {
 				return nil, err
-			}
-			if strings.Contains(text, "\nmode choice\n") {
-				continue
 			}
 			title, _, _ := strings.Cut(strings.TrimPrefix(text, "# "), "\n")
 			examples = append(examples, Example{name, fmt.Sprintf("%d: %s", l.Number, title), text})
@@ -99,7 +96,7 @@ func New(ctx context.Context, build lab.Build) (http.Handler, error) {
 	h.HandleFunc("GET /base.css", func(w http.ResponseWriter, _ *http.Request) {
 		write(w, "text/css; charset=utf-8", []byte(web.Stylesheet()))
 	})
-	for _, name := range []string{"lab.css", "main.js", "diagram.js", "details.js", "link.js", "edit.js"} {
+	for _, name := range []string{"lab.css", "main.js", "ask.js", "diagram.js", "details.js", "choose.js", "link.js", "edit.js", "files.js"} {
 		h.Handle("GET /"+name, static)
 	}
 	h.HandleFunc("POST /run", h.run)

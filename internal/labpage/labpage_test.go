@@ -25,7 +25,11 @@ func build(name string, t algo.Timing, settings []algo.Setting) (algo.Spec, erro
 	for _, s := range settings {
 		options = append(options, s.Name+"="+s.Value)
 	}
-	return confload.NewTable(builtin.Registry()).Spec(cmp.Or(name, "bully"), t, t, options)
+	defaults := t
+	if t == (algo.Timing{}) {
+		defaults = algo.LAN()
+	}
+	return confload.NewTable(builtin.Registry()).Spec(cmp.Or(name, "bully"), defaults, t, options)
 }
 
 func newHandler(t *testing.T) http.Handler {
@@ -116,7 +120,10 @@ func TestRun(t *testing.T) {
 		{"limit", "application/json; charset=utf-8", `{"scenario":"cluster 99\n"}`, 422, lab.Problem{Line: 1, Column: 1}},
 		{"no JSON", "application/json", `cluster 3`, 400, lab.Problem{}},
 		{"unknown field", "application/json", `{"scenarios":""}`, 400, lab.Problem{}},
-		{"too long", "application/json", `{"scenario":"` + strings.Repeat("#", 300_000) + `"}`, 400, lab.Problem{}},
+		{"too long", "application/json", `{"scenario":"` + strings.Repeat("#", 300_000) + `"}`, 422, lab.Problem{}},
+		{"far too long", "application/json", `{"trace":"` + strings.Repeat("#", 9<<20) + `"}`, 400, lab.Problem{}},
+		{"no trace", "application/json", `{"trace":"cluster 3"}`, 422, lab.Problem{}},
+		{"search without choices", "application/json", `{"scenario":"cluster 3\n","find":{"property":"agreement"}}`, 422, lab.Problem{}},
 		{"form of another origin", "text/plain", `{"scenario":"cluster 3\n"}`, 415, lab.Problem{}},
 	} {
 		w := ask(h, "POST", "/run", test.kind, test.body)

@@ -206,6 +206,24 @@ func (f *Form) match(words []word) (args []Arg, fit int, want string) {
 
 // Command parses one command that acts on a cluster, in a scenario of a mode.
 func Command(mode Mode, text string) (*Line, error) {
+	l, err := single(mode, text)
+	if err == nil && (!l.Form.Body || l.Form.IsAssertion()) {
+		err = Wanted("a command that acts on a cluster")
+	}
+	return l, err
+}
+
+// Assertion parses one assertion about the leaders that the nodes follow.
+func Assertion(mode Mode, text string) (*Line, error) {
+	l, err := single(mode, text)
+	if err == nil && (!l.Form.IsAssertion() || l.Form.Verb() == "violates") {
+		err = Wanted("an assertion about leaders, such as leader n1")
+	}
+	return l, err
+}
+
+// single parses a line on its own.
+func single(mode Mode, text string) (*Line, error) {
 	l := &Line{Text: text}
 	words, _, err := split(text)
 	if err != nil {
@@ -216,9 +234,6 @@ func Command(mode Mode, text string) (*Line, error) {
 	}
 	if _, err := l.read(mode, words); err != nil {
 		return l, err
-	}
-	if !l.Form.Body || l.Form.IsAssertion() {
-		return l, Wanted("a command that acts on a cluster")
 	}
 	return l, nil
 }

@@ -85,6 +85,9 @@ func (v Violation) String() string { return "violation: " + v.Property + ": " + 
 
 // Transcript writes a scenario while it runs: its lines, each followed by the output of this run.
 type Transcript struct {
+	// Declares adds a line "violates" for each violation that the file does not declare, instead of ending the run.
+	Declares bool
+
 	file     *File
 	out      io.Writer // may be nil
 	checks   bool
@@ -142,6 +145,18 @@ func (t *Transcript) compare(l *Line) {
 	}
 }
 
+// declare writes a line for each property that is violated. It returns an empty list.
+func (t *Transcript) declare(all []Violation) []Violation {
+	var written []string
+	for _, v := range all {
+		if !slices.Contains(written, v.Property) {
+			written = append(written, v.Property)
+			t.write("violates " + v.Property)
+		}
+	}
+	return all[:0]
+}
+
 // Run runs all commands. Its error is the first [Error], or the error of the writer.
 func (f *File) Run(e Executor, t *Transcript) error {
 	var undeclared []Violation
@@ -151,7 +166,10 @@ func (f *File) Run(e Executor, t *Transcript) error {
 		l := &f.Lines[i]
 		declares := l.Form != nil && l.Form.Verb() == "violates"
 		if len(undeclared) > 0 && l.Form != nil && !declares {
-			break
+			if !t.Declares {
+				break
+			}
+			undeclared = t.declare(undeclared)
 		}
 		t.write(l.Text)
 		switch {
@@ -173,6 +191,9 @@ func (f *File) Run(e Executor, t *Transcript) error {
 		}
 		t.compare(l)
 	}
+	if t.Declares {
+		undeclared = t.declare(undeclared)
+	}
 	switch {
 	case len(undeclared) > 0:
 		return f.Error(cause, nil, fmt.Errorf("%w: %s: %s", ErrExpected, undeclared[0].Property, undeclared[0].Text))
@@ -187,22 +208,26 @@ func do(e Executor, l *Line) error {
 	if !l.Form.IsAssertion() {
 		return e.Do(l)
 	}
-	all := e.Opinions()
-	holds, wanted := false, &l.Args[len(l.Args)-1]
-	switch l.Form.Usage {
-	case "leader NODE":
-		holds = Agreed(all).Leader == wanted.Node
-	case "leader none":
-		holds = !slices.ContainsFunc(all, func(o Opinion) bool { return o.Leader > 0 && !o.Down })
-	case "follows NODE LEADER", "follows NODE none":
-		n := l.Args[0].Node
-		holds = n <= len(all) && !all[n-1].Down && all[n-1].Leader == wanted.Node
-	case "epoch COUNT":
-		common := Agreed(all)
-		holds = common.Leader > 0 && common.Epoch == algo.Epoch(wanted.Count)
-	}
-	if !holds {
+	if all := e.Opinions(); !Holds(l, all) {
 		return fmt.Errorf("%w: %s", ErrExpected, Opinions(all))
 	}
 	return nil
+}
+
+// Holds reports whether an assertion about leaders holds.
+func Holds(l *Line, all []Opinion) bool {
+	wanted := &l.Args[len(l.Args)-1]
+	switch l.Form.Usage {
+	case "leader NODE":
+		return Agreed(all).Leader == wanted.Node
+	case "leader none":
+		return !slices.ContainsFunc(all, func(o Opinion) bool { return o.Leader > 0 && !o.Down })
+	case "follows NODE LEADER", "follows NODE none":
+		n := l.Args[0].Node
+		return n <= len(all) && !all[n-1].Down && all[n-1].Leader == wanted.Node
+	case "epoch COUNT":
+		common := Agreed(all)
+		return common.Leader > 0 && common.Epoch == algo.Epoch(wanted.Count)
+	}
+	return false
 }

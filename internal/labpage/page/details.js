@@ -17,6 +17,9 @@ export function button(text, act) {
 
 export const messageText = (run, m) => `${m.kind} ${run.nodes[m.from].name} → ${run.nodes[m.to].name}` + (m.lost ? `, ✕ lost: ${m.lost}` : m.ended < 0 ? ', in flight' : '');
 
+// when returns a moment in words.
+const when = (run, at) => (run.mode === 'choice' ? `step ${at}` : `${inUnits(run, at)} ${run.unit_name}`);
+
 // stepText returns a step in words.
 export function stepText(run, s) {
   const m = run.messages[s.message];
@@ -57,7 +60,7 @@ function fields(m) {
 // showStep fills box with a step. go is called with the index of another step.
 export function showStep(box, run, s, go) {
   if (!s) return box.replaceChildren(element('p', 'The run has no step in this part.'));
-  const parts = [element('p', `${s.id + 1} of ${run.steps.length}, at ${inUnits(run, s.at)} ${run.unit_name}`, 'soft'), element('p', stepText(run, s), 'what')];
+  const parts = [element('p', `${s.id + 1} of ${run.steps.length}` + (run.mode === 'choice' ? '' : `, at ${when(run, s.at)}`), 'soft'), element('p', stepText(run, s), 'what')];
   const m = run.messages[s.message];
   if (m) {
     parts.push(fields(m));
@@ -73,7 +76,7 @@ export function showStep(box, run, s, go) {
     for (const n of s.notes) list.append(element('li', n));
     parts.push(list);
   }
-  if (s.kind !== 'drop') parts.push(changes(run, s));
+  if (s.kind !== 'drop' && run.mode !== 'trace') parts.push(changes(run, s));
   for (const id of s.sent) {
     const sent = run.messages[id], p = element('p', 'Sends ');
     p.append(sent.by >= 0 ? button(messageText(run, sent), () => go(sent.by)) : messageText(run, sent));
@@ -85,14 +88,14 @@ export function showStep(box, run, s, go) {
 // showMessage fills box with a message, and with what its receiver changed.
 export function showMessage(box, run, m, go) {
   const parts = [element('p', messageText(run, m), 'what'), fields(m)];
-  parts.push(element('p', `Sent at ${inUnits(run, m.sent)} ${run.unit_name}` + (m.ended >= 0 ? `, ended at ${inUnits(run, m.ended)} ${run.unit_name}.` : '.'), 'soft'));
+  parts.push(element('p', `Sent at ${when(run, m.sent)}` + (m.ended >= 0 ? `, ended at ${when(run, m.ended)}.` : '.'), 'soft'));
   const cause = run.messages[m.cause];
   if (cause) {
     const p = element('p', 'Caused by ');
     p.append(button(messageText(run, cause), () => go(cause.by)));
     parts.push(p);
   } else if (m.step >= 0) parts.push(element('p', `Caused by: ${stepText(run, run.steps[m.step])}`));
-  if (m.by >= 0 && !m.lost) parts.push(element('p', `${run.nodes[m.to].name} changed:`), changes(run, run.steps[m.by]));
+  if (m.by >= 0 && !m.lost && run.mode !== 'trace') parts.push(element('p', `${run.nodes[m.to].name} changed:`), changes(run, run.steps[m.by]));
   box.replaceChildren(...parts);
 }
 
@@ -109,6 +112,18 @@ export function spanAt(run, node, at) {
 
 const words = { leads: '★ leads', down: '✕ down', paused: '‖ paused' };
 
+// timersOf returns the timers of a node that run after a step, in words.
+function timersOf(run, node, now, at) {
+  return run.timers.filter(t => t.node === node && t.first <= now && now <= t.last)
+    .map(t => t.until < 0 ? t.name : `${t.name}, ends in ${inUnits({ ...run, from: 0 }, Math.max(0, t.until - at))} ${run.unit_name}`);
+}
+
+// leadersAt returns the nodes that lead after a step.
+export function leadersAt(run, now) {
+  const at = run.steps[now]?.at ?? run.from;
+  return run.nodes.filter((_, i) => spanAt(run, i, at)?.kind === 'leads').map(n => n.name);
+}
+
 export function showNodes(box, run, now) {
   const at = run.steps[now]?.at ?? run.from;
   const open = new Set([...box.querySelectorAll('details[open]')].map(d => d.dataset.node));
@@ -117,7 +132,10 @@ export function showNodes(box, run, now) {
     d.dataset.node = i;
     d.open = open.has(String(i));
     d.append(element('summary', `${run.nodes[i].name} ${words[span?.kind] ?? '● runs'}` + (span?.epoch ? ` in epoch ${span.epoch}` : '')));
-    d.append(element('pre', run.states[state] ?? 'It does not run.'));
+    if (run.nodes[i].id) d.append(element('p', `ID ${run.nodes[i].id}`, 'soft'));
+    const timers = timersOf(run, i, now, at);
+    if (state >= 0) d.append(element('p', timers.length ? `◷ Timers: ${timers.join('; ')}` : '◷ No timer runs.', 'soft'));
+    d.append(element('pre', run.states[state] ?? (run.mode === 'trace' ? 'A trace has no states.' : 'It does not run.')));
     return d;
   }));
 }

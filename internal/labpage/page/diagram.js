@@ -34,14 +34,27 @@ function rows(run, unitGap) {
     }
     y.set(at, now);
   });
-  return { sorted, shortened, height: now, at: time => y.get(Math.max(time, run.from)) };
+  return {
+    sorted, shortened, height: now, at: time => y.get(Math.max(time, run.from)),
+    // timeAt is the inverse of at, for any height.
+    timeAt(height) {
+      const i = sorted.findLastIndex(t => y.get(t) <= height), from = sorted[Math.max(0, i)];
+      if (i >= 0 && i + 1 < sorted.length) {
+        const to = sorted[i + 1];
+        return from + (to - from) * (height - y.get(from)) / (y.get(to) - y.get(from));
+      }
+      return from + (height - y.get(from)) / unitGap * (Number.isFinite(fastest) ? fastest : run.unit);
+    },
+  };
 }
 
-// drawRun draws a run. The functions of on are called with an index when a step, a message or a lane is chosen.
+// drawRun draws a run. The functions of on are called with an index when a step, a message or a lane is chosen. After the
+// head of a message was dragged, on.dragged is called with the message, and with the time of its end, or null off the lane.
+// on.canDrag reports whether a message has such a head. on.lane also gets the moment, if a place on the lane was chosen.
 export function drawRun(box, run, on) {
   const nodes = run.nodes.length, left = box.clientWidth < 500 ? 40 : 64;
   const pitch = Math.max(36, Math.min(320, (box.clientWidth - left - 20 - right) / Math.max(1, nodes - 1)));
-  const y = rows(run, Math.max(40, Math.min(80, pitch * 0.4)));
+  const y = rows(run, run.mode === 'choice' ? 34 : Math.max(40, Math.min(80, pitch * 0.4)));
   const x = node => left + 20 + node * pitch;
   const width = x(nodes - 1) + right, height = y.height + 24;
   box.replaceChildren();
@@ -67,6 +80,15 @@ export function drawRun(box, run, on) {
   run.nodes.forEach((n, i) => {
     const name = draw(head, 'text', { class: 'name', x: x(i), y: 20, 'text-anchor': 'middle' }, n.name);
     name.addEventListener('click', () => on.lane(i));
+    if (run.mode !== 'trace') {
+      for (const [attribute, value] of [['tabindex', 0], ['role', 'button'], ['aria-label', `${n.name}: crash it, or restart it`]]) name.setAttribute(attribute, value);
+      name.addEventListener('keydown', e => {
+        if (e.key !== 'Enter' && e.key !== ' ') return;
+        e.preventDefault();
+        e.stopPropagation();
+        on.lane(i);
+      });
+    }
     let since = run.from;
     const lane = (from, to) => to > from && draw(svg, 'line', { class: 'lane', x1: x(i), x2: x(i), y1: y.at(from), y2: y.at(to) });
     for (const span of run.spans.filter(s => s.node === i).sort((a, b) => a.from - b.from)) {
@@ -76,11 +98,19 @@ export function drawRun(box, run, on) {
       if (span.kind === 'leads') draw(svg, 'text', { class: 'star', x: x(i) + 7, y: y.at(span.from) + 15 }, '★');
     }
     lane(since, run.end);
+    if (run.mode === 'trace') return;
+    const touch = draw(svg, 'line', { class: 'touch lane-touch', x1: x(i), x2: x(i), y1: top, y2: y.height });
+    draw(touch, 'title', {}, run.mode === 'choice' ? `click: crash or restart ${n.name} after this step` : `click: crash or restart ${n.name} at this moment`);
+    touch.addEventListener('click', e => {
+      const snap = run.unit / 4, at = y.timeAt(e.clientY - svg.getBoundingClientRect().top);
+      on.lane(i, Math.max(run.from, Math.round(at / snap) * snap));
+    });
   });
 
-  const kinds = kindsOf(run);
-  const messages = run.messages.map(m => drawMessage(svg, m, kinds.indexOf(m.kind) % looks, run, x, y, on));
+  const kinds = kindsOf(run), drag = dragging(svg, run, x, y, pitch, on), grips = [];
+  const messages = run.messages.map(m => drawMessage(svg, m, kinds.indexOf(m.kind) % looks, run, x, y, on, grips));
   const steps = run.steps.map(s => drawStep(svg, s, x(s.node), y.at(s.at), on));
+  for (const grip of grips) drawGrip(svg, grip, run, on, drag); // above the steps at which the arrows end
   for (const p of run.properties.filter(p => p.step >= 0)) {
     const s = run.steps[p.step];
     draw(svg, 'text', { class: 'broken', x: x(s.node) + 20, y: y.at(s.at) + 16 }, `✗ ${p.name}`);
@@ -102,7 +132,53 @@ export function drawRun(box, run, on) {
   };
 }
 
-function drawMessage(svg, m, look, run, x, y, on) {
+// dragging returns a function that begins to drag the head of a message. A move changes two elements, and reads no layout.
+function dragging(svg, run, x, y, pitch, on) {
+  return (grip, m, x1, y1, start) => {
+    const ghost = draw(svg, 'line', { class: 'ghost', x1, y1, x2: x1, y2: y1 }), label = draw(svg, 'text', { class: 'ghost-label' });
+    const box = svg.getBoundingClientRect(); // once
+    let result;
+    const move = e => {
+      if (result === undefined && Math.hypot(e.clientX - start.clientX, e.clientY - start.clientY) < 4) return; // a click
+      const px = e.clientX - box.left, py = Math.max(y1, e.clientY - box.top), off = Math.abs(px - x(m.to)) > Math.max(24, Math.min(60, pitch * 0.4));
+      const snap = run.unit / 4, at = m.sent + Math.max(0, Math.round((y.timeAt(py) - m.sent) / snap) * snap);
+      result = off ? null : at;
+      ghost.setAttribute('x2', px);
+      ghost.setAttribute('y2', py);
+      ghost.classList.toggle('off', off);
+      label.setAttribute('x', px + 12);
+      label.setAttribute('y', py - 6);
+      label.textContent = off ? '✕ lost' : run.mode === 'choice' ? 'deliver' : `takes ${inUnits({ ...run, from: 0 }, at - m.sent)} ${run.unit_name}`;
+    };
+    const end = e => {
+      grip.removeEventListener('pointermove', move);
+      for (const event of ['pointerup', 'pointercancel']) grip.removeEventListener(event, end);
+      removeEventListener('keydown', escape, true);
+      ghost.remove();
+      label.remove();
+      if (e.type === 'pointerup' && result !== undefined) on.dragged(m, result);
+    };
+    const escape = e => {
+      if (e.key !== 'Escape') return;
+      e.stopPropagation();
+      end(e);
+    };
+    grip.setPointerCapture(start.pointerId);
+    grip.addEventListener('pointermove', move);
+    for (const event of ['pointerup', 'pointercancel']) grip.addEventListener(event, end);
+    addEventListener('keydown', escape, true);
+    start.preventDefault();
+  };
+}
+
+function drawGrip(svg, { m, x, y, x1, y1, names }, run, on, drag) {
+  const grip = draw(svg, 'circle', { class: 'grip', cx: x, cy: y, r: 9, 'data-message': m.id });
+  draw(grip, 'title', {}, run.mode === 'choice' ? `${names}: drag to its lane to deliver it, off it to drop it` : `${names}: drag to delay it, off the lane to lose it`);
+  grip.addEventListener('pointerdown', e => e.button === 0 && drag(grip, m, x1, y1, e));
+  for (const event of ['mouseenter', 'click']) grip.addEventListener(event, () => on.message(m.id, event === 'click'));
+}
+
+function drawMessage(svg, m, look, run, x, y, on, grips) {
   let x1 = x(m.from), y1 = y.at(m.sent), x2 = x(m.to), y2 = m.ended < 0 ? y.height : y.at(m.ended);
   if (m.lost && m.ended === m.sent) { // as soon as it was sent
     x2 = x1 + (x2 - x1) * 0.6;
@@ -124,6 +200,8 @@ function drawMessage(svg, m, look, run, x, y, on) {
     const bx = x2 - 9 * dx, by = y2 - 9 * dy;
     draw(g, 'polygon', { points: `${x2},${y2} ${bx - 4 * dy},${by + 4 * dx} ${bx + 4 * dy},${by - 4 * dx}` });
   }
+  const back = Math.min(10, length / 3); // from the head, which several messages may share
+  if (on.canDrag(m)) grips.push({ m, x: x2 - back * dx, y: y2 - back * dy, x1, y1, names });
   for (const event of ['mouseenter', 'focus', 'click']) g.addEventListener(event, () => on.message(m.id, event === 'click'));
   return g;
 }
@@ -134,7 +212,7 @@ function drawStep(svg, s, x, y, on) {
   const g = draw(svg, 'g', { class: `step ${s.kind}`, 'data-step': s.id });
   draw(g, 'title', {}, s.text);
   draw(g, 'circle', { class: 'touch', cx: x, cy: y, r: 9 });
-  const sign = signs[s.kind];
+  const sign = s.kind === 'note' && s.text.includes('campaign') ? '⚑' : signs[s.kind];
   if (sign) {
     draw(g, 'circle', { class: 'mark', cx: x, cy: y, r: 7 });
     draw(g, 'text', { class: 'sign', x, y: y + 4, 'text-anchor': 'middle' }, sign);

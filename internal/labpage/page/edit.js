@@ -7,7 +7,7 @@ export function parseTime(text) {
   return Math.round(sum);
 }
 
-export const formatTime = ns => ns % 1e6 ? `${ns}ns` : `${ns / 1e6}ms`;
+export const formatTime = ns => ns % 1e3 ? `${ns}ns` : ns % 1e6 ? `${ns / 1e3}us` : `${ns / 1e6}ms`;
 
 // insert returns the scenario with a command at a moment. It divides the run that contains the moment. It omits the
 // recorded output, which an edit changes.
@@ -29,3 +29,17 @@ export function insert(scenario, at, command) {
   while (lines.length && !lines.at(-1).trim()) lines.pop();
   return [...lines, command, 'run 1s', ''].join('\n');
 }
+
+// insertBefore returns the scenario with a command shortly before a moment, and after all earlier ones of the run.
+export function insertBefore(scenario, run, at, command) {
+  const earlier = Math.max(-1, ...run.steps.filter(s => s.at < at).map(s => s.at));
+  const before = [1e6, 1e3, 1].map(gap => at - gap).find(t => t > earlier && t >= 0);
+  if (before === undefined) throw new Error('the message is sent as the cluster starts: no command can come before it');
+  return insert(scenario, before, command);
+}
+
+const names = (run, m) => `${run.nodes[m.from].name} ${run.nodes[m.to].name} ${m.kind}`;
+
+// loseMessage and delayMessage return the scenario in which a message is lost, or takes a time in nanoseconds.
+export const loseMessage = (scenario, run, m) => insertBefore(scenario, run, m.sent, `drop-next ${names(run, m)}`);
+export const delayMessage = (scenario, run, m, takes) => insertBefore(scenario, run, m.sent, `delay-next ${names(run, m)} ${formatTime(takes)}`);
