@@ -37,7 +37,8 @@ func newCluster(view algo.View) *algosim.Cluster {
 	return c
 }
 
-// agreedCluster returns a cluster with all nodes following the highest in epoch 1.
+// agreedCluster returns a cluster with all nodes following the highest in epoch 1 and
+// have saved the next epoch.
 func agreedCluster(t testing.TB, view algo.View) *algosim.Cluster {
 	t.Helper()
 	c := newCluster(view)
@@ -69,35 +70,30 @@ func witnessing(count int, witnesses ...int) algo.View {
 // alone returns node i without its cluster, not started yet.
 func alone(i int, view algo.View) *algosim.Single { return algosim.NewSingle(spec, i, view) }
 
-// electing returns node i of a restarted cluster, which has no reply from its successor and has
-// started an election in epoch 7.
-func electing(i int, view algo.View) *algosim.Single {
-	s := alone(i, view)
-	s.Start(6)
-	s.Expire(timerElection)
-	return s
-}
-
-// follower returns node i of a ring of four, which follows n4 in epoch 7.
+// follower returns node i of a ring of four, which follows n4 in epoch 7 and has
+// saved the next.
 func follower(t *testing.T, i int) *algosim.Single {
 	t.Helper()
 	s := alone(i, viewOf(4))
 	s.Start(6)
 	s.Receive((i+2)%4+1, token(7, 4, 1))
 	s.Receive((i+2)%4+1, Elected{Epoch: 7, ID: n(4), Hops: 1})
+	s.Expire(timerReserve)
 	if got, want := s.Machine.Leader(), leadership(7, 4); got != want {
 		t.Fatalf("n%d follows %v, want %v", i, got, want)
 	}
 	return s
 }
 
-// leading returns n4 of a ring of four, which leads in epoch 7.
+// leading returns n4 of a ring of four, which leads in epoch 7 and has saved the
+// next.
 func leading(t *testing.T) *algosim.Single {
 	t.Helper()
 	s := alone(4, viewOf(4))
 	s.Start(6)
 	s.Receive(3, token(7, 4, 4))
 	s.Receive(3, Elected{Epoch: 7, ID: n(4), Hops: 4})
+	s.Expire(timerReserve)
 	if got, want := s.Machine.Leader(), leadership(7, 4); got != want {
 		t.Fatalf("n4 follows %v, want %v", got, want)
 	}

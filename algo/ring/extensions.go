@@ -2,8 +2,6 @@ package ring
 
 import (
 	"cmp"
-	"strconv"
-	"strings"
 	"time"
 
 	"github.com/elect-go/elect/algo"
@@ -20,62 +18,6 @@ import (
 func (p *process) startElection(env algo.Env) {
 	p.enterEpoch(p.epoch + 1)
 	p.sendOwnToken(env)
-}
-
-// mayHaveLeader reports whether a process that restarts may find a leader that it can follow: it is
-// not the highest.
-//
-// ◆ Such a process asks its successor for the outcome instead of starting an election. Without
-// this rule, each restart of a follower ends the leadership, and a rolling restart changes the
-// leader once for each process.
-func (p *process) mayHaveLeader() bool {
-	for range p.view.Higher(p.self) {
-		return true
-	}
-	return false
-}
-
-// restore restores what this process has saved before a restart.
-//
-// ◆ In the epoch of its restart, a process only forwards and follows: it may have led in that
-// epoch, and its token of that time may still return. It also remembers the best candidate: if two
-// candidates win in one epoch, it must wait for the higher one. See canFollow. And it informs its
-// successor of the outcome, whatever tokens it has seen: they may have passed another successor
-// before the restart.
-func (p *process) restore(saved algo.HardState) {
-	p.restartEpoch = p.epoch
-	if p.epoch == saved.Epoch {
-		p.best = decode(saved.Extra)
-	}
-}
-
-// encode returns a candidate as text, and decode the candidate. The text of no candidate is empty.
-func encode(m algo.Member) string {
-	if m.ID.IsZero() {
-		return ""
-	}
-	return m.ID.String() + " " + strconv.Itoa(m.Priority) + " " + strconv.FormatBool(m.Eligible)
-}
-
-func decode(text string) (m algo.Member) {
-	fields := strings.Fields(text)
-	if len(fields) != 3 {
-		return algo.Member{}
-	}
-	var idErr, priorityErr, eligibleErr error
-	m.ID, idErr = algo.ParseNodeID(fields[0])
-	m.Priority, priorityErr = strconv.Atoi(fields[1])
-	m.Eligible, eligibleErr = strconv.ParseBool(fields[2])
-	if idErr != nil || priorityErr != nil || eligibleErr != nil {
-		return algo.Member{}
-	}
-	return m
-}
-
-// asksOutcome reports whether this process has asked its successor for the outcome and takes part
-// in no election.
-func (p *process) asksOutcome() bool {
-	return p.awaitsSuccessor && !p.hasOutcome() && !p.participating
 }
 
 // enterEpoch raises the epoch of this process to e, if e is higher. The epoch is saved before
@@ -103,7 +45,7 @@ func (p *process) handleRingChange(env algo.Env, lostLeader bool) {
 		return
 	}
 	env.Note("has new successor %s", p.successor)
-	if lostLeader || !p.isIdle() && (p.isAlone() || !p.asksOutcome()) {
+	if lostLeader || !p.isIdle() {
 		p.startElection(env)
 	} else {
 		p.informSuccessor(env)
@@ -226,11 +168,7 @@ func (p *process) rejectOutcome(env algo.Env, l algo.Leader) {
 		p.participating = false
 		return
 	}
-	if l.IsVacant() {
-		env.Note("knows of no leader either")
-	} else {
-		env.Note("contests the leadership of %s", l.ID)
-	}
+	env.Note("contests the leadership of %s", l.ID)
 	p.startElection(env)
 }
 
@@ -238,8 +176,6 @@ func (p *process) rejectOutcome(env algo.Env, l algo.Leader) {
 // waited for.
 func (p *process) reportFailedElection(env algo.Env) {
 	switch predecessor := p.view.At((p.view.Index(p.self) + p.view.Len() - 1) % p.view.Len()); {
-	case p.asksOutcome():
-		algo.ReportUnresponsive(env, p.successor, "did not reply which process leads")
 	case !p.best.ID.IsZero():
 		algo.ReportUnresponsive(env, p.best.ID, "sent its token around but did not become leader")
 	case len(p.seen) == 1: // only this process
@@ -254,12 +190,16 @@ func (p *process) reportFailedElection(env algo.Env) {
 // returns, and the third is that of Elected.
 const roundsPerElection = 3
 
-// updateTimers arms the election timer if this process needs it, and stops it otherwise.
+// updateTimers arms each timer that this process needs, and stops the others.
 //
 // ◆ Each process that forwarded a token waits for the outcome, not only the process that
 // started the election: that process may have crashed, or the token may be lost with a process
 // that held it. The time is random, so that processes that wait together do not start
 // together.
+//
+// ◆ After an election, a process saves the epoch of the next one. Without this rule, each process
+// saves it when the first token arrives, one process after the other, and a failover waits for
+// N−1 saves.
 func (p *process) updateTimers(env algo.Env) {
 	T := p.options.MessageTime
 	shortest := roundsPerElection * time.Duration(p.view.Len()) * T
@@ -268,6 +208,7 @@ func (p *process) updateTimers(env algo.Env) {
 		shortest, longest = shortest*7/4, shortest*7/4
 	}
 	armOrStop(env, timerElection, &p.electionTimerRuns, p.awaitsSuccessor || !p.isIdle(), shortest, longest)
+	armOrStop(env, timerReserve, &p.reserveTimerRuns, p.isIdle() && p.reserved <= p.epoch, T, 2*T)
 }
 
 // maxExtendedElections is the number of elections with an extended timeout: 7/4 of the shortest

@@ -45,10 +45,8 @@
 //	all start, in a random order             N·H(N)+N messages, the mean  (2N−1)T
 //	all start, in the worst order            N(N+1)/2+N messages          (2N−1)T
 //	a follower crashes or returns            2 messages                   2T
-//	a follower restarts                      5 messages                   2T
 //
-// H(N) is 1 + 1/2 + … + 1/N. The last message only returns to the leader. Each process saves the
-// new epoch before it forwards the first token, so the time of an election also includes N saves.
+// H(N) is 1 + 1/2 + … + 1/N. The last message only returns to the leader.
 //
 // # Beyond the sources
 //
@@ -64,8 +62,10 @@ import (
 	"github.com/elect-go/elect/algo"
 )
 
-// timerElection runs until the election has an outcome, and while a reply of the successor is due.
-const timerElection algo.Timer = "election"
+const (
+	timerElection algo.Timer = "election" // runs until the election has an outcome
+	timerReserve  algo.Timer = "reserve"  // runs from the outcome until the next epoch is saved
+)
 
 // process is one member: the P of the sources.
 type process struct {
@@ -76,9 +76,8 @@ type process struct {
 	// epoch is the highest epoch that this process knows: that of the current or last
 	// election. It is above leader.Epoch until that election has an outcome here.
 	epoch algo.Epoch
-	// restartEpoch is the epoch in which this process restarted, or 0. In it, this process may have
-	// led or sent a token before. It sends no token of its own in it.
-	restartEpoch algo.Epoch
+	// reserved is an epoch that is already saved for the next election, or 0.
+	reserved algo.Epoch
 	// leader is the last announcement: the leader that this process follows, this process
 	// itself, or a vacancy.
 	leader algo.Leader
@@ -89,15 +88,14 @@ type process struct {
 	// seen are the candidates of the tokens that have arrived in this epoch, and this process
 	// itself once it has sent its own token.
 	seen algo.Set
-	// best is the highest of the candidates whose tokens this process has forwarded in this epoch, and
-	// of the leaders that it has followed in it. It is saved with the epoch.
+	// best is the highest candidate of the tokens that this process has forwarded in this epoch.
 	best algo.Member
 	// extendedElections is the number of elections, including the current one, with an
 	// extended timeout. See extendTimeout.
 	extendedElections uint8
 
 	// awaitsSuccessor is set while the successor has been sent the outcome and has not
-	// confirmed it, or was asked for the outcome and has not replied.
+	// confirmed it.
 	awaitsSuccessor bool
 
 	// successor is the next process in the ring that is not suspected: this process itself
@@ -106,19 +104,14 @@ type process struct {
 	// suspected are the monitored processes that the failure detector suspects. In the ring,
 	// they are between this process and its successor.
 	suspected algo.Set
-	// electionTimerRuns is set while the timer is armed.
-	electionTimerRuns bool
+	// electionTimerRuns and reserveTimerRuns are set while the timer is armed.
+	electionTimerRuns, reserveTimerRuns bool
 }
 
 func (p *process) Start(env algo.Env, view algo.View, saved algo.HardState) {
 	p.view, p.epoch = view, max(saved.Epoch, view.ConfigID().Term)
-	p.restore(saved)
 	p.updateSuccessor(env)
-	if saved.Epoch > 0 && p.mayHaveLeader() {
-		p.informSuccessor(env)
-	} else {
-		p.startElection(env)
-	}
+	p.startElection(env)
 	p.updateTimers(env)
 }
 
@@ -149,6 +142,8 @@ func (p *process) Expire(env algo.Env, t algo.Timer) {
 		p.reportFailedElection(env)
 		p.electionTimerRuns = false
 		p.startElection(env)
+	case t == timerReserve && p.reserveTimerRuns:
+		p.reserveTimerRuns, p.reserved = false, p.epoch+1
 	}
 	p.updateTimers(env)
 }
@@ -170,7 +165,7 @@ func (p *process) Trust(env algo.Env, peer algo.NodeID) {
 }
 
 func (p *process) HardState() algo.HardState {
-	return algo.HardState{Epoch: p.epoch, Extra: encode(p.best)}
+	return algo.HardState{Epoch: max(p.epoch, p.reserved)}
 }
 
 func (p *process) Clone() algo.Algorithm {
@@ -210,11 +205,9 @@ func (p *process) handleElection(env algo.Env, m Election) {
 		}
 		m.Hops++
 		p.forward(env, m, m.Hops-1)
-	case !p.participating && p.epoch > p.restartEpoch:
+	case !p.participating:
 		// Chang and Roberts 1979: a smaller ID wakes a process up, which sends its own.
 		p.sendOwnToken(env)
-	case !p.participating:
-		p.startElection(env)
 	default:
 		// Chang and Roberts 1979: a smaller ID is swallowed.
 	}
@@ -222,7 +215,7 @@ func (p *process) handleElection(env algo.Env, m Election) {
 
 // handleOwnToken handles this process's own token: no process in the ring is higher.
 func (p *process) handleOwnToken(env algo.Env) {
-	if p.participating && !p.hasOutcome() && p.epoch > p.restartEpoch {
+	if p.participating && !p.hasOutcome() {
 		p.becomeLeader(env)
 	}
 }
@@ -265,10 +258,7 @@ func (p *process) handleNewOutcome(env algo.Env, m Elected) {
 // follow accepts l as the outcome of its epoch. If this process led, its leadership ends here.
 func (p *process) follow(env algo.Env, l algo.Leader) {
 	p.participating, p.extendedElections = false, 0
-	p.awaitsSuccessor = !l.IsVacant() && (!p.seen.Has(l.ID) || p.epoch == p.restartEpoch)
-	if m, _ := p.view.Member(l.ID); m.Compare(p.best) > 0 {
-		p.best = m
-	}
+	p.awaitsSuccessor = !l.IsVacant() && !p.seen.Has(l.ID)
 	p.leader = l
 	env.Announce(l)
 }

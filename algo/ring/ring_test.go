@@ -20,14 +20,14 @@ func TestStartingProcessSendsOwnToken(t *testing.T) {
 	expect(t, "n4 recovers", s.Start(6),
 		"save 7; election in 120ms to 180ms; monitor n1; n1 <- election epoch=7 eligible=true id=n4 hops=1")
 	s = follower(t, 2)
-	expect(t, "n2 campaigns", s.Campaign(), "save 8; election in 120ms to 180ms; n3 <- election epoch=8 eligible=true id=n2 hops=1")
+	expect(t, "n2 campaigns", s.Campaign(), "election in 120ms to 180ms; n3 <- election epoch=8 eligible=true id=n2 hops=1")
 }
 
 // "If (attr_x, x) > (attr_j, j): forward message to successor, set state to
 // participating."
 func TestProcessForwardsHigherToken(t *testing.T) {
 	s := follower(t, 2)
-	expect(t, "a larger token", s.Receive(1, token(8, 4, 2)), `save 8 "00000000-0000-4000-8000-000000000004 0 true"; election in 120ms to 180ms; n3 <- election epoch=8 eligible=true id=n4 hops=3`)
+	expect(t, "a larger token", s.Receive(1, token(8, 4, 2)), "election in 120ms to 180ms; n3 <- election epoch=8 eligible=true id=n4 hops=3")
 	expect(t, "now n2 participates: a smaller one", s.Receive(1, token(8, 1, 1)), "")
 	expect(t, "another larger one", s.Receive(1, token(8, 3, 3)), "election in 120ms to 180ms; n3 <- election epoch=8 eligible=true id=n3 hops=4")
 }
@@ -37,9 +37,10 @@ func TestProcessForwardsHigherToken(t *testing.T) {
 // the token.
 func TestProcessReplacesOrDropsLowerToken(t *testing.T) {
 	s := follower(t, 2)
-	expect(t, "while n2 does not participate", s.Receive(1, token(8, 1, 1)), "save 8; election in 120ms to 180ms; n3 <- election epoch=8 eligible=true id=n2 hops=1")
-	s = electing(2, viewOf(4))
-	expect(t, "while n2 participates", s.Receive(1, token(7, 1, 1)), "")
+	expect(t, "while n2 does not participate", s.Receive(1, token(8, 1, 1)), "election in 120ms to 180ms; n3 <- election epoch=8 eligible=true id=n2 hops=1")
+	s = alone(2, viewOf(4))
+	s.Start(7)
+	expect(t, "while n2 participates", s.Receive(1, token(8, 1, 1)), "")
 }
 
 // "If (attr_x, x) = (attr_j, j): P_j is the elected leader; send elected message
@@ -48,17 +49,18 @@ func TestProcessLeadsWhenOwnTokenReturns(t *testing.T) {
 	s := alone(3, ranked(0, 0, 1, 0))
 	s.Start(6)
 	mine := Election{Epoch: 7, Eligible: true, Priority: 1, ID: n(3), Hops: 4}
-	expect(t, "its own token", s.Receive(2, mine), "stop election; n4 <- elected epoch=7 id=n3 hops=1; announce n3 in 7")
+	expect(t, "its own token", s.Receive(2, mine), "stop election; reserve in 10ms to 20ms; n4 <- elected epoch=7 id=n3 hops=1; announce n3 in 7")
 	expect(t, "the same again", s.Receive(2, mine), "")
 }
 
 // A token does not win again when it returns after the outcome, while the token of
 // another candidate, above the leader, is in flight in the same epoch.
 func TestOwnTokenWinsOnce(t *testing.T) {
-	s := electing(3, viewOf(4))
-	expect(t, "its own token", s.Receive(2, token(7, 3, 4)), "stop election; n4 <- elected epoch=7 id=n3 hops=1; announce n3 in 7")
+	s := alone(3, viewOf(4))
+	s.Start(6)
+	expect(t, "its own token", s.Receive(2, token(7, 3, 4)), "stop election; reserve in 10ms to 20ms; n4 <- elected epoch=7 id=n3 hops=1; announce n3 in 7")
 	expect(t, "the token of a higher candidate", s.Receive(2, Election{Epoch: 7, Eligible: true, Priority: 1, ID: n(5), Hops: 1}),
-		`save 7 "00000000-0000-4000-8000-000000000005 1 true"; election in 120ms to 180ms; n4 <- election epoch=7 eligible=true priority=1 id=n5 hops=2`)
+		"election in 120ms to 180ms; stop reserve; n4 <- election epoch=7 eligible=true priority=1 id=n5 hops=2")
 	expect(t, "its own token again", s.Receive(2, token(7, 3, 4)), "")
 }
 
@@ -68,11 +70,11 @@ func TestProcessFollowsAndForwardsElected(t *testing.T) {
 	s := alone(2, viewOf(4))
 	s.Start(6)
 	s.Receive(1, token(7, 4, 1))
-	expect(t, "elected", s.Receive(1, Elected{Epoch: 7, ID: n(4), Hops: 2}), "stop election; n3 <- elected epoch=7 id=n4 hops=3; announce n4 in 7")
+	expect(t, "elected", s.Receive(1, Elected{Epoch: 7, ID: n(4), Hops: 2}), "stop election; reserve in 10ms to 20ms; n3 <- elected epoch=7 id=n4 hops=3; announce n4 in 7")
 	expect(t, "n2 no longer participates: the next token", s.Receive(1, token(8, 1, 1)),
-		"save 8; election in 120ms to 180ms; n3 <- election epoch=8 eligible=true id=n2 hops=1")
+		"save 8; election in 120ms to 180ms; stop reserve; n3 <- election epoch=8 eligible=true id=n2 hops=1")
 	expect(t, "elected, of an unknown epoch", s.Receive(1, Elected{Epoch: 11, ID: n(4), Hops: 2}),
-		"save 11; n3 <- elected epoch=11 id=n4 hops=3; announce n4 in 11")
+		"save 11; reserve in 10ms to 20ms; n3 <- elected epoch=11 id=n4 hops=3; announce n4 in 11")
 
 	s = alone(4, viewOf(4))
 	s.Start(6)
@@ -85,10 +87,10 @@ func TestProcessFollowsAndForwardsElected(t *testing.T) {
 func TestProcessSkipsFailedSuccessor(t *testing.T) {
 	s := follower(t, 2)
 	expect(t, "n3 fails", s.Suspect(3), "election in 120ms to 180ms; monitor n3 n4; n4 <- elected epoch=7 id=n4")
-	expect(t, "a token", s.Receive(1, token(8, 4, 2)), `save 8 "00000000-0000-4000-8000-000000000004 0 true"; election in 120ms to 180ms; n4 <- election epoch=8 eligible=true id=n4 hops=3`)
+	expect(t, "a token", s.Receive(1, token(8, 4, 2)), "election in 120ms to 180ms; n4 <- election epoch=8 eligible=true id=n4 hops=3")
 	expect(t, "n4, the leader, fails", s.Suspect(4),
 		"save 9; election in 120ms to 180ms; monitor n1 n3 n4; n1 <- election epoch=9 eligible=true id=n2 hops=1; announce none in 7")
-	expect(t, "n1 fails too", s.Suspect(1), "save 10; stop election; monitor n1 n3 n4; announce n2 in 10")
+	expect(t, "n1 fails too", s.Suspect(1), "save 10; stop election; reserve in 10ms to 20ms; monitor n1 n3 n4; announce n2 in 10")
 }
 
 // "Multiple processes are allowed to call an election simultaneously. All of them
@@ -118,7 +120,8 @@ func TestHighestLeadsWhicheverNodesCampaign(t *testing.T) {
 
 // "A process can call for at most one election at a time."
 func TestProcessRunsOneElectionAtATime(t *testing.T) {
-	s := electing(2, viewOf(3))
+	s := alone(2, viewOf(3))
+	s.Start(6)
 	expect(t, "it campaigns in an election", s.Campaign(), "")
 }
 
@@ -127,13 +130,14 @@ func TestProcessRunsOneElectionAtATime(t *testing.T) {
 
 func TestProcessAloneLeads(t *testing.T) {
 	s := alone(1, viewOf(1))
-	expect(t, "the only member", s.Start(0), "save 1; monitor; announce n1 in 1")
+	expect(t, "the only member", s.Start(0), "save 1; reserve in 10ms to 20ms; monitor; announce n1 in 1")
 	expect(t, "an unknown timer", s.Expire("another"), "")
-	expect(t, "it campaigns", s.Campaign(), "save 2; announce n1 in 2")
+	expect(t, "its timer", s.Expire(timerReserve), "save 2")
+	expect(t, "it campaigns", s.Campaign(), "reserve in 10ms to 20ms; announce n1 in 2")
 
 	s = alone(1, viewOf(2))
 	s.Start(0)
-	expect(t, "the only one alive", s.Suspect(2), "save 2; stop election; monitor n2; announce n1 in 2")
+	expect(t, "the only one alive", s.Suspect(2), "save 2; stop election; reserve in 10ms to 20ms; monitor n2; announce n1 in 2")
 	expect(t, "a token of a suspected candidate", s.Receive(2, token(2, 2, 1)), "save 3; announce n1 in 3")
 	expect(t, "its Elected", s.Receive(2, Elected{Epoch: 3, ID: n(2), Hops: 1}), "save 4; announce n1 in 4")
 }
@@ -153,10 +157,10 @@ func TestCandidatesAreOrderedByPriorityThenID(t *testing.T) {
 func TestEligibleCandidateIsAboveWitness(t *testing.T) {
 	view := witnessing(3, 3)
 	s := alone(3, view)
+	expect(t, "a witness starts", s.Start(6), "save 7; election in 90ms to 135ms; monitor n1; n1 <- election epoch=7 id=n3 hops=1")
+	expect(t, "an eligible candidate is above it", s.Receive(2, token(7, 1, 2)), "election in 90ms to 135ms; n1 <- election epoch=7 eligible=true id=n1 hops=3")
+	s = alone(1, view)
 	s.Start(6)
-	expect(t, "a witness starts an election", s.Expire(timerElection), "save 7; election in 90ms to 135ms; n1 <- election epoch=7 id=n3 hops=1")
-	expect(t, "an eligible candidate is above it", s.Receive(2, token(7, 1, 2)), `save 7 "00000000-0000-4000-8000-000000000001 0 true"; election in 90ms to 135ms; n1 <- election epoch=7 eligible=true id=n1 hops=3`)
-	s = electing(1, view)
 	expect(t, "a witness is below an eligible candidate", s.Receive(3, Election{Epoch: 7, ID: n(3), Hops: 1}), "")
 
 	c := agreedCluster(t, view)
@@ -189,7 +193,7 @@ func TestNoProcessLeadsIfNoneIsEligible(t *testing.T) {
 	expect(t, "an eligible process contests it", s.Receive(1, Elected{Epoch: 8, Hops: 1}),
 		"save 9; election in 120ms to 180ms; n3 <- elected epoch=8 hops=2; n3 <- election epoch=9 eligible=true id=n2 hops=1")
 	s = alone(1, witnessing(1, 1))
-	expect(t, "a witness alone", s.Start(0), "save 1; monitor; announce none in 1")
+	expect(t, "a witness alone", s.Start(0), "save 1; reserve in 10ms to 20ms; monitor; announce none in 1")
 }
 
 func TestIneligibleProcessIsNotFollowed(t *testing.T) {
@@ -227,29 +231,29 @@ func TestViewDefinesRing(t *testing.T) {
 	three := algo.NewView(2, members(3)...)
 	t.Run("the leader leaves", func(t *testing.T) {
 		expect(t, "n2", follower(t, 2).Reconfigure(three),
-			"save 8; election in 90ms to 135ms; monitor n3; n3 <- election epoch=8 eligible=true id=n2 hops=1; announce none in 7")
+			"election in 90ms to 135ms; monitor n3; n3 <- election epoch=8 eligible=true id=n2 hops=1; announce none in 7")
 	})
 	t.Run("the leader resigns", func(t *testing.T) {
 		expect(t, "n2", follower(t, 2).Reconfigure(witnessing(4, 4)),
-			"save 8; election in 120ms to 180ms; monitor n3; n3 <- election epoch=8 eligible=true id=n2 hops=1; announce none in 7")
+			"election in 120ms to 180ms; monitor n3; n3 <- election epoch=8 eligible=true id=n2 hops=1; announce none in 7")
 		expect(t, "n4 itself", leading(t).Reconfigure(witnessing(4, 4)),
-			"save 8; election in 120ms to 180ms; monitor n1; n1 <- election epoch=8 id=n4 hops=1; announce none in 7")
+			"election in 120ms to 180ms; monitor n1; n1 <- election epoch=8 id=n4 hops=1; announce none in 7")
 	})
 	t.Run("the successor leaves", func(t *testing.T) {
 		all := members(4)
 		expect(t, "n2", follower(t, 2).Reconfigure(algo.NewView(2, all[0], all[1], all[3])),
-			"save 8; election in 90ms to 135ms; monitor n4; n4 <- election epoch=8 eligible=true id=n2 hops=1")
+			"election in 90ms to 135ms; monitor n4; n4 <- election epoch=8 eligible=true id=n2 hops=1")
 	})
 	t.Run("a higher member joins", func(t *testing.T) {
 		s := leading(t)
 		expect(t, "n4", s.Reconfigure(algo.NewView(2, members(5)...)),
-			"save 8; election in 150ms to 225ms; monitor n5; n5 <- election epoch=8 eligible=true id=n4 hops=1")
+			"election in 150ms to 225ms; monitor n5; n5 <- election epoch=8 eligible=true id=n4 hops=1")
 	})
 	t.Run("a follower is above its leader now", func(t *testing.T) {
 		all := members(4)
 		all[1].Priority = 1
 		expect(t, "n2", follower(t, 2).Reconfigure(algo.NewView(2, all...)),
-			"save 8; election in 120ms to 180ms; monitor n3; n3 <- election epoch=8 eligible=true priority=1 id=n2 hops=1")
+			"election in 120ms to 180ms; monitor n3; n3 <- election epoch=8 eligible=true priority=1 id=n2 hops=1")
 	})
 	t.Run("during an election", func(t *testing.T) {
 		s := follower(t, 2)
@@ -271,6 +275,35 @@ func TestViewDefinesRing(t *testing.T) {
 		c.Run(20 * T)
 		c.RequireAgreement(t)
 	})
+}
+
+// In quiet times the saved epoch is one ahead, so that a failover waits for no
+// save: N−1 processes would save one after the other.
+func TestFailoverWaitsForNoSave(t *testing.T) {
+	c := agreedCluster(t, viewOf(5))
+	var saved []algo.HardState
+	for i := range 4 {
+		saved = append(saved, c.Node(i+1).Saved)
+	}
+	c.Crash(5)
+	c.Suspect(5, 4)
+	for range 14 {
+		for i := range 4 {
+			if got := c.Node(i + 1).Saved; c.Leader(i+1).Epoch < 2 && got != saved[i] {
+				t.Errorf("n%d saves %v before it follows the new leader\n%s", i+1, got, c.Transcript())
+			}
+		}
+		c.Run(T / 2)
+	}
+	for i := range 4 {
+		c.RequireLeader(t, i+1, leadership(2, 4))
+	}
+	c.Run(2 * T)
+	for i := range 4 {
+		if got := c.Node(i + 1).Saved.Epoch; got != 3 {
+			t.Errorf("n%d has saved epoch %d, want the next, 3", i+1, got)
+		}
+	}
 }
 
 // "From leader election to leader death, the cluster's epoch does not change", and
@@ -308,95 +341,12 @@ func TestEpochIsSavedBeforeItIsSent(t *testing.T) {
 	}
 }
 
-// A restarted process never leads in an epoch in which it may have led or sent a token before: the
-// token number would be that of the earlier leadership.
-func TestRestartedProcessLeadsInNoEarlierEpoch(t *testing.T) {
+// A restarted process never sends a token in an epoch in which it has sent one before:
+// the earlier token would make it leader.
+func TestRestartStartsNewEpoch(t *testing.T) {
 	s := alone(3, viewOf(3))
-	expect(t, "the highest restarts", s.Start(6), "save 7; election in 90ms to 135ms; monitor n1; n1 <- election epoch=7 eligible=true id=n3 hops=1")
+	expect(t, "n3 restarts", s.Start(6), "save 7; election in 90ms to 135ms; monitor n1; n1 <- election epoch=7 eligible=true id=n3 hops=1")
 	expect(t, "its earlier token returns", s.Receive(2, token(6, 3, 3)), "")
-
-	s = alone(2, viewOf(4))
-	expect(t, "another one restarts", s.Start(6), "election in 120ms to 180ms; monitor n3; n3 <- elected epoch=6")
-	expect(t, "a lower token arrives", s.Receive(1, token(6, 1, 1)), "save 7; election in 120ms to 180ms; n3 <- election epoch=7 eligible=true id=n2 hops=1")
-
-	s = alone(2, viewOf(4))
-	s.Start(6)
-	expect(t, "it forwards a higher token", s.Receive(1, token(6, 4, 1)), `save 6 "00000000-0000-4000-8000-000000000004 0 true"; election in 120ms to 180ms; n3 <- election epoch=6 eligible=true id=n4 hops=2`)
-	expect(t, "its earlier token returns", s.Receive(1, token(6, 2, 4)), "")
-}
-
-// A follower that restarts follows the leader in its epoch: a restart ends no leadership.
-func TestRestartedFollowerFollowsLeader(t *testing.T) {
-	for _, detected := range []bool{false, true} {
-		c := agreedCluster(t, viewOf(5))
-		if detected {
-			c.DetectionTime = T
-		}
-		for i := range 4 {
-			c.Crash(i + 1)
-			if detected {
-				c.Run(20 * T)
-			}
-			c.Start(i + 1)
-			c.Run(40 * T)
-			for j := range 5 {
-				c.RequireLeader(t, j+1, leadership(1, 5))
-			}
-		}
-		c.Reset()
-		c.Run(100 * T)
-		if sum := algosim.Total(c.Sent); sum != 0 {
-			t.Errorf("detected %v: %d messages after that\n%s", detected, sum, c.Transcript())
-		}
-	}
-}
-
-// A restarted process asks the next one when its successor is dead, and elects when all are.
-func TestRestartedProcessAsksNextSuccessor(t *testing.T) {
-	s := alone(2, viewOf(4))
-	s.Start(6)
-	expect(t, "n3 is dead", s.Suspect(3), "election in 120ms to 180ms; monitor n3 n4; n4 <- elected epoch=6")
-	expect(t, "n4 is dead", s.Suspect(4), "election in 120ms to 180ms; monitor n1 n3 n4; n1 <- elected epoch=6")
-	expect(t, "n1 is dead", s.Suspect(1), "save 7; stop election; monitor n1 n3 n4; announce n2 in 7")
-
-	s = alone(2, viewOf(4))
-	s.Start(6)
-	expect(t, "no reply", s.Expire(timerElection), "save 7; election in 120ms to 180ms; n3 <- election epoch=7 eligible=true id=n2 hops=1")
-}
-
-// A process that forwarded the token of n3 follows n2 in the same epoch neither before nor after a
-// restart. Otherwise it would not wait for the outcome of n3, and follow n2 forever.
-func TestRestartedProcessRemembersBestCandidate(t *testing.T) {
-	before := alone(1, viewOf(3))
-	before.Start(6)
-	before.Receive(3, token(7, 3, 1))
-	after := alone(1, viewOf(3))
-	after.StartFrom(before.Machine.Algorithm().HardState())
-	expect(t, "n2 leads too", after.Receive(2, Elected{Epoch: 7, ID: n(2), Hops: 1}),
-		"save 8; election in 90ms to 135ms; n2 <- elected epoch=7 id=n2 hops=2; n2 <- election epoch=8 eligible=true id=n1 hops=1")
-
-	for _, extra := range []string{"", "n3", "00000000-0000-4000-8000-000000000003 0", "00000000-0000-4000-8000-000000000003 high true"} {
-		if got := decode(extra); got != (algo.Member{}) {
-			t.Errorf("%q is read as %v", extra, got)
-		}
-	}
-}
-
-// If all processes restart, none of them has an outcome, and they elect.
-func TestRestartedClusterElects(t *testing.T) {
-	for _, last := range []int{4, 5} { // with and without the highest
-		c := newCluster(viewOf(5))
-		c.DetectionTime = T
-		for i := range last {
-			c.Node(i + 1).Saved.Epoch = algo.Epoch(7 + i%2)
-		}
-		for i := range last {
-			c.Start(i + 1)
-		}
-		if problem := c.DisagreementAfter(40 * T); problem != "" {
-			t.Errorf("n1 to n%d: %s\n%s", last, problem, c.Transcript())
-		}
-	}
 }
 
 // The highest process takes over when it recovers: its token informs the others, and their

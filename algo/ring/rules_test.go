@@ -99,11 +99,11 @@ func TestOlderTokenIsNotForwarded(t *testing.T) {
 // limit, other processes would start new elections before this one has seen the end of any.
 func TestLateTokenExtendsTimeout(t *testing.T) {
 	s := follower(t, 2)
-	expect(t, "its outcome is known", s.Campaign(), "save 8; election in 120ms to 180ms; n3 <- election epoch=8 eligible=true id=n2 hops=1")
+	expect(t, "its outcome is known", s.Campaign(), "election in 120ms to 180ms; n3 <- election epoch=8 eligible=true id=n2 hops=1")
 	expect(t, "a token of the previous election", s.Receive(1, token(7, 3, 2)), "")
-	expect(t, "a token of this one", s.Receive(1, token(8, 4, 2)), `save 8 "00000000-0000-4000-8000-000000000004 0 true"; election in 210ms; n3 <- election epoch=8 eligible=true id=n4 hops=3`)
+	expect(t, "a token of this one", s.Receive(1, token(8, 4, 2)), "election in 210ms; n3 <- election epoch=8 eligible=true id=n4 hops=3")
 	s.Receive(1, Elected{Epoch: 8, ID: n(4), Hops: 2})
-	expect(t, "after an outcome", s.Campaign(), "save 9; election in 120ms to 180ms; n3 <- election epoch=9 eligible=true id=n2 hops=1")
+	expect(t, "after an outcome", s.Campaign(), "save 9; election in 120ms to 180ms; stop reserve; n3 <- election epoch=9 eligible=true id=n2 hops=1")
 
 	s = follower(t, 2)
 	s.Campaign()
@@ -112,7 +112,7 @@ func TestLateTokenExtendsTimeout(t *testing.T) {
 		s.Receive(1, token(e, 4, 2))
 	}
 	expect(t, "the seventh election since", s.Receive(1, token(15, 3, 2)), "election in 210ms; n3 <- election epoch=15 eligible=true id=n3 hops=3")
-	expect(t, "the eighth", s.Receive(1, token(16, 4, 2)), `save 16 "00000000-0000-4000-8000-000000000004 0 true"; election in 120ms to 180ms; n3 <- election epoch=16 eligible=true id=n4 hops=3`)
+	expect(t, "the eighth", s.Receive(1, token(16, 4, 2)), "save 16; election in 120ms to 180ms; n3 <- election epoch=16 eligible=true id=n4 hops=3")
 }
 
 // An Election of an older epoch starts an election at a process that does not participate. Without
@@ -120,7 +120,7 @@ func TestLateTokenExtendsTimeout(t *testing.T) {
 // for each.
 func TestOlderTokenStartsElection(t *testing.T) {
 	s := follower(t, 2)
-	expect(t, "an older token", s.Receive(1, token(6, 1, 1)), "save 8; election in 120ms to 180ms; n3 <- election epoch=8 eligible=true id=n2 hops=1")
+	expect(t, "an older token", s.Receive(1, token(6, 1, 1)), "election in 120ms to 180ms; n3 <- election epoch=8 eligible=true id=n2 hops=1")
 	checkRun(t, 3, func(c *algosim.Cluster) string {
 		for i := range 3 {
 			c.Node(i + 1).Saved.Epoch = 1000
@@ -139,10 +139,10 @@ func TestOlderTokenStartsElection(t *testing.T) {
 // timer expires.
 func TestTokenAfterOutcomeStartsElection(t *testing.T) {
 	s := follower(t, 2)
-	expect(t, "of a lower candidate", s.Receive(1, token(7, 1, 1)), "save 8; election in 120ms to 180ms; n3 <- election epoch=8 eligible=true id=n2 hops=1")
+	expect(t, "of a lower candidate", s.Receive(1, token(7, 1, 1)), "election in 120ms to 180ms; n3 <- election epoch=8 eligible=true id=n2 hops=1")
 	s = follower(t, 1)
 	expect(t, "of a candidate above the leader", s.Receive(4, Election{Epoch: 7, Eligible: true, Priority: 1, ID: n(5), Hops: 1}),
-		`save 7 "00000000-0000-4000-8000-000000000005 1 true"; election in 120ms to 180ms; n2 <- election epoch=7 eligible=true priority=1 id=n5 hops=2`)
+		"election in 120ms to 180ms; n2 <- election epoch=7 eligible=true priority=1 id=n5 hops=2")
 
 	checkRun(t, 3, func(c *algosim.Cluster) string {
 		c.Delay = func(_, _ int, m algo.Message) (time.Duration, bool) {
@@ -262,7 +262,7 @@ func TestInformedSuccessorReplies(t *testing.T) {
 	expect(t, "n1 knows", s.Receive(1, Elected{Epoch: 7, ID: n(4)}), "n1 <- elected epoch=7 id=n4 hops=1")
 	expect(t, "n1 is behind", s.Receive(1, Elected{Epoch: 6, ID: n(3)}), "n1 <- elected epoch=7 id=n4 hops=1")
 	expect(t, "n1 is ahead", s.Receive(1, Elected{Epoch: 9, ID: n(4)}),
-		"save 9; election in 120ms to 180ms; n4 n1 <- elected epoch=9 id=n4 hops=1; announce n4 in 9")
+		"save 9; election in 120ms to 180ms; reserve in 10ms to 20ms; n4 n1 <- elected epoch=9 id=n4 hops=1; announce n4 in 9")
 }
 
 // A process that learns an outcome that it did not wait for also sends it repeatedly. Without this rule, the processes
@@ -308,9 +308,10 @@ func TestNoMessageCirculatesForever(t *testing.T) {
 		return quietAfter(c, 100*T)
 	}
 	checkRun(t, 3, orphan)
-	s := electing(1, viewOf(4))
-	expect(t, "a token that went round twice", s.Receive(4, token(7, 2, 8)), `save 7 "00000000-0000-4000-8000-000000000002 0 true"`)
-	expect(t, "an Elected that did so is accepted", s.Receive(4, Elected{Epoch: 7, ID: n(2), Hops: 8}), "stop election; announce n2 in 7")
+	s := alone(1, viewOf(4))
+	s.Start(6)
+	expect(t, "a token that went round twice", s.Receive(4, token(7, 2, 8)), "")
+	expect(t, "an Elected that did so is accepted", s.Receive(4, Elected{Epoch: 7, ID: n(2), Hops: 8}), "stop election; reserve in 10ms to 20ms; announce n2 in 7")
 }
 
 // An Elected for a lower or suspected process is forwarded, and starts an election.
@@ -525,7 +526,7 @@ func TestForgedCandidatesAreForgotten(t *testing.T) {
 		}
 		s.Receive(1, token(9, 4, 1))
 		expect(t, "the outcome", s.Receive(1, Elected{Epoch: 9, ID: n(4), Hops: 2}),
-			"stop election; n3 <- elected epoch=9 id=n4 hops=3; announce n4 in 9")
+			"stop election; reserve in 10ms to 20ms; n3 <- elected epoch=9 id=n4 hops=3; announce n4 in 9")
 	}
 }
 
@@ -535,9 +536,8 @@ func TestFailedElectionReportsUnresponsivePeer(t *testing.T) {
 		happens func(s *algosim.Single)
 		want    string
 	}{
-		"the successor was asked":    {func(*algosim.Single) {}, "misses n3, which did not reply which process leads"},
-		"no token arrived":           {func(s *algosim.Single) { s.Campaign() }, "misses n1, which forwarded no token"},
-		"the token of n1 arrived":    {func(s *algosim.Single) { s.Campaign(); s.Receive(1, token(7, 1, 1)) }, "misses n3, which has the token of this node, which did not return"},
+		"no token arrived":           {func(*algosim.Single) {}, "misses n1, which forwarded no token"},
+		"the token of n1 arrived":    {func(s *algosim.Single) { s.Receive(1, token(7, 1, 1)) }, "misses n3, which has the token of this node, which did not return"},
 		"those of n3 and n4 arrived": {func(s *algosim.Single) { s.Receive(1, token(7, 3, 1)); s.Receive(1, token(7, 4, 1)) }, "misses n4, which sent its token around but did not become leader"},
 	} {
 		s := alone(2, viewOf(4))
@@ -558,6 +558,6 @@ func TestLoweredLeaderStartsElection(t *testing.T) {
 	}
 	s := leading(t)
 	expect(t, "n4, raised", s.Reconfigure(raised(2)), "monitor n1")
-	expect(t, "n4, lowered", s.Reconfigure(raised(1)), "save 8; election in 120ms to 180ms; monitor n1; n1 <- election epoch=8 eligible=true priority=1 id=n4 hops=1")
+	expect(t, "n4, lowered", s.Reconfigure(raised(1)), "election in 120ms to 180ms; monitor n1; n1 <- election epoch=8 eligible=true priority=1 id=n4 hops=1")
 	expect(t, "n2, which follows it", follower(t, 2).Reconfigure(raised(1)), "monitor n3")
 }
