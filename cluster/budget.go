@@ -7,8 +7,8 @@ import (
 
 	"github.com/elect-go/elect/algo"
 	"github.com/elect-go/elect/internal/engine"
+	"github.com/elect-go/elect/internal/loglimit"
 	"github.com/elect-go/elect/internal/membership"
-	"github.com/elect-go/elect/internal/untrusted"
 )
 
 // What one peer may cost, in units. An election or a change of the members costs each member a few saves, also when many
@@ -24,8 +24,8 @@ const (
 
 // budget is what one peer may cost. A peer over its budget is delayed, not cut off: it is a member.
 type budget struct {
-	waiting chan struct{}           // a place for each message that waits for the loop
-	log     untrusted.LimitedLogger // of a member: it must not take the lines of others
+	waiting chan struct{}   // a place for each message that waits for the loop
+	log     loglimit.Logger // of a member: it must not take the lines of others
 
 	mu     sync.Mutex
 	spent  int       // above what has been given back
@@ -56,7 +56,7 @@ func (n *Node) budget(peer algo.NodeID) *budget {
 }
 
 // logOf returns the log for lines that a peer causes. Strangers share one: each of them may have any number of IDs.
-func (n *Node) logOf(peer algo.NodeID) *untrusted.LimitedLogger {
+func (n *Node) logOf(peer algo.NodeID) *loglimit.Logger {
 	if n.engine.View().Contains(peer) {
 		return &n.budget(peer).log
 	}

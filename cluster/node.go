@@ -46,9 +46,9 @@ import (
 	"github.com/elect-go/elect/fd"
 	"github.com/elect-go/elect/internal/disk"
 	"github.com/elect-go/elect/internal/engine"
+	"github.com/elect-go/elect/internal/loglimit"
 	"github.com/elect-go/elect/internal/share"
 	"github.com/elect-go/elect/internal/store"
-	"github.com/elect-go/elect/internal/untrusted"
 	"github.com/elect-go/elect/internal/wire"
 	"github.com/elect-go/elect/tlsauth"
 	"github.com/elect-go/elect/transport"
@@ -95,10 +95,10 @@ type Node struct {
 	hello       atomic.Pointer[wire.Hello]
 	view        atomic.Pointer[algo.View]        // that of the engine, for handshakes
 	cert        atomic.Pointer[tlsauth.Identity] // of this node; nil: not yet known, or none
-	limitedLog  untrusted.LimitedLogger          // of what went wrong
+	limitedLog  loglimit.Logger                  // of what went wrong
 	warnings    warnings
-	budgets     budgets                 // of the peers
-	limitedInfo untrusted.LimitedLogger // requests of clients; a separate limit, so that errors do not displace them
+	budgets     budgets         // of the peers
+	limitedInfo loglimit.Logger // requests of clients; a separate limit, so that errors do not displace them
 
 	// The rest belongs to Run and its loop.
 	ctx            context.Context // of Run

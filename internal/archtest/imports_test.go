@@ -9,7 +9,7 @@ import (
 // allowedImports lists, for each package of the module, what it may import besides the standard
 // library: packages of the module, and packages of other modules.
 var allowedImports = map[string]string{
-	"algo deploy docs elector internal/archtest internal/bench/theory internal/untrusted internal/logqueue": "",
+	"algo deploy docs elector internal/archtest internal/bench/theory internal/untrusted internal/loglimit internal/logqueue": "",
 	"internal/mutants internal/share": "",
 	"algo/bully algo/ring algo/vote algo/lease algo/textbook/bully algo/textbook/ring algo/textbook/vote examples/omega": "algo",
 	"trace internal/membership internal/diag algo/driver":                                                                "algo",
@@ -35,8 +35,8 @@ var allowedImports = map[string]string{
 
 	"internal/buildinfo": "internal/store internal/wire",
 	"tlsauth":            "algo internal/disk internal/untrusted golang.org/x/sys/unix",
-	"transport":          "internal/untrusted golang.org/x/sys/unix",
-	"cluster": `algo algo/bully algo/driver algo/lease elector fd internal/buildinfo internal/disk internal/engine internal/untrusted internal/membership internal/share internal/store
+	"transport":          "internal/loglimit internal/untrusted golang.org/x/sys/unix",
+	"cluster": `algo algo/bully algo/driver algo/lease elector fd internal/buildinfo internal/disk internal/engine internal/loglimit internal/untrusted internal/membership internal/share internal/store
 		internal/wire tlsauth trace transport github.com/google/uuid golang.org/x/sys/unix`,
 	"cluster/clustertest": "algo cluster internal/store",
 	"elector/electortest": "elector",
