@@ -26,6 +26,7 @@ var allowedImports = map[string]string{
 	"docs/lessons":      "",
 	"internal/lesson":   "algo docs/lessons explore internal/scenario sim trace",
 
+	"internal/options": "algo algo/lease internal/diag",
 	"internal/lab":     "algo internal/diag internal/scenario sim trace",
 	"internal/labpage": "internal/lab internal/lesson web",
 
@@ -57,7 +58,7 @@ var allowedImports = map[string]string{
 	"internal/watchdog internal/netlab": "golang.org/x/sys/unix",
 	"internal/faultytest":               "algo algo/bully algo/ring algo/vote",
 	"internal/testkit":                  "algo internal/algosim",
-	"internal/confload":                 "algo algo/lease cluster internal/disk internal/diag tlsauth github.com/spf13/pflag go.yaml.in/yaml/v3",
+	"internal/confload":                 "algo algo/lease cluster internal/disk internal/diag internal/options tlsauth github.com/spf13/pflag go.yaml.in/yaml/v3",
 	"cli": `algo algo/lease bench cluster client explore internal/buildinfo internal/bench/fault internal/bench/report internal/bench/result internal/confload internal/disk internal/engine
 		internal/proccluster internal/watchdog internal/untrusted internal/labpage internal/lesson internal/logqueue internal/diag internal/netlab internal/stats internal/scenario internal/store
 		internal/wire tlsauth sim trace transport web github.com/coreos/go-systemd/v22/daemon github.com/spf13/cobra github.com/spf13/cobra/doc github.com/spf13/pflag
