@@ -27,7 +27,7 @@ var allowedImports = map[string]string{
 	"internal/lesson":   "algo docs/lessons explore internal/scenario sim trace",
 
 	"internal/options": "algo algo/lease internal/diag",
-	"internal/lab":     "algo internal/diag internal/scenario sim trace",
+	"internal/lab":     "algo internal/diag internal/options internal/scenario sim trace",
 	"internal/labpage": "internal/lab internal/lesson web",
 
 	"internal/disk":  "golang.org/x/sys/windows",
