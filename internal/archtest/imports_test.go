@@ -26,9 +26,10 @@ var allowedImports = map[string]string{
 	"docs/lessons":      "",
 	"internal/lesson":   "algo docs/lessons explore internal/scenario sim trace",
 
-	"internal/options": "algo algo/lease internal/diag",
-	"internal/lab":     "algo internal/diag internal/options internal/scenario sim trace",
-	"internal/labpage": "internal/lab internal/lesson web",
+	"internal/lab":            "algo internal/diag internal/options internal/scenario sim trace",
+	"internal/options":        "algo algo/lease internal/diag",
+	"internal/labpage":        "internal/lab internal/lesson web",
+	"internal/labpage/engine": "algo/builtin internal/lab",
 
 	"internal/disk":  "golang.org/x/sys/windows",
 	"internal/store": "internal/disk",
@@ -60,7 +61,7 @@ var allowedImports = map[string]string{
 	"internal/testkit":                  "algo internal/algosim",
 	"internal/confload":                 "algo algo/lease cluster internal/disk internal/diag internal/options tlsauth github.com/spf13/pflag go.yaml.in/yaml/v3",
 	"cli": `algo algo/lease bench cluster client explore internal/buildinfo internal/bench/fault internal/bench/report internal/bench/result internal/confload internal/disk internal/engine
-		internal/proccluster internal/watchdog internal/untrusted internal/labpage internal/lesson internal/logqueue internal/diag internal/netlab internal/stats internal/scenario internal/store
+		internal/proccluster internal/watchdog internal/untrusted internal/lab internal/labpage internal/lesson internal/logqueue internal/diag internal/netlab internal/stats internal/scenario internal/store
 		internal/wire tlsauth sim trace transport web github.com/coreos/go-systemd/v22/daemon github.com/spf13/cobra github.com/spf13/cobra/doc github.com/spf13/pflag
 		golang.org/x/term`,
 	"cmd/elect":               "algo/builtin cli",

@@ -2,6 +2,7 @@ import { drawRun, inUnits, kindsOf } from './diagram.js';
 import { button, element, showMessage, showNodes, showStep, spanAt, stepText } from './details.js';
 import { decode, encode } from './link.js';
 import { insert } from './edit.js';
+import { ask } from './ask.js';
 
 const $ = id => document.getElementById(id);
 const data = id => JSON.parse($(id).textContent);
@@ -94,16 +95,8 @@ async function runScenario(text, { step, undoable = true } = {}) {
   stop();
   $('status').textContent = 'Running…';
   try {
-    const response = await fetch('run', {
-      method: 'POST', headers: { 'Content-Type': 'application/json' }, body: JSON.stringify({ scenario: text, all: $('all').checked }),
-    });
-    const answer = await response.json();
+    const answer = await ask({ scenario: text, all: $('all').checked });
     if (request !== requests) return;
-    if (!response.ok) {
-      problems(answer.problems);
-      $('status').textContent = '✗ Not run';
-      return;
-    }
     if (undoable && text !== scenario) past.push(scenario);
     $('undo').disabled = past.length === 0;
     scenario = $('scenario').value = text;
@@ -111,7 +104,9 @@ async function runScenario(text, { step, undoable = true } = {}) {
     await updateLink();
     $('status').textContent = run.failure ? '✗ Does not hold' : '✓ Holds';
   } catch (e) {
-    if (request === requests) $('status').textContent = `⚠ ${e.message}`;
+    if (request !== requests) return;
+    if (e.problems) problems(e.problems);
+    $('status').textContent = e.problems ? '✗ Not run' : `⚠ ${e.message}`;
   }
 }
 
