@@ -5,9 +5,10 @@ import (
 	"slices"
 )
 
-// compact returns a module of WebAssembly that initializes the same memory with fewer data segments. The linker of Go
-// omits each run of eight zeros: in a table of the run time, that makes tens of thousands of segments, and the
-// description of a segment compresses worse than zeros do. A module in another form is returned as it is.
+// compact returns a module of WebAssembly that initializes the same memory, except for line numbers, with fewer data
+// segments. The linker of Go omits each run of zeros: in a table of the run time, that makes tens of thousands of
+// segments, and the description of a segment compresses worse than zeros do. A module in another form is returned as it
+// is.
 func compact(module []byte) []byte {
 	const header, dataSection, dataCountSection = 8, 11, 12
 	if len(module) < header {
@@ -27,7 +28,11 @@ func compact(module []byte) []byte {
 			if !ok {
 				return module
 			}
-			section = appendSegments(nil, mergeSegments(segments))
+			merged := mergeSegments(segments)
+			for i := range merged {
+				merged[i].data = dropLines(merged[i].data)
+			}
+			section = appendSegments(nil, merged)
 		}
 		out = append(binary.AppendUvarint(append(out, id), uint64(len(section))), section...)
 	}
