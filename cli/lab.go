@@ -47,7 +47,7 @@ With --export, it writes the page as one file instead, and serves nothing. A bro
 the file from the disk: it contains the simulator as WebAssembly, and loads and sends
 nothing. The file has the algorithms of elect. To make it, the command needs Go and a clone
 of elect: that of --elect, or the one that this program was built from, or the one around
-the working directory.
+the working directory. The first export takes longer, because Go compiles its library.
 
 With --json, one object: url when it serves; file, bytes and gzip_bytes (after compression)
 of an export.

@@ -9,10 +9,11 @@ import (
 // allowedImports lists, for each package of the module, what it may import besides the standard
 // library: packages of the module, and packages of other modules.
 var allowedImports = map[string]string{
-	"algo deploy docs elector internal/archtest internal/bench/theory internal/untrusted internal/loglimit internal/logqueue": "",
+	"algo deploy docs elector internal/archtest internal/bench/theory internal/untrusted internal/jsonlite internal/loglimit internal/logqueue": "",
 	"internal/mutants internal/share": "",
 	"algo/bully algo/ring algo/vote algo/lease algo/textbook/bully algo/textbook/ring algo/textbook/vote examples/omega": "algo",
-	"trace internal/membership internal/diag algo/driver":                                                                "algo",
+	"trace": "algo internal/jsonlite",
+	"internal/membership internal/diag algo/driver": "algo",
 	"fd": "algo algo/driver",
 
 	"algo/builtin":      "algo algo/bully algo/ring algo/vote algo/textbook/bully algo/textbook/ring algo/textbook/vote",
@@ -26,9 +27,9 @@ var allowedImports = map[string]string{
 	"docs/lessons":      "",
 	"internal/lesson":   "algo docs/lessons explore internal/scenario sim trace",
 
-	"internal/lab":            "algo internal/diag internal/options internal/scenario sim trace",
+	"internal/lab":            "algo internal/diag internal/jsonlite internal/options internal/scenario sim trace",
 	"internal/options":        "algo algo/lease internal/diag",
-	"internal/labpage":        "internal/lab internal/lesson web",
+	"internal/labpage":        "internal/jsonlite internal/lab internal/lesson web",
 	"internal/labpage/engine": "algo/builtin internal/lab",
 
 	"internal/disk":  "golang.org/x/sys/windows",

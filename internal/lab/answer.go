@@ -7,6 +7,7 @@ import (
 	"fmt"
 
 	"github.com/elect-go/elect/algo"
+	"github.com/elect-go/elect/internal/jsonlite"
 	"github.com/elect-go/elect/internal/options"
 )
 
@@ -23,9 +24,8 @@ func Reject(format string, args ...any) Rejection {
 	return Rejection{[]Problem{{Text: fmt.Sprintf(format, args...)}}}
 }
 
-// Call is a function of this package that a page calls with a request. The argument decode sets the request that it
-// gets a pointer to.
-type Call func(ctx context.Context, decode func(request any) error, build Build) (result any, err error)
+// Call is a function of this package that a page calls. The request is JSON.
+type Call func(ctx context.Context, request []byte, build Build) (result any, err error)
 
 // Calls returns the calls of a page by name. A page sends its requests over HTTP, or to the engine inside of an
 // exported page, and both use these functions.
@@ -36,9 +36,9 @@ func Calls() map[string]Call {
 }
 
 func call[Request, Result any](do func(context.Context, Request, Build) (Result, error)) Call {
-	return func(ctx context.Context, decode func(any) error, build Build) (any, error) {
+	return func(ctx context.Context, text []byte, build Build) (any, error) {
 		var request Request
-		if err := decode(&request); err != nil {
+		if err := jsonlite.UnmarshalStrict(text, &request); err != nil {
 			return nil, fmt.Errorf("%w: %w", ErrRequest, err)
 		}
 		return do(ctx, request, build)
@@ -56,7 +56,7 @@ func BuildFrom(registry algo.Registry) Build {
 // Answer returns the answer to a request as JSON: the result of a call, or a [Rejection] for its error.
 func Answer(result any, err error) []byte {
 	if err != nil {
-		return JSON(Rejection{Problems(err)})
+		return jsonlite.Marshal(Rejection{Problems(err)})
 	}
-	return JSON(result)
+	return jsonlite.Marshal(result)
 }

@@ -1,7 +1,7 @@
 package lab_test
 
 import (
-	"errors"
+	"encoding/json"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -11,22 +11,25 @@ import (
 
 // A page gets the result, or each mistake with its place.
 func TestAnswer(t *testing.T) {
-	answer := func(decode func(any) error) (string, error) {
-		result, err := lab.Calls()["run"](t.Context(), decode, build)
+	answer := func(request string) (string, error) {
+		result, err := lab.Calls()["run"](t.Context(), []byte(request), build)
 		return string(lab.Answer(result, err)), err
 	}
-	request := func(scenario string) func(any) error {
-		return func(into any) error { into.(*lab.Request).Scenario = scenario; return nil }
-	}
-	got, err := answer(request(worst))
+	request, err := json.Marshal(lab.Request{Scenario: worst})
 	require.NoError(t, err)
-	require.Equal(t, string(lab.JSON(run(t, worst))), got)
+	got, err := answer(string(request))
+	require.NoError(t, err)
+	want, err := json.Marshal(run(t, worst))
+	require.NoError(t, err)
+	require.Equal(t, string(want), got)
 
-	got, err = answer(request("cluster 3\nrun fast\n"))
+	got, err = answer(`{"scenario":"cluster 3\nrun fast\n"}`)
 	require.Error(t, err)
 	require.Regexp(t, `^\{"problems":\[\{"line":2,"column":5,"text":".*"\}\]\}$`, got)
 
-	got, err = answer(func(any) error { return errors.New("no number") })
-	require.ErrorIs(t, err, lab.ErrRequest)
-	require.JSONEq(t, `{"problems":[{"line":0,"column":0,"text":"the request has another form: no number"}]}`, got)
+	for _, request := range []string{`{"scenarios":""}`, `{"scenario":1}`, "", "null x"} {
+		got, err = answer(request)
+		require.ErrorIs(t, err, lab.ErrRequest)
+		require.Contains(t, got, `{"problems":[{"line":0,"column":0,"text":"the request has another form: byte `)
+	}
 }

@@ -15,7 +15,6 @@ import (
 	"bytes"
 	"context"
 	"embed"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -25,6 +24,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/elect-go/elect/internal/jsonlite"
 	"github.com/elect-go/elect/internal/lab"
 	"github.com/elect-go/elect/internal/lesson"
 	"github.com/elect-go/elect/web"
@@ -83,7 +83,7 @@ func content(ctx context.Context, build lab.Build) (map[string][]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	return map[string][]byte{"{{examples}}": lab.JSON(examples), "{{first}}": lab.JSON(first)}, nil
+	return map[string][]byte{"{{examples}}": jsonlite.Marshal(examples), "{{first}}": jsonlite.Marshal(first)}, nil
 }
 
 // fill returns a text with others in place of marks. Each mark must be in the text once.
@@ -184,11 +184,7 @@ func (h *handler) serve(w http.ResponseWriter, r *http.Request, call lab.Call) {
 		reject(w, http.StatusServiceUnavailable, "%d other runs last longer than %v", maxRuns, maxTime)
 		return
 	}
-	result, err := call(ctx, func(request any) error {
-		decoder := json.NewDecoder(body)
-		decoder.DisallowUnknownFields()
-		return decoder.Decode(request)
-	}, h.build)
+	result, err := call(ctx, body.Bytes(), h.build)
 	status := http.StatusOK
 	switch {
 	case errors.Is(err, lab.ErrRequest):
@@ -203,7 +199,7 @@ func (h *handler) serve(w http.ResponseWriter, r *http.Request, call lab.Call) {
 }
 
 func reject(w http.ResponseWriter, status int, format string, args ...any) {
-	answer(w, status, lab.JSON(lab.Reject(format, args...)))
+	answer(w, status, jsonlite.Marshal(lab.Reject(format, args...)))
 }
 
 func answer(w http.ResponseWriter, status int, text []byte) {

@@ -43,7 +43,7 @@ function run(call, request, signal) {
     signal?.addEventListener('abort', abort);
     worker.onmessage = ({ data }) => data.error ? fail(data.error) : end(resolve, { ok: data.ok, answer: JSON.parse(data.text) });
     worker.onerror = e => fail(e.message);
-    worker.postMessage({ call, request });
+    worker.postMessage({ call, request: JSON.stringify(request) });
   });
 }
 

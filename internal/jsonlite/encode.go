@@ -1,4 +1,12 @@
-package lab
+// Package jsonlite writes and reads JSON as encoding/json does, for plain data only. A page that contains a program as
+// WebAssembly has no room for that package: it would add a tenth to the size of the program.
+//
+//	text := jsonlite.Marshal(result)
+//	err := jsonlite.Unmarshal(text, &result)
+//
+// Data are structs with tags, pointers, lists, texts, numbers and booleans. Unlike encoding/json, the package calls no
+// methods of types, and compares the names of fields exactly.
+package jsonlite
 
 import (
 	"fmt"
@@ -9,10 +17,9 @@ import (
 	"unicode/utf8"
 )
 
-// JSON returns a value as [encoding/json.Marshal] does. That package would make an exported page larger than it may be.
-// The value has structs with tags, pointers, slices, texts, numbers and booleans only, as the results of this package.
-// JSON panics at another type, and at a number that is infinite or no number.
-func JSON(v any) []byte { return appendValue(nil, reflect.ValueOf(v)) }
+// Marshal returns a value as JSON. It panics at a type that is no plain data, and at a number that is infinite or no
+// number.
+func Marshal(v any) []byte { return appendValue(nil, reflect.ValueOf(v)) }
 
 func appendValue(to []byte, v reflect.Value) []byte {
 	switch v.Kind() {
@@ -40,18 +47,18 @@ func appendValue(to []byte, v reflect.Value) []byte {
 	case v.Kind() == reflect.Float64 && !math.IsInf(v.Float(), 0) && !math.IsNaN(v.Float()):
 		return appendFloat(to, v.Float())
 	}
-	panic(fmt.Sprintf("lab: no JSON of a %v", v.Type()))
+	panic(fmt.Sprintf("jsonlite: no JSON of a %v", v.Type()))
 }
 
 func appendStruct(to []byte, v reflect.Value) []byte {
 	separator := byte('{')
 	for f, field := range v.Fields() {
-		if !f.IsExported() {
+		if !f.IsExported() || f.Tag.Get("json") == "-" {
 			continue
 		}
 		name, option, _ := strings.Cut(f.Tag.Get("json"), ",")
 		if name == "" {
-			panic(fmt.Sprintf("lab: the field %s of a %v has no name in JSON", f.Name, v.Type()))
+			panic(fmt.Sprintf("jsonlite: the field %s of a %v has no name in JSON", f.Name, v.Type()))
 		}
 		if option == "omitempty" && isEmpty(field) {
 			continue
