@@ -12,7 +12,6 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"net/url"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -154,6 +153,9 @@ func Export(ctx context.Context, build lab.Build, engine Engine) ([]byte, error)
 // endsElement matches what ends an element script or style, or changes where it ends.
 var endsElement = regexp.MustCompile(`(?i)</(script|style)|<!--`)
 
+// inURL escapes what has a meaning in a data URL, or is not kept there. More would only make the page larger.
+var inURL = strings.NewReplacer("%", "%25", "#", "%23", "\n", "%0A", "\r", "%0D", "\t", "%09")
+
 var relativeImport = regexp.MustCompile(`((?:from|import) ?\(?)'\./`)
 
 // importMap returns an import map with the modules of the page. A page from a disk may not load other files, so each
@@ -163,7 +165,7 @@ func importMap() (string, error) {
 	imports := make(map[string]string)
 	for name, text := range modules() {
 		text = relativeImport.ReplaceAll(text, []byte("$1'lab/"))
-		imports["lab/"+name] = "data:text/javascript;charset=utf-8," + url.PathEscape(string(text))
+		imports["lab/"+name] = "data:text/javascript;charset=utf-8," + inURL.Replace(string(text))
 	}
 	text, err := json.Marshal(map[string]any{"imports": imports})
 	return string(text), err

@@ -16,9 +16,9 @@ type lineTable struct {
 // lineTableStart begins the header on a system with pointers of 64 bits: it changes with the form of the table.
 var lineTableStart = []byte{0xf1, 0xff, 0xff, 0xff, 0, 0, 1, 8}
 
-// dropLines removes the names of files and the line numbers from the initial memory of a program, and keeps its size.
-// Only a trace of the stack shows them, and an exported page shows none. It returns memory as it is if that has no table
-// of functions in the known form.
+// dropLines removes the names of files, the line numbers, and the names of functions of this module from the initial
+// memory of a program, and keeps its size. Only a trace of the stack shows them, and an exported page shows none. It
+// returns memory as it is if that has no table of functions in the known form.
 func dropLines(memory []byte) []byte {
 	start := bytes.Index(memory, lineTableStart)
 	if start < 0 {
@@ -35,14 +35,14 @@ func dropLines(memory []byte) []byte {
 // drop removes the lines from a table.
 func (t *lineTable) drop() {
 	// The header has the number of functions, and the offsets of the parts of the table.
-	functions, units, offsets, functionTable := t.uint64(8), t.uint64(40), t.uint64(56), t.uint64(64)
-	if functions > len(t.data)/8 || units > offsets || offsets > functionTable || functionTable > len(t.data) {
+	functions, names, units, offsets, functionTable := t.uint64(8), t.uint64(32), t.uint64(40), t.uint64(56), t.uint64(64)
+	if functions > len(t.data)/8 || names > units || units > offsets || offsets > functionTable || functionTable > len(t.data) {
 		t.malformed = true
 		return
 	}
 	needed, lines := make(map[int]bool), make(map[int]bool) // offsets of tables
 	for i := range functions {
-		const stack, file, line, tables, unit, firstLine, end = 16, 20, 24, 28, 32, 36, 44
+		const name, stack, file, line, tables, unit, firstLine, end = 4, 16, 20, 24, 28, 32, 36, 44
 		f := functionTable + t.uint32(functionTable+8*i+4)
 		needed[t.uint32(f+stack)] = true
 		for k := range min(t.uint32(f+tables), len(t.data)) {
@@ -55,6 +55,11 @@ func (t *lineTable) drop() {
 		if t.malformed {
 			return
 		}
+		start := names + min(max(t.uint32(f+name), 0), units-names)
+		if text, _, _ := bytes.Cut(t.data[start:units], []byte{0}); isOwn(text) {
+			clear(text)
+			t.clear(f+name, 4) // 0 means that it has no name
+		}
 	}
 	for table := range lines {
 		if at := offsets + table; table != 0 && !needed[table] { // equal tables stand there once
@@ -62,6 +67,12 @@ func (t *lineTable) drop() {
 		}
 	}
 	t.clear(units, offsets-units) // the names of the files
+}
+
+// isOwn reports whether a name is that of a function of this module. The run time reads some names of package reflect,
+// and, when a pointer is nil, those of methods.
+func isOwn(name []byte) bool {
+	return bytes.HasPrefix(name, []byte("github.com/elect-go/")) && !bytes.Contains(name, []byte("(*"))
 }
 
 // sizeOfTable returns the size of a table of pairs of numbers. A first number of 0 ends it, except that of the first

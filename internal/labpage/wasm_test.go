@@ -25,11 +25,11 @@ func memoryOf(t *testing.T, module []byte) []byte {
 }
 
 func TestCompactKeepsMemory(t *testing.T) {
-	spread := module([]segment{{0, []byte("a")}, {5, []byte("bc")}, {7, []byte("d")}, {71, []byte("e")}, {200, []byte("f")}, {150, []byte("g")}, {150, []byte("h")}})
+	spread := module([]segment{{0, []byte("a")}, {5, []byte("bc")}, {7, []byte("d")}, {72, []byte("e")}, {138, []byte("i")}, {300, []byte("f")}, {150, []byte("g")}, {150, []byte("h")}})
 	merged := compact(spread)
 	require.Equal(t, memoryOf(t, spread), memoryOf(t, merged))
 	require.Equal(t, module([]segment{
-		{0, slices.Concat([]byte("a\x00\x00\x00\x00bcd"), make([]byte, 63), []byte("e"))}, {200, []byte("f")}, {150, []byte("g")}, {150, []byte("h")},
+		{0, slices.Concat([]byte("a\x00\x00\x00\x00bcd"), make([]byte, 64), []byte("e"))}, {138, []byte("i")}, {300, []byte("f")}, {150, []byte("g")}, {150, []byte("h")},
 	}), merged)
 	require.Equal(t, merged, compact(merged))
 }
