@@ -68,6 +68,7 @@ var (
 		`{"data":{"text":"a\n\u00e9\ud83d\ude00\ud83d \\ \/ é","yes":true,"int":-7,"small":255,"float":1.5e3,"list":["a",null],"inner":{"int":1},"inners":[{},{"int":2}]}}`,
 		`{"raw":{"a":[1, 2]},"map":{"x": "y" ,"z":null}, "more":[{"a":1},null]} `, "null", "{}", " { } ", `{"data":null,"raw":null}`,
 		`{"none":[{"a":"b"},-0.5e-3,true]}`, `{"data":{"text":"` + "\xff" + `"}}`, `{"data":{"-":1,"list":[],"yes":false}}`,
+		`{"data":{"text":"\ud83d\u0041\ud83d\ud83d\ude00\udc00\ud83d"}}`,
 	}
 	invalid = []string{
 		"", "{", "[]", `{"raw":`, `{"raw":01}`, `{"raw":-}`, `{"raw":1.}`, `{"raw":"a`, `{"raw":"\x"}`, "{\"raw\":\"\n\"}", `{"data":{"small":256}}`,
@@ -120,11 +121,12 @@ func TestUnmarshalIntoGivenTargets(t *testing.T) {
 
 func TestErrors(t *testing.T) {
 	for text, want := range map[string]string{
-		`{"text":1}`:                  "byte 8: want a text in quotes",
-		`{"small":256}`:               "byte 9: want a value of the type uint8",
-		`{"text":"a"`:                 "byte 11: want a comma or the end of the object",
-		strings.Repeat(`{"x":`, 2000): "want at most 1000 values inside of each other",
-		`{"inners":[{},{"yes":1}]}`:   "byte 21: want true or false",
+		`{"text":1}`:                      "byte 8: want a text in quotes",
+		`{"small":256}`:                   "byte 9: want a value of the type uint8",
+		`{"text":"a"`:                     "byte 11: want a comma or the end of the object",
+		strings.Repeat(`{"x":`, 2000):     "want at most 1000 values inside of each other",
+		strings.Repeat(`{"inner":`, 2000): "want at most 1000 values inside of each other",
+		`{"inners":[{},{"yes":1}]}`:       "byte 21: want true or false",
 	} {
 		require.ErrorContains(t, jsonlite.Unmarshal([]byte(text), &data{}), want)
 	}
