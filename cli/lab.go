@@ -15,7 +15,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/elect-go/elect/algo"
+	"github.com/elect-go/elect/internal/lab"
 	"github.com/elect-go/elect/internal/labpage"
 	"github.com/elect-go/elect/web"
 )
@@ -24,6 +24,8 @@ import (
 type labFlags struct {
 	listen string
 	noOpen bool
+	export string
+	elect  string
 	json   bool
 }
 
@@ -47,11 +49,19 @@ elect sim --scenario. Files of elect node --trace, dropped on the page, are draw
 It needs no internet and no other program. The address must be one of the loopback,
 because clients are not authenticated. It runs until Ctrl-C.
 
-With --json, one object when it serves: url.
+With --export, it writes the page as one file instead, and serves nothing. A browser opens
+the file from the disk: it contains the simulator as WebAssembly, and loads and sends
+nothing. The file has the algorithms of elect. To make it, the command needs Go and a clone
+of elect: that of --elect, or the one that this program was built from, or the one around
+the working directory. The first export takes longer, because Go compiles its library.
 
-Exit status: 1 it cannot listen, 2 a mistake in the command line, 130 interrupted.`,
+With --json, one object: url when it serves; file, bytes and gzip_bytes (after compression)
+of an export.
+
+Exit status: 1 it cannot listen or export, 2 a mistake in the command line, 130 interrupted.`,
 		Example: `  elect lab
-  elect lab --listen 127.0.0.1:8080 --no-open`,
+  elect lab --listen 127.0.0.1:8080 --no-open
+  elect lab --export lab.html`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error { return p.runLab(cmd, flags) },
 	}
@@ -59,23 +69,30 @@ Exit status: 1 it cannot listen, 2 a mistake in the command line, 130 interrupte
 	set.SortFlags = false
 	set.StringVar(&flags.listen, "listen", "127.0.0.1:0", "`address` of the loopback to serve at; port 0 is any free port")
 	set.BoolVar(&flags.noOpen, "no-open", false, "open no browser")
-	set.BoolVar(&flags.json, "json", false, "print the address as a JSON object")
+	set.StringVar(&flags.export, "export", "", "write the page to this `file`, and serve nothing")
+	set.StringVar(&flags.elect, "elect", "", "`folder` of a clone of elect, for --export (default: the clone of this program)")
+	set.BoolVar(&flags.json, "json", false, "print one JSON object")
 	return cmd
 }
 
 func (p *program) runLab(cmd *cobra.Command, flags *labFlags) error {
+	isGiven := cmd.Flags().Changed
+	switch {
+	case isGiven("export") && (isGiven("listen") || isGiven("no-open")):
+		return usagef("--export serves nothing, want no --listen and no --no-open")
+	case isGiven("elect") && !isGiven("export"):
+		return usagef("--elect is for --export")
+	case isGiven("export"):
+		ctx, stop := interruptible(cmd)
+		defer stop()
+		return p.exportLab(ctx, cmd, flags)
+	}
 	if at, err := netip.ParseAddrPort(flags.listen); err != nil || !at.Addr().IsLoopback() {
 		return usagef("--listen is %q, want an address of the loopback, such as 127.0.0.1:8080: clients are not authenticated", flags.listen)
 	}
 	ctx, stop := interruptible(cmd)
 	defer stop()
-	page, err := labpage.New(ctx, func(name string, t algo.Timing, options []algo.Setting) (algo.Spec, error) {
-		defaults := t
-		if t == (algo.Timing{}) { // of mode choice
-			defaults = algo.LAN()
-		}
-		return p.buildLesson(name, defaults, t, options)
-	})
+	page, err := labpage.New(ctx, lab.BuildFrom(p.registry))
 	if err != nil {
 		return err
 	}

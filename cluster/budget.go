@@ -7,8 +7,8 @@ import (
 
 	"github.com/elect-go/elect/algo"
 	"github.com/elect-go/elect/internal/engine"
+	"github.com/elect-go/elect/internal/loglimit"
 	"github.com/elect-go/elect/internal/membership"
-	"github.com/elect-go/elect/internal/untrusted"
 )
 
 // The limits of the saves that the messages of one peer may cause, counted in units. An election, or a change of the
@@ -26,8 +26,8 @@ const (
 // budget counts the units that one peer has spent. Messages of a peer over its budget are delayed. The peer stays
 // connected, because it may be a member.
 type budget struct {
-	waiting chan struct{}           // one element for each message that waits for the loop
-	log     untrusted.LimitedLogger // log for a member, so that its lines do not displace those about other members
+	waiting chan struct{}   // one element for each message that waits for the loop
+	log     loglimit.Logger // log for a member, so that its lines do not displace those about other members
 
 	mu     sync.Mutex
 	spent  int       // units spent and not repaid
@@ -60,7 +60,7 @@ func (n *Node) budget(peer algo.NodeID) *budget {
 
 // logOf returns the log for lines that a peer causes. All non-members share one, because a non-member may use any number
 // of IDs.
-func (n *Node) logOf(peer algo.NodeID) *untrusted.LimitedLogger {
+func (n *Node) logOf(peer algo.NodeID) *loglimit.Logger {
 	if n.engine.View().Contains(peer) {
 		return &n.budget(peer).log
 	}

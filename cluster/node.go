@@ -46,9 +46,9 @@ import (
 	"github.com/elect-go/elect/fd"
 	"github.com/elect-go/elect/internal/disk"
 	"github.com/elect-go/elect/internal/engine"
+	"github.com/elect-go/elect/internal/loglimit"
 	"github.com/elect-go/elect/internal/share"
 	"github.com/elect-go/elect/internal/store"
-	"github.com/elect-go/elect/internal/untrusted"
 	"github.com/elect-go/elect/internal/wire"
 	"github.com/elect-go/elect/tlsauth"
 	"github.com/elect-go/elect/transport"
@@ -96,10 +96,10 @@ type Node struct {
 	hello       atomic.Pointer[wire.Hello]
 	view        atomic.Pointer[algo.View]        // view of the engine, for handshakes
 	cert        atomic.Pointer[tlsauth.Identity] // certificate of this node; nil if there is none, or it is not yet read
-	limitedLog  untrusted.LimitedLogger          // log for errors that peers may cause at will
+	limitedLog  loglimit.Logger                  // log for errors that peers may cause at will
 	warnings    warnings
-	budgets     budgets                 // limits for what peers may cost
-	limitedInfo untrusted.LimitedLogger // log for requests of clients; a separate limit, so that errors do not displace them
+	budgets     budgets         // limits for what peers may cost
+	limitedInfo loglimit.Logger // log for requests of clients; a separate limit, so that errors do not displace them
 
 	// The rest belongs to Run and its loop.
 	ctx            context.Context // argument of Run

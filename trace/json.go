@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/elect-go/elect/algo"
+	"github.com/elect-go/elect/internal/jsonlite"
 )
 
 // JSON writes events as lines of JSON, one object each. Its fields stand in this order;
@@ -86,7 +87,7 @@ func ParseJSON(data []byte) (Event, error) {
 	var led leader
 	sent := message{Body: &body}
 	l := line{Message: &sent, Epoch: &epoch, Leader: &led}
-	if err := json.Unmarshal(data, &l); err != nil {
+	if err := jsonlite.Unmarshal(data, &l); err != nil {
 		return Event{}, fmt.Errorf("trace: %w", err)
 	}
 	e := Event{At: l.At, Kind: l.Kind, Timer: l.Timer, Until: l.Until, Epoch: epoch, Number: l.View, Format: l.Text}

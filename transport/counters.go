@@ -5,7 +5,7 @@ import (
 	"maps"
 	"sync"
 
-	"github.com/elect-go/elect/internal/untrusted"
+	"github.com/elect-go/elect/internal/loglimit"
 )
 
 // counters count events by name.
@@ -51,7 +51,7 @@ func (t *Transport) Counters() map[string]uint64 {
 }
 
 // log writes one line about a connection, to the limited log if that is not nil.
-func (t *Transport) log(level slog.Level, limited *untrusted.LimitedLogger, text string, c *conn, args ...any) {
+func (t *Transport) log(level slog.Level, limited *loglimit.Logger, text string, c *conn, args ...any) {
 	args = append([]any{"addr", c.addr, "dialed", c.dialed}, args...)
 	if c.peer.ID != (ID{}) && !c.peer.Client {
 		args = append(args, "peer", idText(c.peer.ID), "incarnation", c.peer.Incarnation)

@@ -9,8 +9,8 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/elect-go/elect/internal/loglimit"
 	"github.com/elect-go/elect/internal/testkit"
-	"github.com/elect-go/elect/internal/untrusted"
 )
 
 // TestInvalidInputClosesConnection plays each kind of bad peer against a node that serves a good one.
@@ -144,7 +144,7 @@ func TestFloodOfConnections(t *testing.T) {
 		require.EqualValues(t, a.o.MaxPeers, a.pending())
 		require.Equal(t, a.o.MaxPeers, a.open())
 		require.EqualValues(t, 5000-a.o.MaxPeers, a.Counters()["closed.too many pending"])
-		require.Len(t, a.log.Lines(), untrusted.Burst, "rate limited")
+		require.Len(t, a.log.Lines(), loglimit.Burst, "rate limited")
 
 		good := m.start(t, 2, 1)
 		good.Dial(Target{ID: a.id, Addr: a.addr})

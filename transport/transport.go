@@ -8,7 +8,7 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/elect-go/elect/internal/untrusted"
+	"github.com/elect-go/elect/internal/loglimit"
 )
 
 // Transport manages the connections of one node.
@@ -21,8 +21,8 @@ type Transport struct {
 	count                counters
 	duplicateIncarnation atomic.Uint64 // incarnation of the last peer that claimed a taken ID
 
-	pendingLog untrusted.LimitedLogger // lines about connections without a session
-	alertLog   untrusted.LimitedLogger // lines that must not be suppressed because of those
+	pendingLog loglimit.Logger // lines about connections without a session
+	alertLog   loglimit.Logger // lines that must not be suppressed because of those
 
 	pool  *pool
 	turns *turns
@@ -60,7 +60,7 @@ func New(o Options) (*Transport, error) {
 		o: o, started: time.Now(), peers: make(map[ID]*peer),
 		pool: newPool(o.MaxPeers), turns: newTurns(o.handshakes),
 		dialing:    make(map[Target]bool),
-		pendingLog: untrusted.LimitedLogger{To: o.Log}, alertLog: untrusted.LimitedLogger{To: o.Log},
+		pendingLog: loglimit.Logger{To: o.Log}, alertLog: loglimit.Logger{To: o.Log},
 		count: counters{values: make(map[string]uint64)},
 	}
 	t.ctx, t.stop = context.WithCancel(context.Background())

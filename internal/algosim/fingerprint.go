@@ -1,7 +1,6 @@
 package algosim
 
 import (
-	"crypto/sha256"
 	"encoding/binary"
 	"fmt"
 	"math"
@@ -63,7 +62,7 @@ type digest struct {
 const maxDepth = 10_000
 
 func (d *digest) sum() Fingerprint {
-	hash := sha256.Sum256(d.data)
+	hash := hashOf(d.data)
 	return Fingerprint{binary.LittleEndian.Uint64(hash[:]), binary.LittleEndian.Uint64(hash[8:])}
 }
 

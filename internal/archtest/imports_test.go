@@ -9,10 +9,11 @@ import (
 // allowedImports lists, for each package of the module, what it may import besides the standard
 // library: packages of the module, and packages of other modules.
 var allowedImports = map[string]string{
-	"algo deploy docs elector internal/archtest internal/bench/theory internal/untrusted internal/logqueue": "",
+	"algo deploy docs elector internal/archtest internal/bench/theory internal/untrusted internal/jsonlite internal/loglimit internal/logqueue": "",
 	"internal/mutants internal/share": "",
 	"algo/bully algo/ring algo/vote algo/lease algo/textbook/bully algo/textbook/ring algo/textbook/vote examples/omega": "algo",
-	"trace internal/membership internal/diag algo/driver":                                                                "algo",
+	"trace": "algo internal/jsonlite",
+	"internal/membership internal/diag algo/driver": "algo",
 	"fd": "algo algo/driver",
 
 	"algo/builtin":      "algo algo/bully algo/ring algo/vote algo/textbook/bully algo/textbook/ring algo/textbook/vote",
@@ -26,8 +27,10 @@ var allowedImports = map[string]string{
 	"docs/lessons":      "",
 	"internal/lesson":   "algo docs/lessons explore internal/scenario sim trace",
 
-	"internal/lab":     "algo explore internal/bench/theory internal/diag internal/scenario sim trace",
-	"internal/labpage": "internal/lab internal/lesson web",
+	"internal/lab":            "algo explore internal/bench/theory internal/diag internal/jsonlite internal/options internal/scenario sim trace",
+	"internal/options":        "algo algo/lease internal/diag",
+	"internal/labpage":        "internal/jsonlite internal/lab internal/lesson web",
+	"internal/labpage/engine": "algo/builtin internal/lab",
 
 	"internal/disk":  "golang.org/x/sys/windows",
 	"internal/store": "internal/disk",
@@ -35,8 +38,8 @@ var allowedImports = map[string]string{
 
 	"internal/buildinfo": "internal/store internal/wire",
 	"tlsauth":            "algo internal/disk internal/untrusted golang.org/x/sys/unix",
-	"transport":          "internal/untrusted golang.org/x/sys/unix",
-	"cluster": `algo algo/bully algo/driver algo/lease elector fd internal/buildinfo internal/disk internal/engine internal/untrusted internal/membership internal/share internal/store
+	"transport":          "internal/loglimit internal/untrusted golang.org/x/sys/unix",
+	"cluster": `algo algo/bully algo/driver algo/lease elector fd internal/buildinfo internal/disk internal/engine internal/loglimit internal/untrusted internal/membership internal/share internal/store
 		internal/wire tlsauth trace transport github.com/google/uuid golang.org/x/sys/unix`,
 	"cluster/clustertest":        "algo cluster internal/store",
 	"elector/electortest":        "elector",
@@ -59,9 +62,9 @@ var allowedImports = map[string]string{
 	"internal/watchdog internal/netlab": "golang.org/x/sys/unix",
 	"internal/faultytest":               "algo algo/bully algo/ring algo/vote",
 	"internal/testkit":                  "algo internal/algosim",
-	"internal/confload":                 "algo algo/lease cluster internal/disk internal/diag tlsauth github.com/spf13/pflag go.yaml.in/yaml/v3",
+	"internal/confload":                 "algo algo/lease cluster internal/disk internal/diag internal/options tlsauth github.com/spf13/pflag go.yaml.in/yaml/v3",
 	"cli": `algo algo/lease bench cluster client elector explore internal/buildinfo internal/bench/fault internal/bench/report internal/bench/result internal/confload internal/disk internal/engine
-		internal/proccluster internal/watchdog internal/untrusted internal/labpage internal/lesson internal/logqueue internal/diag internal/netlab internal/stats internal/scenario internal/store
+		internal/proccluster internal/watchdog internal/untrusted internal/lab internal/labpage internal/lesson internal/logqueue internal/diag internal/netlab internal/stats internal/scenario internal/store
 		internal/wire tlsauth sim trace transport web github.com/coreos/go-systemd/v22/daemon github.com/spf13/cobra github.com/spf13/cobra/doc github.com/spf13/pflag
 		golang.org/x/term`,
 	"cmd/elect":               "algo/builtin cli",

@@ -11,6 +11,7 @@ import (
 	"github.com/elect-go/elect/algo/lease"
 	"github.com/elect-go/elect/internal/diag"
 	"github.com/elect-go/elect/internal/disk"
+	"github.com/elect-go/elect/internal/options"
 )
 
 // prefix begins the names of the environment variables.
@@ -143,7 +144,7 @@ func (s *Settings) accept(f Field, g given) {
 	if f.isSwitch() && len(g.texts) == 1 {
 		g.texts = []string{strings.NewReplacer("true", "on", "false", "off").Replace(g.texts[0])}
 	}
-	value, want, err := read(s.table.base.target(f).Type(), g.texts)
+	value, want, err := options.Parse(s.table.base.target(f).Type(), g.texts)
 	m := &algo.SettingError{Field: f.Name, Origin: g.origin, Got: got, Want: cmp.Or(either(f.Words), want)}
 	switch {
 	case g.bad != "" || err != nil:

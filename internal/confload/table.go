@@ -9,6 +9,7 @@ import (
 
 	"github.com/elect-go/elect/algo"
 	"github.com/elect-go/elect/algo/lease"
+	"github.com/elect-go/elect/internal/options"
 )
 
 // Field is one setting.
@@ -117,7 +118,7 @@ func (t *Table) addFields(part, section string, of reflect.Type, index []int) {
 	for _, member := range reflect.VisibleFields(of) {
 		name, _, _ := strings.Cut(member.Tag.Get("yaml"), ",")
 		at := slices.Concat(index, member.Index)
-		_, want, _ := read(member.Type, nil)
+		_, want, _ := options.Parse(member.Type, nil)
 		switch {
 		case !member.IsExported() || name == "-":
 		case part == "" && member.Type.Kind() == reflect.Struct:

@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/elect-go/elect/algo"
+	"github.com/elect-go/elect/internal/jsonlite"
 	"github.com/elect-go/elect/sim"
 	"github.com/elect-go/elect/trace"
 )
@@ -134,13 +135,13 @@ func withNames(m algo.Message, names map[algo.NodeID]algo.NodeID) algo.Message {
 // readFields returns the fields of a message of a trace, sorted.
 func readFields(m trace.ReadMessage) (all []Field) {
 	var fields map[string]json.RawMessage
-	if json.Unmarshal(m.Body, &fields) != nil {
+	if jsonlite.Unmarshal(m.Body, &fields) != nil {
 		return nil
 	}
 	for _, name := range slices.Sorted(maps.Keys(fields)) {
 		text := fields[name]
 		var plain string
-		if json.Unmarshal(text, &plain) != nil {
+		if jsonlite.Unmarshal(text, &plain) != nil {
 			plain = string(bytes.TrimSpace(text))
 		}
 		all = append(all, Field{name, plain})

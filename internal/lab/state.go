@@ -126,8 +126,8 @@ func structText(v reflect.Value, depth int) string {
 
 func mapText(v reflect.Value, depth int) string {
 	var parts []string
-	for key, value := range v.Seq2() {
-		text := valueText(key, depth+1)
+	for entry := v.MapRange(); entry.Next(); { // not Seq2, which adds calls by reflection to an exported page
+		value, text := entry.Value(), valueText(entry.Key(), depth+1)
 		if isSet := value.Kind() == reflect.Struct && value.NumField() == 0 || value.Kind() == reflect.Bool && value.Bool(); !isSet {
 			text += ": " + valueText(value, depth+1)
 		}
@@ -139,8 +139,8 @@ func mapText(v reflect.Value, depth int) string {
 
 func listText(v reflect.Value, depth int) string {
 	var parts []string
-	for _, value := range v.Seq2() {
-		parts = append(parts, valueText(value, depth+1))
+	for i := range v.Len() {
+		parts = append(parts, valueText(v.Index(i), depth+1))
 	}
 	return "[" + strings.Join(parts, ", ") + "]"
 }

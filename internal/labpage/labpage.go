@@ -2,8 +2,10 @@
 // internet, and no other program. The first picture is part of the page.
 //
 //   - GET /: the page, with the examples and the first run as data.
-//   - POST /run: takes a [lab.Request] (a scenario, a search, or a trace) and returns a [lab.Result], both as JSON. For
-//     a mistake in it, the status is 422, and the answer has problems: a list of [lab.Problem].
+//   - POST /run: takes a [lab.Request] (a scenario, a search, or a trace) and returns a [lab.Result], both as JSON. For a mistake in the scenario, the
+//     status is 422, and the answer is a [lab.Rejection]. The other calls of [lab.Calls] have the same form.
+//
+// [Export] returns the page as one file that needs no server: it contains the engine, package lab as WebAssembly.
 //
 // Requests are not authenticated. A run reads nothing of the machine, and its limits are those of package lab. Wrap the
 // handler in [web.AllowHosts], as elect lab does.
@@ -13,14 +15,16 @@ import (
 	"bytes"
 	"context"
 	"embed"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io/fs"
 	"net/http"
+	"path"
+	"slices"
 	"strings"
 	"time"
 
+	"github.com/elect-go/elect/internal/jsonlite"
 	"github.com/elect-go/elect/internal/lab"
 	"github.com/elect-go/elect/internal/lesson"
 	"github.com/elect-go/elect/web"
@@ -66,6 +70,31 @@ func Examples() ([]Example, error) {
 	return examples, nil
 }
 
+// content returns what the page contains as data: the examples, and the run of the first one.
+func content(ctx context.Context, build lab.Build) (map[string][]byte, error) {
+	examples, err := Examples()
+	if err != nil {
+		return nil, err
+	}
+	first, err := lab.Run(ctx, lab.Request{Scenario: examples[0].Scenario}, build)
+	if err != nil {
+		return nil, err
+	}
+	return map[string][]byte{"{{examples}}": jsonlite.Marshal(examples), "{{first}}": jsonlite.Marshal(first)}, nil
+}
+
+// fill returns a text with others in place of marks. Each mark must be in the text once.
+func fill(text []byte, values map[string][]byte) ([]byte, error) {
+	for mark, value := range values {
+		before, after, found := bytes.Cut(text, []byte(mark))
+		if !found || bytes.Contains(after, []byte(mark)) {
+			return nil, fmt.Errorf("labpage: %s is not in the page once", mark)
+		}
+		text = slices.Concat(before, value, after)
+	}
+	return text, nil
+}
+
 type handler struct {
 	http.ServeMux
 	build lab.Build
@@ -75,16 +104,16 @@ type handler struct {
 
 // New returns the handler. It runs the first example for the page.
 func New(ctx context.Context, build lab.Build) (http.Handler, error) {
-	examples, err := Examples()
+	data, err := content(ctx, build)
 	if err != nil {
 		return nil, err
 	}
-	first, err := lab.Run(ctx, lab.Request{Scenario: examples[0].Scenario}, build)
+	page, err := files.ReadFile("page/page.html")
 	if err != nil {
 		return nil, err
 	}
 	h := &handler{build: build, runs: make(chan struct{}, maxRuns)}
-	if h.page, err = pageWith(map[string]any{"{{examples}}": examples, "{{first}}": first}); err != nil {
+	if h.page, err = fill(page, data); err != nil {
 		return nil, err
 	}
 	sub, err := fs.Sub(files, "page")
@@ -96,27 +125,24 @@ func New(ctx context.Context, build lab.Build) (http.Handler, error) {
 	h.HandleFunc("GET /base.css", func(w http.ResponseWriter, _ *http.Request) {
 		write(w, "text/css; charset=utf-8", []byte(web.Stylesheet()))
 	})
-	for _, name := range []string{"lab.css", "main.js", "ask.js", "diagram.js", "details.js", "choose.js", "link.js", "edit.js", "files.js"} {
+	h.Handle("GET /lab.css", static)
+	for name := range modules() {
 		h.Handle("GET /"+name, static)
 	}
-	h.HandleFunc("POST /run", h.run)
+	for name, call := range lab.Calls() {
+		h.HandleFunc("POST /"+name, func(w http.ResponseWriter, r *http.Request) { h.serve(w, r, call) })
+	}
 	return h, nil
 }
 
-// pageWith returns the page with data in place of marks. In JSON of Go, no text can end the element script.
-func pageWith(data map[string]any) ([]byte, error) {
-	page, err := files.ReadFile("page/page.html")
-	if err != nil {
-		return nil, err
+// modules returns the texts of the modules of the page by their names.
+func modules() map[string][]byte {
+	all := make(map[string][]byte)
+	names, _ := fs.Glob(files, "page/*.js") // the pattern is valid
+	for _, name := range names {
+		all[path.Base(name)], _ = files.ReadFile(name) // it is part of the program
 	}
-	for mark, value := range data {
-		text, err := json.Marshal(value)
-		if err != nil {
-			return nil, err
-		}
-		page = bytes.Replace(page, []byte(mark), text, 1)
-	}
-	return page, nil
+	return all
 }
 
 // ServeHTTP sets the headers that protect the page, and answers.
@@ -135,23 +161,15 @@ func write(w http.ResponseWriter, kind string, text []byte) {
 	_, _ = w.Write(text)
 }
 
-// problem is the answer to a request that has no result.
-type problem struct {
-	Problems []lab.Problem `json:"problems"`
-}
-
-// run runs the scenario of a request. It requires the type of JSON: a page of another origin cannot send that without
-// permission.
-func (h *handler) run(w http.ResponseWriter, r *http.Request) {
+// serve answers a request. It requires the type of JSON: a page of another origin cannot send that without permission.
+func (h *handler) serve(w http.ResponseWriter, r *http.Request, call lab.Call) {
 	if kind, _, _ := strings.Cut(r.Header.Get("Content-Type"), ";"); strings.TrimSpace(kind) != "application/json" {
-		answer(w, http.StatusUnsupportedMediaType, failed("Content-Type is %q, want application/json", r.Header.Get("Content-Type")))
+		reject(w, http.StatusUnsupportedMediaType, "Content-Type is %q, want application/json", r.Header.Get("Content-Type"))
 		return
 	}
-	var request lab.Request
-	decoder := json.NewDecoder(http.MaxBytesReader(w, r.Body, maxBody))
-	decoder.DisallowUnknownFields()
-	if err := decoder.Decode(&request); err != nil {
-		answer(w, http.StatusBadRequest, failed("the request is no JSON of a scenario: %v", err))
+	body := new(bytes.Buffer) // all of it is read before the run waits for others
+	if _, err := body.ReadFrom(http.MaxBytesReader(w, r.Body, maxBody)); err != nil {
+		reject(w, http.StatusBadRequest, "the request was not read: %v", err)
 		return
 	}
 	ctx, cancel := context.WithTimeout(r.Context(), maxTime)
@@ -160,30 +178,28 @@ func (h *handler) run(w http.ResponseWriter, r *http.Request) {
 	case h.runs <- struct{}{}:
 		defer func() { <-h.runs }()
 	case <-ctx.Done():
-		answer(w, http.StatusServiceUnavailable, failed("%d other runs last longer than %v", maxRuns, maxTime))
+		reject(w, http.StatusServiceUnavailable, "%d other runs last longer than %v", maxRuns, maxTime)
 		return
 	}
-	result, err := lab.Run(ctx, request, h.build)
+	result, err := call(ctx, body.Bytes(), h.build)
+	status := http.StatusOK
 	switch {
+	case errors.Is(err, lab.ErrRequest):
+		status = http.StatusBadRequest
 	case errors.Is(err, context.DeadlineExceeded):
-		answer(w, http.StatusUnprocessableEntity, failed("the run takes longer than %v: run a shorter time, or fewer nodes", maxTime))
-	case err != nil:
-		answer(w, http.StatusUnprocessableEntity, problem{lab.Problems(err)})
-	default:
-		answer(w, http.StatusOK, result)
-	}
-}
-
-func failed(format string, args ...any) problem {
-	return problem{[]lab.Problem{{Text: fmt.Sprintf(format, args...)}}}
-}
-
-func answer(w http.ResponseWriter, status int, what any) {
-	text, err := json.Marshal(what)
-	if err != nil {
-		http.Error(w, err.Error(), http.StatusInternalServerError)
+		reject(w, http.StatusUnprocessableEntity, "the run takes longer than %v: run a shorter time, or fewer nodes", maxTime)
 		return
+	case err != nil:
+		status = http.StatusUnprocessableEntity
 	}
+	answer(w, status, lab.Answer(result, err))
+}
+
+func reject(w http.ResponseWriter, status int, format string, args ...any) {
+	answer(w, status, jsonlite.Marshal(lab.Reject(format, args...)))
+}
+
+func answer(w http.ResponseWriter, status int, text []byte) {
 	w.Header().Set("Content-Type", "application/json")
 	w.WriteHeader(status)
 	_, _ = w.Write(text)

@@ -1,7 +1,6 @@
 package labpage_test
 
 import (
-	"cmp"
 	"encoding/json"
 	"net/http"
 	"net/http/httptest"
@@ -12,25 +11,13 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/elect-go/elect/algo"
 	"github.com/elect-go/elect/algo/builtin"
-	"github.com/elect-go/elect/internal/confload"
 	"github.com/elect-go/elect/internal/lab"
 	"github.com/elect-go/elect/internal/labpage"
 	"github.com/elect-go/elect/web"
 )
 
-func build(name string, t algo.Timing, settings []algo.Setting) (algo.Spec, error) {
-	var options []string
-	for _, s := range settings {
-		options = append(options, s.Name+"="+s.Value)
-	}
-	defaults := t
-	if t == (algo.Timing{}) {
-		defaults = algo.LAN()
-	}
-	return confload.NewTable(builtin.Registry()).Spec(cmp.Or(name, "bully"), defaults, t, options)
-}
+var build = lab.BuildFrom(builtin.Registry())
 
 func newHandler(t *testing.T) http.Handler {
 	h, err := labpage.New(t.Context(), build)

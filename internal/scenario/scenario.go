@@ -23,7 +23,6 @@ import (
 	"strconv"
 	"strings"
 	"time"
-	"unicode"
 	"unicode/utf8"
 
 	"github.com/elect-go/elect/algo"
@@ -287,7 +286,7 @@ func split(line string) (words []word, column int, err error) {
 		switch {
 		case r == utf8.RuneError && !strings.HasPrefix(line[at:], string(r)):
 			return nil, column, Wanted("text: the byte %#02x is none", line[at])
-		case quote > 0 && !unicode.IsPrint(r):
+		case quote > 0 && !strconv.IsPrint(r):
 			return nil, quote, Wanted("what can be printed within quotes: this is %U, and \\u%04x stands for it", r, r)
 		case quote > 0 && r == '"' && !escaped:
 			quote = 0
@@ -298,7 +297,7 @@ func split(line string) (words []word, column int, err error) {
 		case r == ' ' || r == '\t':
 			begin = -1
 			continue
-		case !unicode.IsPrint(r):
+		case !strconv.IsPrint(r):
 			return nil, column, Wanted("what can be printed, and spaces U+0020: this is %U", r)
 		case r == '"':
 			quote = column
@@ -316,7 +315,7 @@ func split(line string) (words []word, column int, err error) {
 
 // Quote formats a text as one word.
 func Quote(text string) string {
-	special := func(r rune) bool { return strings.ContainsRune(`"#,=[]{}\>`, r) || r == ' ' || !unicode.IsPrint(r) }
+	special := func(r rune) bool { return strings.ContainsRune(`"#,=[]{}\>`, r) || r == ' ' || !strconv.IsPrint(r) }
 	if text == "" || !utf8.ValidString(text) || strings.ContainsFunc(text, special) {
 		return strconv.Quote(text)
 	}

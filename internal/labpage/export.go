@@ -1,0 +1,190 @@
+package labpage
+
+import (
+	"bytes"
+	"cmp"
+	"compress/gzip"
+	"context"
+	"crypto/sha256"
+	_ "embed"
+	"encoding/base64"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+
+	"github.com/elect-go/elect/internal/lab"
+	"github.com/elect-go/elect/web"
+)
+
+// MaxExport is how many bytes an exported page may have after gzip.
+const MaxExport = 1_300_000
+
+// Engine runs the scenarios of an exported page.
+type Engine struct {
+	Wasm    []byte // command internal/labpage/engine
+	Support []byte // wasm_exec.js of the Go release that has built it
+}
+
+//go:embed engine/worker.js
+var worker []byte
+
+// BuildEngine builds the engine from a clone of this module, with the go command. The clone must have the page of this
+// program: another version may send other requests.
+func BuildEngine(ctx context.Context, clone string) (Engine, error) {
+	if err := compareFiles(clone); err != nil {
+		return Engine{}, err
+	}
+	dir, err := os.MkdirTemp("", "elect-lab-")
+	if err != nil {
+		return Engine{}, err
+	}
+	defer os.RemoveAll(dir)
+	out := filepath.Join(dir, "engine.wasm")
+	// The flags leave out what only debuggers need, and what differs between machines. Functions are not inlined: that
+	// makes the engine a tenth smaller.
+	if _, err := runGo(ctx, clone, "build", "-trimpath", "-buildvcs=false", "-ldflags=-s -w -buildid=", "-gcflags=all=-l",
+		"-o", out, "./internal/labpage/engine"); err != nil {
+		return Engine{}, err
+	}
+	root, err := runGo(ctx, clone, "env", "GOROOT")
+	if err != nil {
+		return Engine{}, err
+	}
+	wasm, err := os.ReadFile(out)
+	if err != nil {
+		return Engine{}, err
+	}
+	e := Engine{Wasm: compact(wasm)}
+	e.Support, err = os.ReadFile(filepath.Join(strings.TrimSpace(root), "lib", "wasm", "wasm_exec.js"))
+	return e, err
+}
+
+// compareFiles compares the files of the page with those of a clone.
+func compareFiles(clone string) error {
+	return fs.WalkDir(files, ".", func(name string, entry fs.DirEntry, err error) error {
+		if err != nil || entry.IsDir() {
+			return err
+		}
+		ours, err := files.ReadFile(name)
+		if err != nil {
+			return err
+		}
+		theirs, err := os.ReadFile(filepath.Join(clone, "internal", "labpage", filepath.FromSlash(name)))
+		if err == nil && !bytes.Equal(ours, theirs) {
+			err = fmt.Errorf("labpage: the clone %s is another version of elect than this program: %s differs", clone, name)
+		}
+		return err
+	})
+}
+
+// runGo runs the go command for WebAssembly in a folder, and returns its output.
+func runGo(ctx context.Context, dir string, args ...string) (string, error) {
+	var stderr bytes.Buffer
+	cmd := exec.CommandContext(ctx, "go", args...)
+	cmd.Dir = dir
+	cmd.Env = append(os.Environ(), "GOOS=js", "GOARCH=wasm", "GOWORK=off")
+	cmd.Stderr = &stderr
+	out, err := cmd.Output()
+	switch {
+	case ctx.Err() != nil:
+		return "", context.Cause(ctx)
+	case errors.Is(err, exec.ErrNotFound):
+		return "", fmt.Errorf("labpage: the command go builds the engine of the page, and is not installed: %w", err)
+	case err != nil:
+		return "", fmt.Errorf("labpage: go %s: %w\n%s", args[0], err, cmp.Or(strings.TrimSpace(stderr.String()), "no output"))
+	}
+	return string(out), nil
+}
+
+// Export returns the page as one file that a browser opens from a disk: it contains its modules, its styles and the
+// engine. As in the page of [New], the first picture is data, so that the page draws it before it loads the engine.
+func Export(ctx context.Context, build lab.Build, engine Engine) ([]byte, error) {
+	values, err := content(ctx, build)
+	if err != nil {
+		return nil, err
+	}
+	css, err := files.ReadFile("page/lab.css")
+	if err != nil {
+		return nil, err
+	}
+	imports, err := importMap()
+	if err != nil {
+		return nil, err
+	}
+	packed, err := Pack(engine.Wasm)
+	if err != nil {
+		return nil, err
+	}
+	const start = "import 'lab/main.js';"
+	style := web.Stylesheet() + string(css)
+	code := string(engine.Support) + "\n" + string(worker)
+	for _, text := range []string{style, code, imports} {
+		if at := endsElement.FindString(text); at != "" {
+			return nil, fmt.Errorf("labpage: a part of the exported page contains %q", at)
+		}
+	}
+	// The file loads nothing, and sends nothing.
+	policy := "default-src 'none'; script-src data: 'wasm-unsafe-eval' " + hashOf(imports) + " " + hashOf(start) +
+		"; style-src " + hashOf(style) + "; img-src data:; worker-src blob:; base-uri 'none'; form-action 'none'"
+	for mark, value := range map[string]string{
+		`<meta charset="utf-8">`: `<meta charset="utf-8">` + "\n" + `<meta http-equiv="Content-Security-Policy" content="` + policy + `">`,
+		`<link rel="stylesheet" href="base.css">` + "\n" + `<link rel="stylesheet" href="lab.css">`: "<style>" + style + "</style>",
+		`<script type="module" src="main.js"></script>`: `<script type="text/plain" id="engine-worker">` + code + "</script>\n" +
+			`<script type="text/plain" id="engine">` + base64.StdEncoding.EncodeToString(packed) + "</script>\n" +
+			`<script type="importmap">` + imports + "</script>\n" +
+			`<script type="module">` + start + "</script>",
+	} {
+		values[mark] = []byte(value)
+	}
+	page, err := files.ReadFile("page/page.html")
+	if err != nil {
+		return nil, err
+	}
+	return fill(page, values)
+}
+
+// endsElement matches what ends an element script or style, or changes where it ends.
+var endsElement = regexp.MustCompile(`(?i)</(script|style)|<!--`)
+
+// inURL escapes what has a meaning in a data URL, or is not kept there. More would only make the page larger.
+var inURL = strings.NewReplacer("%", "%25", "#", "%23", "\n", "%0A", "\r", "%0D", "\t", "%09")
+
+var relativeImport = regexp.MustCompile(`((?:from|import) ?\(?)'\./`)
+
+// importMap returns an import map with the modules of the page. A page from a disk may not load other files, so each
+// module is a URL that contains its text. In such a module a relative import has no meaning, so the names become
+// absolute.
+func importMap() (string, error) {
+	imports := make(map[string]string)
+	for name, text := range modules() {
+		text = relativeImport.ReplaceAll(text, []byte("$1'lab/"))
+		imports["lab/"+name] = "data:text/javascript;charset=utf-8," + inURL.Replace(string(text))
+	}
+	text, err := json.Marshal(map[string]any{"imports": imports})
+	return string(text), err
+}
+
+// hashOf returns a source of a content security policy that allows an inline element with this text.
+func hashOf(text string) string {
+	sum := sha256.Sum256([]byte(text))
+	return "'sha256-" + base64.StdEncoding.EncodeToString(sum[:]) + "'"
+}
+
+// Pack returns data after gzip. The same data give the same bytes.
+func Pack(data []byte) ([]byte, error) {
+	var packed bytes.Buffer
+	w, err := gzip.NewWriterLevel(&packed, gzip.BestCompression)
+	if err != nil {
+		return nil, err
+	}
+	_, err = w.Write(data)
+	err = cmp.Or(err, w.Close())
+	return slices.Clip(packed.Bytes()), err
+}
