@@ -123,8 +123,9 @@ func Export(ctx context.Context, build lab.Build, engine Engine) ([]byte, error)
 		return nil, err
 	}
 	const start = "import 'lab/main.js';"
-	style := web.Stylesheet() + string(css)
-	code := string(engine.Support) + "\n" + string(worker)
+	style := compactText(web.Stylesheet() + string(css))
+	notice, support, _ := strings.Cut(string(engine.Support), "\n\n") // the first lines name the owner and the licence
+	code := notice + "\n" + compactText(support+"\n"+string(worker))
 	for _, text := range []string{style, code, imports} {
 		if at := endsElement.FindString(text); at != "" {
 			return nil, fmt.Errorf("labpage: a part of the exported page contains %q", at)
@@ -158,13 +159,20 @@ var inURL = strings.NewReplacer("%", "%25", "#", "%23", "\n", "%0A", "\r", "%0D"
 
 var relativeImport = regexp.MustCompile(`((?:from|import) ?\(?)'\./`)
 
+// commentLine matches an empty line, a line that has only a comment, or the spaces before another line.
+var commentLine = regexp.MustCompile(`(?m)^[ \t]*(//.*\n|\n)?`)
+
+// compactText removes comments that have a line of their own, empty lines, and the spaces before a line. No text of the
+// page has a string of several lines in which these matter.
+func compactText(text string) string { return commentLine.ReplaceAllString(text, "") }
+
 // importMap returns an import map with the modules of the page. A page from a disk may not load other files, so each
 // module is a URL that contains its text. In such a module a relative import has no meaning, so the names become
 // absolute.
 func importMap() (string, error) {
 	imports := make(map[string]string)
 	for name, text := range modules() {
-		text = relativeImport.ReplaceAll(text, []byte("$1'lab/"))
+		text = relativeImport.ReplaceAll([]byte(compactText(string(text))), []byte("$1'lab/"))
 		imports["lab/"+name] = "data:text/javascript;charset=utf-8," + inURL.Replace(string(text))
 	}
 	text, err := json.Marshal(map[string]any{"imports": imports})

@@ -8,7 +8,7 @@ import (
 	"sync"
 )
 
-// page is theory.md, the table for readers.
+// page is theory.md, the tables for readers. Why the formulas hold is in proofs.md.
 //
 //go:embed theory.md
 var page string
