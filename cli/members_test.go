@@ -177,7 +177,7 @@ func TestDemoAddsAndRemovesNode(t *testing.T) {
 	}
 	p := launch(t, "demo", "--join", "--nodes", "3", "--rounds", "1")
 	require.Zero(t, p.status(t), p.stderr.text())
-	for _, want := range []string{"n4 joins through n1. All 4 know it", "n4 is the highest now", "n2 is removed through n1 (elect remove n2), and stops. The other 3 know it", "retired", "n4, the leader, is killed"} {
+	for _, want := range []string{"n4 joins through n1. All 4 know it", "n4 is the highest now", "n2 is removed through n1 (elect remove n2), and stops. The other 3 know it", "n2     removed", "n4, the leader, is killed"} {
 		require.Contains(t, p.stdout.text(), want)
 	}
 	p.requireClean(t)
