@@ -104,6 +104,30 @@ func TestWatcherFollowsFailovers(t *testing.T) {
 	}
 }
 
+// A watcher is not cut off while one member replies. The order of the addresses is random, so of 20 watchers some dial
+// the dead member first.
+func TestDeadMemberIsNoCutOff(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c := clustertest.New(t, clustertest.Config{Nodes: 3})
+		c.Kill("n3")
+		c.Await()
+		deadFirst := 0
+		for range 20 {
+			l := watch(t, c.Network, "n3:7400", "n1:7400")
+			c.Pass(2 * time.Second)
+			for _, s := range append(l.all(), l.last(t)) {
+				require.NoError(t, s.Err)
+			}
+			l.mu.Lock()
+			if l.dialed[0] == "n3:7400" {
+				deadFirst++
+			}
+			l.mu.Unlock()
+		}
+		require.Positive(t, deadFirst)
+	})
+}
+
 func TestWatcherLearnsOfNewLeaderAtOnce(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := clustertest.New(t, clustertest.Config{Nodes: 3, Configure: func(c *cluster.Config) { c.Lease = lease.Off }})
