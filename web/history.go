@@ -7,8 +7,6 @@ import (
 	"sync"
 	"time"
 
-	"github.com/prometheus/client_golang/prometheus"
-
 	"github.com/elect-go/elect/algo"
 	"github.com/elect-go/elect/cluster"
 )
@@ -49,11 +47,11 @@ type history struct {
 	leader  *Leader   // last known leader
 	changes uint64    // number of changes of the leader or of the epoch
 
-	failovers prometheus.Histogram
+	failovers histogram // in seconds
 }
 
 func newHistory() *history {
-	return &history{run: rand.Text(), grown: make(chan struct{}), failovers: newFailovers()}
+	return &history{run: rand.Text(), grown: make(chan struct{})}
 }
 
 // follow adds each change of the node until ctx ends, or the node has stopped.
@@ -82,7 +80,7 @@ func (h *history) add(s cluster.State, itself algo.NodeID) {
 		c.Election, c.ElectionAt = &s.Election, s.ElectionAt
 		c.Leaderless = max(s.At.Round(0).Sub(s.ElectionAt), 0) + s.Election.SilentFor
 		if s.Election.Caller == itself && !s.Election.Previous.IsZero() {
-			h.failovers.Observe(c.Leaderless.Seconds())
+			h.failovers.observe(failovers, c.Leaderless.Seconds())
 		}
 	}
 	if l := c.Leader; l != nil && (h.leader == nil || h.leader.ID != l.ID || h.leader.Epoch != l.Epoch) {
@@ -95,11 +93,13 @@ func (h *history) add(s cluster.State, itself algo.NodeID) {
 	h.grown = make(chan struct{})
 }
 
-// changed returns the number of leaderships that have begun.
-func (h *history) changed() uint64 {
+// counted returns the number of leaderships that have begun, and the failovers.
+func (h *history) counted() (begun uint64, failovers histogram) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	return h.changes
+	failovers = h.failovers
+	failovers.counts = slices.Clone(failovers.counts)
+	return h.changes, failovers
 }
 
 // after returns the kept changes above a number, a channel that is closed at the next change, and whether no change will

@@ -1,8 +1,12 @@
 package web_test
 
 import (
+	"context"
+	"errors"
+	"io"
 	"maps"
 	"net/http"
+	"net/http/httptest"
 	"os"
 	"path/filepath"
 	"slices"
@@ -12,7 +16,7 @@ import (
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
-	"github.com/prometheus/client_golang/prometheus/testutil"
+	"github.com/prometheus/client_golang/prometheus/promhttp"
 	"github.com/prometheus/client_golang/prometheus/testutil/promlint"
 	dto "github.com/prometheus/client_model/go"
 	"github.com/prometheus/common/expfmt"
@@ -34,8 +38,14 @@ func (c *watched) scrape(t *testing.T, name string) figures {
 	t.Helper()
 	w := c.get(t, name, "/metrics")
 	require.Equal(t, http.StatusOK, w.Code)
+	require.Equal(t, "text/plain; version=0.0.4; charset=utf-8", w.Header().Get("Content-Type"))
+	return parseMetrics(t, w.Body)
+}
+
+func parseMetrics(t *testing.T, page io.Reader) figures {
+	t.Helper()
 	parser := expfmt.NewTextParser(model.UTF8Validation)
-	all, err := parser.TextToMetricFamilies(w.Body)
+	all, err := parser.TextToMetricFamilies(page)
 	require.NoError(t, err)
 	return all
 }
@@ -90,7 +100,7 @@ func TestMetrics(t *testing.T) {
 		saved := leader["elect_save_duration_seconds"].GetMetric()[0].GetSummary()
 		assert.Positive(t, saved.GetSampleCount())
 
-		// Who was killed was suspected, and replaced, once.
+		// The killed member was suspected and replaced once.
 		refused := leader.value("suspicions_total", "cause=refused") + follower.value("suspicions_total", "cause=refused")
 		assert.GreaterOrEqual(t, refused, 1.0)
 		assert.Positive(t, leader.value("elections_total", "cause=refused")+follower.value("elections_total", "cause=refused"))
@@ -162,20 +172,46 @@ func TestScrapeOfBlockedNode(t *testing.T) {
 	})
 }
 
-// The names are as they should be, and a service can have them in a registry of its own.
 func TestMetricsAreLinted(t *testing.T) {
 	inBubble(t, clustertest.Config{}, func(t *testing.T, c *watched) {
 		c.Kill(c.Await().Name)
-		name := c.Await().Name
-		problems, err := promlint.New(c.get(t, name, "/metrics").Body).Lint()
+		problems, err := promlint.New(c.get(t, c.Await().Name, "/metrics").Body).Lint()
 		require.NoError(t, err)
 		assert.Empty(t, problems)
+	})
+}
 
-		registry := prometheus.NewPedanticRegistry()
-		require.NoError(t, registry.Register(c.sites[name]))
-		problems, err = testutil.GatherAndLint(registry)
-		require.NoError(t, err)
-		assert.Empty(t, problems)
+func TestServiceAppendsMetrics(t *testing.T) {
+	inBubble(t, clustertest.Config{}, func(t *testing.T, c *watched) {
+		page := httptest.NewRecorder()
+		promhttp.HandlerFor(ownMetrics(), promhttp.HandlerOpts{}).ServeHTTP(page, httptest.NewRequest(http.MethodGet, "/metrics", http.NoBody))
+		require.NoError(t, c.sites["n1"].WriteMetrics(t.Context(), page))
+		all := parseMetrics(t, page.Body)
+		assert.EqualValues(t, 7, all["jobs"].GetMetric()[0].GetGauge().GetValue())
+		assert.EqualValues(t, 1, all.value("responsive"))
+	})
+}
+
+// ownMetrics returns the registry of a service.
+func ownMetrics() *prometheus.Registry {
+	jobs := prometheus.NewGauge(prometheus.GaugeOpts{Name: "jobs", Help: "Jobs."})
+	jobs.Set(7)
+	registry := prometheus.NewRegistry()
+	registry.MustRegister(jobs)
+	return registry
+}
+
+func TestWriteMetricsReturnsError(t *testing.T) {
+	inBubble(t, clustertest.Config{}, func(t *testing.T, c *watched) {
+		ctx, cancel := context.WithCancelCause(t.Context())
+		gone := errors.New("gone")
+		cancel(gone)
+		c.Pause("n1") // no answer before the end of ctx
+		defer c.Resume("n1")
+		assert.ErrorIs(t, c.sites["n1"].WriteMetrics(ctx, io.Discard), gone)
+		reader, writer := io.Pipe()
+		reader.CloseWithError(gone)
+		assert.ErrorIs(t, c.sites["n2"].WriteMetrics(t.Context(), writer), gone)
 	})
 }
 

@@ -10,8 +10,8 @@
 //   - /status: the status of the node, as JSON: the fields of elect status --json.
 //   - /events: changes of the leadership as they happen, as server-sent events. See [Change].
 //   - /livez: 200 while the node works; /readyz: 200 while it knows a leader; 503 otherwise.
-//   - /metrics: metrics for Prometheus. A service with its own registry can register them: a [Handler] is a
-//     prometheus.Collector.
+//   - /metrics: metrics for Prometheus. A service with metrics of its own can append them to its page: see
+//     [Handler.WriteMetrics].
 //   - /: a live page for people. It loads nothing from other hosts.
 //
 // The node computes one status for all requests within 100 ms, so a flood of them does not delay its elections. /metrics is
@@ -35,6 +35,7 @@ import (
 
 	"github.com/elect-go/elect/algo"
 	"github.com/elect-go/elect/cluster"
+	"github.com/elect-go/elect/internal/share"
 )
 
 // loopTimeout limits the wait for the loop of the node. A prober with a timeout of a second, such as that of
@@ -47,6 +48,7 @@ type Handler struct {
 	history *history
 	streams streams
 	encoded encoded
+	page    share.Answer[[]byte] // of /metrics
 	mux     http.ServeMux
 
 	certificateEnd func() time.Time // nil: no metric
@@ -61,7 +63,7 @@ func New(ctx context.Context, n *cluster.Node) *Handler {
 	h.mux.HandleFunc("GET /events", h.events)
 	h.mux.HandleFunc("GET /livez", h.live)
 	h.mux.HandleFunc("GET /readyz", h.ready)
-	h.mux.Handle("GET /metrics", &sharedPage{of: newMetrics(h)})
+	h.mux.HandleFunc("GET /metrics", h.metrics)
 	h.mux.HandleFunc("GET /{$}", servePage)
 	go h.history.follow(ctx, n)
 	return h

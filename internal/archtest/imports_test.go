@@ -45,7 +45,7 @@ var allowedImports = map[string]string{
 	"elector/electortest":        "elector",
 	"elector/internal/contender": "elector golang.org/x/sys/unix",
 	"client":                     "algo cluster internal/untrusted internal/wire tlsauth transport github.com/google/uuid",
-	"web":                        "algo cluster internal/share github.com/prometheus/client_golang/prometheus github.com/prometheus/client_golang/prometheus/promhttp",
+	"web":                        "algo cluster internal/share",
 
 	"internal/stats":          "golang.org/x/exp/stats",
 	"internal/bench/bare":     "golang.org/x/sys/unix",
