@@ -341,7 +341,7 @@ func TestCertificateHasHosts(t *testing.T) {
 	for _, host := range []string{"10.0.0.1", "n1.example", "::1"} {
 		require.NoError(t, pair.Leaf.VerifyHostname(host))
 	}
-	for _, args := range [][]string{{"--operator", "--host", "n1"}, {"--member", "n1", "--host", "n1:7480"}, {"--member", "n1", "--host", "https://n1"}} {
+	for _, args := range [][]string{{"--operator", "--host", "n1"}, {"--member", "n1", "--host", "n1:7480"}, {"--member", "n1", "--host", "https://n1"}, {"--member", "n1", "--host", strings.Repeat("n", 254)}} {
 		status, _, stderr = elect(append([]string{"cert", "issue", "--dir", dir}, args...)...)
 		require.Equal(t, statusUsage, status, args)
 		require.Contains(t, stderr, "--host is")
