@@ -65,12 +65,13 @@ var allowedImports = map[string]string{
 	"internal/faultytest":               "algo algo/bully algo/ring algo/vote",
 	"internal/testkit":                  "algo internal/algosim",
 	"internal/confload":                 "algo algo/lease cluster internal/disk internal/diag internal/options tlsauth github.com/spf13/pflag go.yaml.in/yaml/v3",
-	"cli": `algo algo/lease bench cluster client elector explore internal/buildinfo internal/bench/fault internal/bench/report internal/bench/result internal/confload internal/disk internal/engine
+	"cli": `algo algo/lease bench cluster client elector examples explore internal/buildinfo internal/bench/fault internal/bench/report internal/bench/result internal/confload internal/disk internal/engine
 		internal/proccluster internal/watchdog internal/untrusted internal/lab internal/labpage internal/lesson internal/logqueue internal/diag internal/netlab internal/stats internal/scenario internal/store
 		internal/wire tlsauth sim trace transport web github.com/coreos/go-systemd/v22/daemon github.com/spf13/cobra github.com/spf13/cobra/doc github.com/spf13/pflag
 		golang.org/x/term`,
 	"cmd/elect":               "algo/builtin cli",
 	"examples/omega/cmd":      "algo/builtin cli examples/omega",
+	"examples":                "",
 	"examples/worker":         "cluster",
 	"examples/other-language": "",
 }
