@@ -103,7 +103,8 @@ type Env interface {
 	// Monitor replaces the set of peers that the failure detector monitors for this algorithm.
 	// This set determines the cost of heartbeats. The suspicion of a peer that is no longer
 	// monitored is forgotten. If the peer is monitored again and the detector still suspects it,
-	// Suspect reports it immediately.
+	// Suspect reports it immediately. So an algorithm that answers each suspicion by monitoring
+	// another suspected peer, without end, violates the contract.
 	Monitor(peers ...NodeID)
 
 	// Announce announces the leader that this node follows, this node itself, or a vacancy. The

@@ -21,10 +21,11 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/elect-go/elect/examples"
 	"github.com/elect-go/elect/internal/buildinfo"
 )
 
-// starter contains the templates of the files of a new module.
+// starter contains the templates of the files of a new module that package examples does not have.
 //
 //go:embed starter/*.tmpl
 var starter embed.FS
@@ -133,14 +134,10 @@ func (p *program) newStarterModule(args []string, clone, release string) (m *sta
 // packageName matches the names that a Go package and an algorithm may have.
 var packageName = regexp.MustCompile(`^[a-z][a-z0-9]{0,31}$`)
 
-// predeclared are the identifiers of Go that a package would hide, and imported the packages that the files of a new
-// module import by these names.
-var (
-	predeclared = strings.Fields(`any append bool byte cap clear close comparable complex complex128 complex64 copy delete
-		error false float32 float64 imag int int16 int32 int64 int8 iota len make max min new nil panic print println real
-		recover rune string true uint uint16 uint32 uint64 uint8 uintptr init main`)
-	imported = strings.Fields("algo algotest builtin cli errors os sim slices testing time")
-)
+// predeclared are the identifiers of Go that a package would hide.
+var predeclared = strings.Fields(`any append bool byte cap clear close comparable complex complex128 complex64 copy delete
+	error false float32 float64 imag int int16 int32 int64 int8 iota len make max min new nil panic print println real
+	recover rune string true uint uint16 uint32 uint64 uint8 uintptr init main`)
 
 // wantedName returns what name should be, or "" if an algorithm can have that name.
 func (p *program) wantedName(name string) string {
@@ -149,8 +146,6 @@ func (p *program) wantedName(name string) string {
 		return "1 to 32 lower-case letters and digits, a letter first"
 	case token.IsKeyword(name) || slices.Contains(predeclared, name):
 		return "no word of the Go language"
-	case slices.Contains(imported, name):
-		return "no name of a package that the new module imports"
 	case p.registry[name] != nil:
 		return "a name that no algorithm of this program has: there are " + strings.Join(p.fields.Algorithms(), ", ")
 	}
@@ -159,6 +154,9 @@ func (p *program) wantedName(name string) string {
 		if section == name || strings.HasPrefix(f.Flag(), name+"-") {
 			return "a name that no setting of a node begins with: there is " + f.Name
 		}
+	}
+	if slices.Contains(usedWords(), name) {
+		return "no word that the files of the new module use"
 	}
 	return ""
 }
@@ -257,13 +255,51 @@ func (m *starterModule) Replace() string {
 	return m.Clone
 }
 
-// render executes all templates.
+// exampleFiles are the files of the example in package examples, in its folder. A new module has them under its name.
+var exampleFiles = []string{"omega.go", "omega_test.go", "cmd/main.go", scenarioFile}
+
+const scenarioFile = "scenario.txt"
+
+// readExample returns the text of one of exampleFiles.
+func readExample(file string) string {
+	text, err := examples.Omega.ReadFile("omega/" + file)
+	if err != nil {
+		panic(err) // It is embedded.
+	}
+	return string(text)
+}
+
+var (
+	codeComment = regexp.MustCompile(`//.*`)
+	codeWord    = regexp.MustCompile(`\w+`)
+)
+
+// usedWords returns the words in the code of the example. As the name of a package, some of them would have two
+// meanings there.
+func usedWords() (words []string) {
+	for _, file := range exampleFiles {
+		if file == scenarioFile {
+			continue
+		}
+		words = append(words, codeWord.FindAllString(codeComment.ReplaceAllString(readExample(file), ""), -1)...)
+	}
+	return slices.DeleteFunc(words, func(word string) bool { return word == "omega" })
+}
+
+// rename returns a text of the example for this module.
+func (m *starterModule) rename(text string) string {
+	text = strings.ReplaceAll(text, buildinfo.ModulePath+"/examples/omega", m.Module)
+	text = strings.ReplaceAll(text, "./examples/omega/", "./")
+	return strings.ReplaceAll(text, "omega", m.Name)
+}
+
+// render makes all files.
 func (m *starterModule) render() error {
-	for file, from := range map[string]string{
-		m.Name + ".go": "algorithm.go", m.Name + "_test.go": "algorithm_test.go", "cmd/main.go": "main.go",
-		"scenario.txt": "scenario.txt", "go.mod": "go.mod", "README.md": "README.md",
-	} {
-		t, err := template.ParseFS(starter, "starter/"+from+".tmpl")
+	for _, file := range exampleFiles {
+		m.texts[strings.Replace(file, "omega", m.Name, 1)] = []byte(m.rename(readExample(file)))
+	}
+	for _, file := range []string{"go.mod", "README.md"} {
+		t, err := template.ParseFS(starter, "starter/"+file+".tmpl")
 		if err != nil {
 			return err
 		}

@@ -84,16 +84,21 @@ func TestNewModuleHasVersionsOfClone(t *testing.T) {
 	require.Equal(t, string(wanted), string(sums))
 }
 
-// The length of the name changes no layout of the code.
+// The length of the name changes no layout of the code, and no name of the example is left.
 func TestNewModuleIsFormatted(t *testing.T) {
-	for _, name := range []string{"q", "cup", "zz" + strings.Repeat("9", 30)} {
+	for _, name := range []string{"q", "omega", "zz" + strings.Repeat("9", 30)} {
 		dir := newModule(t, name)
-		for _, file := range []string{name + ".go", name + "_test.go", "cmd/main.go"} {
+		for _, file := range []string{name + ".go", name + "_test.go", "cmd/main.go", "scenario.txt"} {
 			text, err := os.ReadFile(filepath.Join(dir, file))
 			require.NoError(t, err)
-			formatted, err := format.Source(text)
-			require.NoError(t, err, file)
-			require.Equal(t, string(formatted), string(text), file)
+			require.NotContains(t, string(text), "examples/")
+			require.Contains(t, string(text), name)
+			require.Equal(t, name == "omega", strings.Contains(string(text), "omega"))
+			if filepath.Ext(file) == ".go" {
+				formatted, err := format.Source(text)
+				require.NoError(t, err, file)
+				require.Equal(t, string(formatted), string(text), file)
+			}
 		}
 	}
 }
@@ -103,7 +108,7 @@ func TestNewRejectsNames(t *testing.T) {
 		"Cup": "lower-case letters", "9cup": "a letter first", "two-words": "lower-case letters", "ä": "lower-case letters", "../cup": "lower-case letters",
 		strings.Repeat("x", 33): "1 to 32",
 		"func":                  "no word of the Go language", "string": "no word of the Go language", "main": "no word of the Go language",
-		"algo": "a package that the new module imports", "testing": "a package that the new module imports",
+		"algo": "no word that the files of the new module use", "testing": "no word that", "spec": "no word that", "t": "no word that",
 		"bully": "no algorithm of this program has: there are bully, ring,",
 		"lease": "there is lease", "timing": "there is timing.", "listen": "there is listen", "drain": "there is drain_timeout",
 	} {
@@ -204,6 +209,28 @@ func TestModuleWithoutCloneRequiresRelease(t *testing.T) {
 func TestReplaceIsQuoted(t *testing.T) {
 	require.Equal(t, `"/home/a b/elect"`, (&starterModule{Clone: "/home/a b/elect"}).Replace())
 	require.Equal(t, "/home/a/elect", (&starterModule{Clone: "/home/a/elect"}).Replace())
+}
+
+// go.mod and go.sum are complete, so the go command needs no network. The algorithm and its tests need no other module
+// at all, so an empty module cache is enough for them.
+func TestNewModuleNeedsNoNetwork(t *testing.T) {
+	dir := newModule(t, "cup")
+	before, err := os.ReadFile(filepath.Join(dir, "go.mod"))
+	require.NoError(t, err)
+	for _, tc := range []struct {
+		packages string
+		env      []string
+	}{{"./...", nil}, {".", []string{"GOMODCACHE=" + t.TempDir()}}} {
+		cmd := goCommand(t, dir, "list", "-deps", "-test", "-f", "{{if not .Standard}}{{.ImportPath}}{{end}}", tc.packages)
+		cmd.Env = append(cmd.Env, tc.env...)
+		out, err := cmd.Output()
+		require.NoError(t, err)
+		require.Contains(t, string(out), buildinfo.ModulePath+"/algo/algotest\n")
+		require.Equal(t, tc.packages == "./...", strings.Contains(string(out), "spf13/cobra"))
+		after, err := os.ReadFile(filepath.Join(dir, "go.mod"))
+		require.NoError(t, err)
+		require.Equal(t, string(before), string(after))
+	}
 }
 
 // The module compiles and its tests pass as it is, without a network.

@@ -19,7 +19,7 @@ var checks = []Check{
 	},
 	{
 		Name: "wire", seeds: 2, run: survivesWire,
-		Requires: "Every message arrives unchanged: it is encoded and decoded to the same value. Fields that are not exported, or longer than the wire allows, would be lost.",
+		Requires: "Every message arrives unchanged. The wire does not carry fields that are not exported, text that is not UTF-8, or values that are longer than it allows.",
 	},
 	{
 		Name: "sent-messages-stay", seeds: 2, run: sentMessagesStay,

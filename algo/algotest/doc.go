@@ -20,6 +20,8 @@
 // names the assumption. [Options] contain what the suite cannot derive from an algorithm, such as its
 // budget of messages.
 //
+// The suite, and all that it imports, needs only the standard library besides this module.
+//
 // # Methods
 //
 // Some checks examine one process, event by event. One check runs random walks over machines without

@@ -6,7 +6,7 @@ import (
 
 	"github.com/elect-go/elect/internal/algosim"
 	"github.com/elect-go/elect/internal/engine"
-	"github.com/elect-go/elect/internal/wire"
+	"github.com/elect-go/elect/internal/wire/schema"
 )
 
 func wellFormed(p *checkRun) {
@@ -14,7 +14,7 @@ func wellFormed(p *checkRun) {
 	if s.Name == "" || strings.ContainsFunc(s.Name, func(r rune) bool { return r <= ' ' || r > '~' }) {
 		p.errorf("the name is %q, want a word, which selects the algorithm", s.Name)
 	}
-	if _, err := wire.NewCodec(append(engine.Messages(), s.Messages...)...); err != nil {
+	if _, err := schema.Of(append(engine.Messages(), s.Messages...)...); err != nil {
 		p.errorf("the wire, which also carries the messages of the failure detector and of the membership, rejects a message: %v", err)
 	}
 	before := ""

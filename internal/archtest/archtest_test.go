@@ -1,6 +1,7 @@
 // Package archtest checks four rules on the source of the module, one per file:
 //
-//   - imports_test.go: a package imports only what the table of allowed imports lists for it.
+//   - imports_test.go: a package imports only what the table of allowed imports lists for it, and what an algorithm and
+//     its tests need is in the standard library.
 //   - purity_test.go: a deterministic package has no goroutine, channel, clock, randomness or I/O.
 //   - public_test.go: a public package shows no type of an internal package.
 //   - comments_test.go: a comment begins with the name of what it describes, and names what exists.
@@ -34,7 +35,7 @@ var fset = token.NewFileSet()
 
 func TestModuleKeepsRules(t *testing.T) {
 	m := load(t, "../..")
-	expect(t, m, slices.Concat(checkImports(m, allowedImports), checkPurity(m, pure), checkPublic(t, m), checkComments(m)))
+	expect(t, m, slices.Concat(checkImports(m, allowedImports), checkStandardOnly(m, strings.Fields(standardOnly)), checkPurity(m, pure), checkPublic(t, m), checkComments(m)))
 }
 
 // load parses the module in root.

@@ -1,6 +1,7 @@
 package archtest
 
 import (
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -16,16 +17,17 @@ var allowedImports = map[string]string{
 	"internal/membership internal/diag algo/driver": "algo",
 	"fd": "algo algo/driver",
 
-	"algo/builtin":      "algo algo/bully algo/ring algo/vote algo/textbook/bully algo/textbook/ring algo/textbook/vote",
-	"algo/algotest":     "algo algo/driver explore internal/engine internal/algosim internal/wire sim trace",
-	"internal/engine":   "algo algo/driver fd internal/membership trace",
-	"internal/wire":     "algo github.com/vmihailenco/msgpack/v5 github.com/vmihailenco/msgpack/v5/msgpcode",
-	"internal/scenario": "algo internal/untrusted internal/diag",
-	"internal/algosim":  "algo algo/driver internal/scenario trace",
-	"sim":               "algo algo/driver fd internal/engine internal/algosim internal/membership internal/scenario trace",
-	"explore":           "algo algo/driver internal/algosim internal/scenario trace",
-	"docs/lessons":      "",
-	"internal/lesson":   "algo docs/lessons explore internal/scenario sim trace",
+	"algo/builtin":         "algo algo/bully algo/ring algo/vote algo/textbook/bully algo/textbook/ring algo/textbook/vote",
+	"algo/algotest":        "algo algo/driver explore internal/engine internal/algosim internal/wire/schema sim trace",
+	"internal/engine":      "algo algo/driver fd internal/membership trace",
+	"internal/wire/schema": "algo",
+	"internal/wire":        "algo internal/wire/schema github.com/vmihailenco/msgpack/v5 github.com/vmihailenco/msgpack/v5/msgpcode",
+	"internal/scenario":    "algo internal/untrusted internal/diag",
+	"internal/algosim":     "algo algo/driver internal/scenario trace",
+	"sim":                  "algo algo/driver fd internal/engine internal/algosim internal/membership internal/scenario trace",
+	"explore":              "algo algo/driver internal/algosim internal/scenario trace",
+	"docs/lessons":         "",
+	"internal/lesson":      "algo docs/lessons explore internal/scenario sim trace",
 
 	"internal/lab":            "algo explore internal/bench/theory internal/diag internal/jsonlite internal/options internal/scenario sim trace",
 	"internal/options":        "algo algo/lease internal/diag",
@@ -63,14 +65,43 @@ var allowedImports = map[string]string{
 	"internal/faultytest":               "algo algo/bully algo/ring algo/vote",
 	"internal/testkit":                  "algo internal/algosim",
 	"internal/confload":                 "algo algo/lease cluster internal/disk internal/diag internal/options tlsauth github.com/spf13/pflag go.yaml.in/yaml/v3",
-	"cli": `algo algo/lease bench cluster client elector explore internal/buildinfo internal/bench/fault internal/bench/report internal/bench/result internal/confload internal/disk internal/engine
+	"cli": `algo algo/lease bench cluster client elector examples explore internal/buildinfo internal/bench/fault internal/bench/report internal/bench/result internal/confload internal/disk internal/engine
 		internal/proccluster internal/watchdog internal/untrusted internal/lab internal/labpage internal/lesson internal/logqueue internal/diag internal/netlab internal/stats internal/scenario internal/store
 		internal/wire tlsauth sim trace transport web github.com/coreos/go-systemd/v22/daemon github.com/spf13/cobra github.com/spf13/cobra/doc github.com/spf13/pflag
 		golang.org/x/term`,
 	"cmd/elect":               "algo/builtin cli",
 	"examples/omega/cmd":      "algo/builtin cli examples/omega",
+	"examples":                "",
 	"examples/worker":         "cluster",
 	"examples/other-language": "",
+}
+
+// standardOnly lists the packages that an algorithm and its tests need. With all that they import, they import nothing
+// outside of the standard library. So a module that imports only these packages needs no other module.
+const standardOnly = "algo algo/algotest algo/builtin algo/driver explore fd sim trace"
+
+// checkStandardOnly reports each import of another module in the packages and in what they import.
+func checkStandardOnly(m module, packages []string) (violations []string) {
+	seen := make(map[string]bool)
+	for len(packages) > 0 {
+		name := packages[0]
+		packages = packages[1:]
+		if seen[name] {
+			continue
+		}
+		seen[name] = true
+		for _, file := range m.files[name] {
+			for _, spec := range file.Imports {
+				path := strings.Trim(spec.Path.Value, "\"`")
+				if below, isOurs := strings.CutPrefix(path, modulePath+"/"); isOurs {
+					packages = append(packages, below)
+				} else if strings.Contains(path, ".") {
+					violations = append(violations, m.violation(spec.Pos(), name+" may import only the standard library, not "+path))
+				}
+			}
+		}
+	}
+	return violations
 }
 
 // checkImports reports each import that table does not allow, each package without a row, and
@@ -104,6 +135,24 @@ func checkImports(m module, table map[string]string) (violations []string) {
 		}
 	}
 	return violations
+}
+
+func TestStandardRuleReportsViolations(t *testing.T) {
+	m := load(t, "testdata/imports")
+	var reported []string
+	for _, v := range checkStandardOnly(m, []string{"b", "d"}) {
+		_, what, _ := strings.Cut(filepath.ToSlash(v), "testdata/imports/")
+		reported = append(reported, what)
+	}
+	slices.Sort(reported)
+	want := []string{
+		"a/a.go:6: a may import only the standard library, not example.com/x",
+		"b/b.go:4: b may import only the standard library, not example.com/x",
+		"c/c.go:3: c may import only the standard library, not example.com/x/y",
+	}
+	if !slices.Equal(reported, want) {
+		t.Errorf("reported %q, want %q", reported, want)
+	}
 }
 
 func TestImportRuleReportsViolations(t *testing.T) {

@@ -16,9 +16,10 @@ var pure = map[string]string{
 	"algo": "", "algo/driver": "", "algo/bully": "", "algo/ring": "", "algo/vote": "", "algo/lease": "", "algo/builtin": "",
 	"algo/textbook/bully": "", "algo/textbook/ring": "", "algo/textbook/vote": "", "examples/omega": "",
 	"fd": "fmt", "internal/engine": "fmt", "internal/membership": "fmt",
-	"trace":             "fmt encoding/json io reflect",
-	"internal/jsonlite": "fmt reflect",
-	"internal/wire":     "fmt reflect regexp sync github.com/vmihailenco/msgpack/v5 github.com/vmihailenco/msgpack/v5/msgpcode",
+	"trace":                "fmt encoding/json io reflect",
+	"internal/jsonlite":    "fmt reflect",
+	"internal/wire/schema": "fmt reflect",
+	"internal/wire":        "fmt reflect regexp sync github.com/vmihailenco/msgpack/v5 github.com/vmihailenco/msgpack/v5/msgpcode",
 }
 
 // pureImports has no clock, randomness or I/O. It lacks unsafe, which go:linkname needs, and C.

@@ -18,7 +18,7 @@ import (
 // deliverSuspicions delivers the changes of the detector to the algorithm, until there are none: a peer that the
 // algorithm begins to monitor may be known to have failed.
 func (e *Engine) deliverSuspicions(now time.Duration) {
-	for {
+	for delivered := 0; ; delivered++ {
 		output := e.detector.TakeOutput()
 		for _, id := range output.Dials {
 			if m, ok := e.View().Member(id); ok {
@@ -44,6 +44,10 @@ func (e *Engine) deliverSuspicions(now time.Duration) {
 		}
 		if len(e.pendingChanges) == 0 {
 			return
+		}
+		if n := e.View().Len(); delivered > 1000+n*n {
+			panic(&driver.ContractError{Algorithm: e.config.Spec.Name, Node: e.config.Self.ID, Property: algo.Contract,
+				Action: "answers each suspicion by monitoring another suspected peer, without end"})
 		}
 		c := e.pendingChanges[0]
 		e.pendingChanges = slices.Delete(e.pendingChanges, 0, 1)

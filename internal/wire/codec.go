@@ -2,15 +2,14 @@ package wire
 
 import (
 	"bytes"
-	"errors"
 	"fmt"
 	"maps"
 	"reflect"
 	"slices"
 	"strconv"
-	"strings"
 
 	"github.com/elect-go/elect/algo"
+	"github.com/elect-go/elect/internal/wire/schema"
 )
 
 // Codec encodes and decodes messages of the types that it was made for, and rejects all others. It is safe for
@@ -23,39 +22,20 @@ type Codec struct {
 
 // message is one registered type.
 type message struct {
-	kind         string
+	schema.Message
 	periodicKind string // the kind of the message in an algo.Periodic
-	typ          reflect.Type
-	body         plan
 }
 
 // NewCodec compiles a codec for the types of the messages. Their values do not matter. Its error lists every problem:
 // malformed and duplicate kinds, and fields of types that the package comment does not list.
 func NewCodec(messages ...algo.Message) (*Codec, error) {
 	c := &Codec{byKind: map[string]*message{}, byType: map[reflect.Type]*message{}, sanitize: func(text string) string { return text }}
-	var problems []error
-	for _, m := range messages {
-		problems = append(problems, c.add(m))
+	types, err := schema.Of(messages...)
+	for _, t := range types {
+		msg := &message{Message: t, periodicKind: t.Kind + periodicSuffix}
+		c.byKind[t.Kind], c.byType[t.Type] = msg, msg
 	}
-	return c, errors.Join(problems...)
-}
-
-func (c *Codec) add(m algo.Message) error {
-	typ := reflect.TypeOf(m)
-	if m == nil || typ.Kind() != reflect.Struct {
-		return fmt.Errorf("wire: %v is a message, but no struct: pass messages by value", typ)
-	}
-	kind := m.Kind()
-	if !isWord(kind, "abcdefghijklmnopqrstuvwxyz0123456789_/-") {
-		return fmt.Errorf("wire: %s has kind %s, want 1 to 64 of a-z, 0-9, \"-\", \"_\" and \"/\"", typ, quoteUnsafe(kind))
-	}
-	if other := c.byKind[kind]; other != nil {
-		return fmt.Errorf("wire: two messages of kind %q: %s and %s", kind, other.typ, typ)
-	}
-	p := &planner{message: typ, path: []reflect.Type{typ}}
-	msg := &message{kind: kind, periodicKind: kind + periodicSuffix, typ: typ, body: p.structOf(typ, "")}
-	c.byKind[kind], c.byType[typ] = msg, msg
-	return errors.Join(p.problems...)
+	return c, err
 }
 
 // Kinds returns the kinds that c knows, sorted.
@@ -69,17 +49,18 @@ func (c *Codec) Append(dst []byte, m algo.Message) ([]byte, error) {
 	if msg == nil {
 		return dst, fmt.Errorf("wire: cannot encode message: %T is not registered", m)
 	}
-	e := coders.Get().(*coder)
-	kind := msg.kind
+	if err := msg.Check(m); err != nil {
+		return dst, err
+	}
+	kind := msg.Kind
 	if isPeriodic {
 		kind = msg.periodicKind
 	}
-	_, _ = e.encoder.EncodeArrayLen(1+len(msg.body.fields)), e.encoder.EncodeString(kind)
-	msg.body.appendFields(e, reflect.ValueOf(m))
-	if e.failure == "" {
-		dst = append(dst, e.out.Bytes()...)
-	}
-	return dst, e.release("encode", msg.kind)
+	e := coders.Get().(*coder)
+	defer e.release()
+	_, _ = e.encoder.EncodeArrayLen(1+len(msg.Body.Fields)), e.encoder.EncodeString(kind)
+	e.encodeFields(&msg.Body, reflect.ValueOf(m))
+	return append(dst, e.out.Bytes()...), nil
 }
 
 // Decode decodes one message, which must be all of b, and returns the struct by value. The result does not alias b.
@@ -87,6 +68,7 @@ func (c *Codec) Append(dst []byte, m algo.Message) ([]byte, error) {
 // length of b, whatever b contains.
 func (c *Codec) Decode(b []byte) (m algo.Message, err error) {
 	d := coders.Get().(*coder)
+	defer d.release()
 	d.in, d.sanitize = *bytes.NewBuffer(b), c.sanitize
 	n := d.length(anArray)
 	if n == 0 {
@@ -99,28 +81,23 @@ func (c *Codec) Decode(b []byte) (m algo.Message, err error) {
 		d.fail("is unknown: " + quoteUnsafe(string(kind)))
 	}
 	if d.failure != "" {
-		return nil, d.release("decode", "")
+		return nil, d.err("message")
 	}
 	d.subject = ""
-	value := reflect.New(msg.typ).Elem()
-	msg.body.decodeFields(d, value, n-1)
+	value := reflect.New(msg.Type).Elem()
+	d.decodeFields(&msg.Body, value, n-1)
 	if left := d.in.Len(); left > 0 {
 		d.fail("has bytes after its end: " + strconv.Itoa(left))
 	}
-	if d.failure == "" {
-		m = value.Interface().(algo.Message)
+	if d.failure != "" {
+		return nil, d.err(msg.Kind)
 	}
-	if isPeriodic && d.failure == "" {
+	m = value.Interface().(algo.Message)
+	if isPeriodic {
 		m = algo.Periodic{Message: m}
 	}
-	return m, d.release("decode", msg.kind)
+	return m, nil
 }
 
 // periodicSuffix follows the kind of a message in an [algo.Periodic].
 const periodicSuffix = "+"
-
-// isWord reports whether text is 1 to 64 of the letters. A regular expression with this bound needs 50 kB in each
-// process.
-func isWord(text, letters string) bool {
-	return len(text) >= 1 && len(text) <= 64 && strings.Trim(text, letters) == ""
-}

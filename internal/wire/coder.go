@@ -8,12 +8,12 @@ import (
 	"strconv"
 	"strings"
 	"sync"
-	"unicode/utf8"
 
 	"github.com/vmihailenco/msgpack/v5"
 	"github.com/vmihailenco/msgpack/v5/msgpcode"
 
 	"github.com/elect-go/elect/algo"
+	"github.com/elect-go/elect/internal/wire/schema"
 )
 
 // coder decodes or encodes one message. It uses only the msgpack functions for one number or one head. These are
@@ -39,21 +39,28 @@ var coders = sync.Pool{New: func() any {
 	return c
 }}
 
-// release returns c to the pool, and returns its failure as an error. The kind is empty if it is unknown.
-func (c *coder) release(verb, kind string) (err error) {
-	if c.failure != "" {
-		place := strings.TrimSuffix(cmp.Or(kind, "message")+"."+c.field, ".")
-		err = errors.New("wire: cannot " + verb + " " + place + ": " + c.failure)
-	}
+// release returns c to the pool.
+func (c *coder) release() {
 	c.in, c.subject, c.failure, c.field = bytes.Buffer{}, "", "", ""
 	c.out.Reset()
 	coders.Put(c)
-	return err
+}
+
+// err returns the failure to decode a message of that kind.
+func (c *coder) err(kind string) error {
+	return errors.New("wire: cannot decode " + strings.TrimSuffix(kind+"."+c.field, ".") + ": " + c.failure)
 }
 
 // fail records a failure, unless there is one. The name of the field will precede the reason.
 func (c *coder) fail(reason string) {
 	c.failure = cmp.Or(c.failure, c.subject+reason)
+}
+
+// check fails if there is a problem.
+func (c *coder) check(problem string) {
+	if problem != "" {
+		c.fail(problem)
+	}
 }
 
 // nameField records the field of a failure, unless a field inside of it has been recorded.
@@ -64,22 +71,6 @@ func (c *coder) nameField(field string) {
 }
 
 const truncated = "is cut short"
-
-// checkMax fails if n exceeds max.
-func (c *coder) checkMax(n, max int, what string) {
-	if n > max {
-		c.fail("has " + strconv.Itoa(n) + " " + what + ", at most " + strconv.Itoa(max) + " are allowed")
-	}
-}
-
-// text returns text, and fails if it is too long or not valid UTF-8.
-func (c *coder) text(text string, max int) string {
-	c.checkMax(len(text), max, "bytes")
-	if !utf8.ValidString(text) {
-		c.fail("is not valid UTF-8")
-	}
-	return text
-}
 
 // peekType returns the first byte of the next value, and the type that it stands for.
 func (c *coder) peekType() (code byte, typ string) {
@@ -114,19 +105,12 @@ func (c *coder) integer(v reflect.Value) {
 	case v.CanInt() && negative == (signed < 0) && !v.OverflowInt(signed):
 		v.SetInt(signed)
 	case v.CanUint() && !negative && !v.OverflowUint(n):
-		c.checkEpoch(v.Type(), n)
+		c.check(schema.CheckEpoch(v.Type(), n))
 		v.SetUint(n)
 	case negative:
 		c.fail("is " + strconv.FormatInt(signed, 10) + ", which does not fit " + v.Kind().String())
 	default:
 		c.fail("is " + strconv.FormatUint(n, 10) + ", which does not fit " + v.Kind().String())
-	}
-}
-
-// checkEpoch fails for an epoch above algo.MaxEpoch, so that the epochs after it do not run out.
-func (c *coder) checkEpoch(t reflect.Type, n uint64) {
-	if t == reflect.TypeFor[algo.Epoch]() && n > uint64(algo.MaxEpoch) {
-		c.fail("is " + strconv.FormatUint(n, 10) + ", want an epoch of at most " + strconv.FormatUint(uint64(algo.MaxEpoch), 10))
 	}
 }
 

@@ -45,7 +45,7 @@ func TestProcessesElectByOmega(t *testing.T) {
 	require.Equal(t, "omega+lease", round.Algorithm)
 	require.Equal(t, "n3", round.OldLeader, "the highest leads")
 	require.Equal(t, "n2", round.NewLeader)
-	require.Positive(t, round.Messages["lead"])
+	require.Positive(t, round.Messages["omega/lead"])
 }
 
 func TestOmegaIsSimulated(t *testing.T) {
@@ -58,7 +58,7 @@ func TestOmegaIsSimulated(t *testing.T) {
 	require.Equal(t, "omega", election.Algorithm)
 	require.Equal(t, 4, election.Leader, "the highest that lives")
 	require.True(t, election.Agreed)
-	require.Positive(t, election.Kinds["lead"])
+	require.Positive(t, election.Kinds["omega/lead"])
 }
 
 func TestOmegaIsSearched(t *testing.T) {
