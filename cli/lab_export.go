@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"runtime"
 	"runtime/debug"
 	"strconv"
 
@@ -61,18 +60,9 @@ func (p *program) exportLab(ctx context.Context, cmd *cobra.Command, flags *labF
 
 // findClone returns the clone that the engine of the page is built from.
 func (f *labFlags) findClone(cmd *cobra.Command) (string, error) {
-	if cmd.Flags().Changed("elect") {
-		if !isClone(f.elect) {
-			return "", usagef("--elect is %s, want a clone of elect: a folder in which go.mod has the line 'module %s'", strconv.Quote(f.elect), buildinfo.ModulePath)
-		}
-		return f.elect, nil
+	clone, err := cloneFlag(cmd, f.elect)
+	if err == nil && clone == "" {
+		err = usagef("--export builds a part of the page from a clone of elect, and no clone was found: name one with --elect DIR")
 	}
-	info, _ := debug.ReadBuildInfo()
-	_, source, _, _ := runtime.Caller(0)
-	workingDir, _ := os.Getwd() // without one, the clone is found elsewhere or not at all
-	clone := findClone(info, source, workingDir)
-	if clone == "" {
-		return "", usagef("--export builds a part of the page from a clone of elect, and no clone was found: name one with --elect DIR")
-	}
-	return clone, nil
+	return clone, err
 }

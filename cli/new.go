@@ -1,37 +1,21 @@
 package cli
 
 import (
-	"bytes"
-	"embed"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"go/token"
-	"io/fs"
-	"maps"
-	"os"
-	"path/filepath"
 	"regexp"
-	"runtime"
 	"runtime/debug"
 	"slices"
 	"strconv"
 	"strings"
-	"text/template"
 
 	"github.com/spf13/cobra"
 
 	"github.com/elect-go/elect/examples"
 	"github.com/elect-go/elect/internal/buildinfo"
+	"github.com/elect-go/elect/internal/scaffold"
 )
-
-// starter contains the templates of the files of a new module that package examples does not have.
-//
-//go:embed starter/*.tmpl
-var starter embed.FS
-
-// goVersion is the go line of a module without a clone: that of this module.
-const goVersion = "1.26.0"
 
 func (p *program) newNew() *cobra.Command {
 	var clone string
@@ -63,19 +47,15 @@ without a clone), version (of elect, in go.mod), files (a list, relative to dir)
 			return nil
 		},
 		RunE: func(cmd *cobra.Command, args []string) error {
-			info, _ := debug.ReadBuildInfo()
-			if !cmd.Flags().Changed("elect") {
-				_, source, _, _ := runtime.Caller(0)
-				workingDir, _ := os.Getwd() // without one, the clone is found elsewhere or not at all
-				clone = findClone(info, source, workingDir)
-			} else if !isClone(clone) {
-				return usagef("--elect is %s, want a clone of elect: a folder in which go.mod has the line 'module %s'", strconv.Quote(clone), buildinfo.ModulePath)
-			}
-			m, err := p.newStarterModule(args, clone, releaseOf(info))
+			source, err := electSource(cmd, clone)
 			if err != nil {
 				return err
 			}
-			if err := m.write(); err != nil {
+			m, err := p.newStarterModule(args, source)
+			if err != nil {
+				return err
+			}
+			if err := m.module.Write(); err != nil {
 				return err
 			}
 			if asJSON {
@@ -92,7 +72,34 @@ without a clone), version (of elect, in go.mod), files (a list, relative to dir)
 	return cmd
 }
 
-// starterModule is a new module. The templates read its fields.
+// cloneFlag returns the clone of elect that the flag --elect names, or the one that is found, or "".
+func cloneFlag(cmd *cobra.Command, named string) (string, error) {
+	if !cmd.Flags().Changed("elect") {
+		return scaffold.FindClone(), nil
+	}
+	if !scaffold.IsClone(named) {
+		return "", usagef("--elect is %s, want a clone of elect: a folder in which go.mod has the line 'module %s'", strconv.Quote(named), buildinfo.ModulePath)
+	}
+	return named, nil
+}
+
+// electSource returns the elect that a new module uses: a clone, as in cloneFlag, or the release of this program.
+func electSource(cmd *cobra.Command, named string) (scaffold.Source, error) {
+	clone, err := cloneFlag(cmd, named)
+	if err != nil {
+		return scaffold.Source{}, err
+	}
+	info, _ := debug.ReadBuildInfo()
+	switch release := scaffold.ReleaseOf(info); {
+	case clone != "":
+		return scaffold.FromClone(clone)
+	case release != "":
+		return scaffold.FromRelease(release), nil
+	}
+	return scaffold.Source{}, usagef("no clone of elect was found, and this program is no release: name a clone with --elect DIR")
+}
+
+// starterModule is a new module.
 type starterModule struct {
 	Name    string   `json:"name"`
 	Dir     string   `json:"dir"`
@@ -101,38 +108,33 @@ type starterModule struct {
 	Version string   `json:"version"`         // of elect
 	Files   []string `json:"files"`
 
-	Elect    string   `json:"-"` // module path of elect
-	Go       string   `json:"-"` // go line of go.mod
-	Requires []string `json:"-"` // path and version of each module that the clone requires
-
-	texts map[string][]byte // by file, with slashes
+	Elect  string          `json:"-"` // module path of elect
+	module scaffold.Module `json:"-"`
 }
 
-// newStarterModule makes the texts of all files, and writes none. clone and release are empty if there is none.
-func (p *program) newStarterModule(args []string, clone, release string) (m *starterModule, err error) {
-	m = &starterModule{Name: args[0], Dir: args[len(args)-1], Module: "example.com/" + args[0], Elect: buildinfo.ModulePath, Go: goVersion, texts: map[string][]byte{}}
-	if want := p.wantedName(m.Name); want != "" {
-		return nil, usagef("the name is %s, want %s", strconv.Quote(m.Name), want)
+// newStarterModule makes the texts of all files, and writes none.
+func (p *program) newStarterModule(args []string, source scaffold.Source) (*starterModule, error) {
+	name, dir := args[0], args[len(args)-1]
+	if want := p.wantedName(name); want != "" {
+		return nil, usagef("the name is %s, want %s", strconv.Quote(name), want)
 	}
-	if problem := occupied(m.Dir); problem != "" {
-		return nil, usagef("%s %s, want an empty folder, or none", m.Dir, problem)
+	if problem := scaffold.Occupied(dir); problem != "" {
+		return nil, usagef("%s %s, want an empty folder, or none", dir, problem)
 	}
-	switch {
-	case clone != "":
-		m.Version = "v0.0.0" // any, because of the replace
-		if err := m.readClone(clone); err != nil {
-			return nil, err
-		}
-	case release != "":
-		m.Version = release
-	default:
-		return nil, usagef("no clone of elect was found, and this program is no release: name a clone with --elect DIR")
+	path := "example.com/" + name
+	m := &starterModule{
+		Name: name, Dir: dir, Module: path, Clone: source.Clone, Version: source.Version, Elect: buildinfo.ModulePath,
+		module: scaffold.Module{Dir: dir, Path: path, Source: source, Files: map[string][]byte{}},
 	}
-	return m, m.render()
+	m.render()
+	return m, nil
 }
 
-// packageName matches the names that a Go package and an algorithm may have.
-var packageName = regexp.MustCompile(`^[a-z][a-z0-9]{0,31}$`)
+// isPackageName reports whether a Go package and an algorithm may have the name.
+func isPackageName(name string) bool {
+	const letters = "abcdefghijklmnopqrstuvwxyz"
+	return name != "" && len(name) <= 32 && name[0] >= 'a' && strings.Trim(name, letters+"0123456789") == ""
+}
 
 // predeclared are the identifiers of Go that a package would hide.
 var predeclared = strings.Fields(`any append bool byte cap clear close comparable complex complex128 complex64 copy delete
@@ -142,7 +144,7 @@ var predeclared = strings.Fields(`any append bool byte cap clear close comparabl
 // wantedName returns what name should be, or "" if an algorithm can have that name.
 func (p *program) wantedName(name string) string {
 	switch {
-	case !packageName.MatchString(name):
+	case !isPackageName(name):
 		return "1 to 32 lower-case letters and digits, a letter first"
 	case token.IsKeyword(name) || slices.Contains(predeclared, name):
 		return "no word of the Go language"
@@ -161,100 +163,6 @@ func (p *program) wantedName(name string) string {
 	return ""
 }
 
-// occupied returns why no module can be made in dir, or "".
-func occupied(dir string) string {
-	switch entries, err := os.ReadDir(dir); {
-	case errors.Is(err, fs.ErrNotExist):
-		return ""
-	case err != nil:
-		return "cannot be read as a folder"
-	case len(entries) > 0:
-		return "has files in it, such as " + entries[0].Name()
-	}
-	return ""
-}
-
-// releaseVersion matches the version of a release. A program that was built in a clone has none.
-var releaseVersion = regexp.MustCompile(`^v[0-9]+\.[0-9]+\.[0-9]+$`)
-
-// releaseOf returns the released version of elect in this program, or "".
-func releaseOf(info *debug.BuildInfo) string {
-	version := buildinfo.Of(info, info != nil).Version
-	if !releaseVersion.MatchString(version) || version == "v0.0.0" {
-		return ""
-	}
-	return version
-}
-
-var moduleLine = regexp.MustCompile(`(?m)^module ` + regexp.QuoteMeta(buildinfo.ModulePath) + `\r?$`)
-
-// isClone reports whether dir is the root of a clone of elect.
-func isClone(dir string) bool {
-	text, err := os.ReadFile(filepath.Join(dir, "go.mod"))
-	return err == nil && moduleLine.Match(text)
-}
-
-// findClone returns the clone that this program was built from, or the clone around the working directory, or "".
-// source is the path of this file as the compiler knew it.
-func findClone(info *debug.BuildInfo, source, workingDir string) string {
-	if info != nil {
-		for _, d := range info.Deps { // a program of another module, such as a new one
-			if d.Path == buildinfo.ModulePath && d.Replace != nil && filepath.IsAbs(d.Replace.Path) && isClone(d.Replace.Path) {
-				return d.Replace.Path
-			}
-		}
-	}
-	if filepath.IsAbs(source) { // With -trimpath it is not.
-		if dir := filepath.Dir(filepath.Dir(source)); isClone(dir) {
-			return dir
-		}
-	}
-	for dir := workingDir; dir != ""; dir = filepath.Dir(dir) {
-		if isClone(dir) {
-			return dir
-		}
-		if dir == filepath.Dir(dir) {
-			break
-		}
-	}
-	return ""
-}
-
-var (
-	goLine      = regexp.MustCompile(`(?m)^go ([0-9.]+)\r?$`)
-	requireLine = regexp.MustCompile(`(?m)^(?:require |\t)([a-zA-Z0-9.-]+\.[a-z]+/\S+ v\S+)(?: // indirect)?\r?$`)
-)
-
-// readClone adds what go.mod and go.sum take from the clone: all versions that the clone requires. The go command then
-// needs no network.
-func (m *starterModule) readClone(dir string) (err error) {
-	if m.Clone, err = filepath.Abs(dir); err != nil {
-		return err
-	}
-	text, err := os.ReadFile(filepath.Join(m.Clone, "go.mod"))
-	if err != nil {
-		return err
-	}
-	if line := goLine.FindSubmatch(text); line != nil {
-		m.Go = string(line[1])
-	}
-	for _, line := range requireLine.FindAllSubmatch(text, -1) {
-		m.Requires = append(m.Requires, string(line[1]))
-	}
-	slices.Sort(m.Requires)
-	sums, err := os.ReadFile(filepath.Join(m.Clone, "go.sum"))
-	m.texts["go.sum"] = sums
-	return err
-}
-
-// Replace returns the folder of the clone as go.mod has it, or "".
-func (m *starterModule) Replace() string {
-	if strings.ContainsAny(m.Clone, " \"'`()[]{},") || strings.Contains(m.Clone, "//") {
-		return strconv.Quote(m.Clone)
-	}
-	return m.Clone
-}
-
 // exampleFiles are the files of the example in package examples, in its folder. A new module has them under its name.
 var exampleFiles = []string{"omega.go", "omega_test.go", "cmd/main.go", scenarioFile}
 
@@ -269,19 +177,15 @@ func readExample(file string) string {
 	return string(text)
 }
 
-var (
-	codeComment = regexp.MustCompile(`//.*`)
-	codeWord    = regexp.MustCompile(`\w+`)
-)
-
 // usedWords returns the words in the code of the example. As the name of a package, some of them would have two
 // meanings there.
 func usedWords() (words []string) {
+	comment, word := regexp.MustCompile(`//.*`), regexp.MustCompile(`\w+`)
 	for _, file := range exampleFiles {
 		if file == scenarioFile {
 			continue
 		}
-		words = append(words, codeWord.FindAllString(codeComment.ReplaceAllString(readExample(file), ""), -1)...)
+		words = append(words, word.FindAllString(comment.ReplaceAllString(readExample(file), ""), -1)...)
 	}
 	return slices.DeleteFunc(words, func(word string) bool { return word == "omega" })
 }
@@ -294,51 +198,33 @@ func (m *starterModule) rename(text string) string {
 }
 
 // render makes all files.
-func (m *starterModule) render() error {
+func (m *starterModule) render() {
 	for _, file := range exampleFiles {
-		m.texts[strings.Replace(file, "omega", m.Name, 1)] = []byte(m.rename(readExample(file)))
+		m.module.Files[strings.Replace(file, "omega", m.Name, 1)] = []byte(m.rename(readExample(file)))
 	}
-	for _, file := range []string{"go.mod", "README.md"} {
-		t, err := template.ParseFS(starter, "starter/"+file+".tmpl")
-		if err != nil {
-			return err
-		}
-		var text bytes.Buffer
-		if err := t.Execute(&text, m); err != nil {
-			return err
-		}
-		m.texts[file] = text.Bytes()
-	}
-	m.Files = slices.Sorted(maps.Keys(m.texts))
-	return nil
+	m.module.Files["README.md"] = []byte(m.readme())
+	m.Files = m.module.Names()
 }
 
-// write writes all files. If that fails, it removes those that it has written.
-func (m *starterModule) write() (err error) {
-	var written []string
-	defer func() {
-		if err != nil {
-			for _, path := range written {
-				_ = os.Remove(path)
-			}
-		}
-	}()
-	for _, file := range m.Files {
-		path := filepath.Join(m.Dir, filepath.FromSlash(file))
-		if err := os.MkdirAll(filepath.Dir(path), 0o777); err != nil {
-			return err
-		}
-		f, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o666)
-		if err != nil {
-			return err
-		}
-		written = append(written, path)
-		_, err = f.Write(m.texts[file])
-		if err := errors.Join(err, f.Close()); err != nil {
-			return err
-		}
+// readme returns README.md of the module.
+func (m *starterModule) readme() string {
+	var text strings.Builder
+	fmt.Fprintf(&text, "# %s\n\nAn election algorithm for [elect](https://%s): [%[1]s.go](./%[1]s.go).\n\n", m.Name, m.Elect)
+	command := func(command, effect string) { fmt.Fprintf(&text, "    %-50s# %s\n", command, effect) }
+	if m.Clone == "" {
+		command("go mod tidy", "once: fetch elect "+m.Version)
+		text.WriteByte('\n')
 	}
-	return nil
+	command("go test ./...", "the conformance suite, unit tests and the scenario")
+	command("go run ./cmd sim --scenario scenario.txt", "the scenario, with what each node does")
+	command("go run ./cmd explore --algorithm "+m.Name, "each state that a small cluster can reach")
+	command("go run ./cmd demo --algorithm "+m.Name, "five processes elect; the leader is killed")
+	text.WriteString("\n`docs/write-your-own.md` of elect leads from here to the benchmark.\n")
+	if m.Clone != "" {
+		fmt.Fprintf(&text, "\nThe module uses the clone of elect in `%s`, by a `replace` in go.mod. To use a release instead: `go mod edit\n"+
+			"-dropreplace %s`, then `go get %[2]s@latest` and `go mod tidy`.\n", m.Clone, m.Elect)
+	}
+	return text.String()
 }
 
 // summary names the files and the next commands.

@@ -7,13 +7,13 @@ import (
 	"os/exec"
 	"path/filepath"
 	"regexp"
-	"runtime/debug"
 	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
 
 	"github.com/elect-go/elect/internal/buildinfo"
+	"github.com/elect-go/elect/internal/scaffold"
 	"github.com/elect-go/elect/internal/testkit"
 )
 
@@ -69,7 +69,7 @@ func TestNewModuleHasVersionsOfClone(t *testing.T) {
 	require.NoError(t, err)
 	ours, err := os.ReadFile("../go.mod")
 	require.NoError(t, err)
-	require.Contains(t, string(ours), "\ngo "+goVersion+"\n", "the go line of a module without a clone")
+	require.Contains(t, string(ours), "\ngo "+scaffold.GoVersion+"\n", "the go line of a module without a clone")
 	versions := regexp.MustCompile(`(?m)^\t(\S+ v\S+)`)
 	required := versions.FindAllSubmatch(ours, -1)
 	require.Greater(t, len(required), 20)
@@ -143,72 +143,13 @@ func TestNewRejectsFolders(t *testing.T) {
 	}
 }
 
-// A failed write leaves no file behind.
-func TestNewRemovesFilesAfterFailure(t *testing.T) {
-	dir := t.TempDir()
-	m, err := builtins.newStarterModule([]string{"cup", dir}, "..", "")
-	require.NoError(t, err)
-	require.NoError(t, os.WriteFile(filepath.Join(dir, "go.sum"), []byte("mine"), 0o600))
-	require.ErrorIs(t, m.write(), os.ErrExist)
-	var left []string
-	require.NoError(t, filepath.WalkDir(dir, func(path string, d os.DirEntry, err error) error {
-		if !d.IsDir() {
-			left = append(left, filepath.Base(path))
-		}
-		return err
-	}))
-	require.Equal(t, []string{"go.sum"}, left)
-}
-
-func TestCloneIsFound(t *testing.T) {
-	clone, inside, elsewhere := t.TempDir(), "", t.TempDir()
-	inside = filepath.Join(clone, "cli", "new")
-	require.NoError(t, os.MkdirAll(inside, 0o700))
-	require.NoError(t, os.WriteFile(filepath.Join(clone, "go.mod"), []byte("module github.com/elect-go/elect\n"), 0o600))
-	replaced := func(path string) *debug.BuildInfo {
-		return &debug.BuildInfo{Deps: []*debug.Module{{Path: "example.com/x"}, {Path: buildinfo.ModulePath, Replace: &debug.Module{Path: path}}}}
-	}
-	for _, tc := range []struct {
-		what             string
-		info             *debug.BuildInfo
-		source, work, is string
-	}{
-		{"nowhere", nil, "", elsewhere, ""},
-		{"nowhere, without a working directory", &debug.BuildInfo{}, "github.com/elect-go/elect/cli/new.go", "", ""},
-		{"by a replace", replaced(clone), "", elsewhere, clone},
-		{"by a replace that is gone", replaced(elsewhere), "", elsewhere, ""},
-		{"by a relative replace with an unknown folder", replaced(".."), "", elsewhere, ""},
-		{"by the source", nil, filepath.Join(clone, "cli", "new.go"), elsewhere, clone},
-		{"by the source, which is gone", nil, filepath.Join(elsewhere, "cli", "new.go"), elsewhere, ""},
-		{"around the working directory", nil, "", inside, clone},
-	} {
-		require.Equal(t, tc.is, findClone(tc.info, tc.source, tc.work), tc.what)
-	}
-}
-
-func TestModuleWithoutCloneRequiresRelease(t *testing.T) {
-	info := func(version string) *debug.BuildInfo {
-		return &debug.BuildInfo{Main: debug.Module{Path: buildinfo.ModulePath, Version: version}}
-	}
-	for version, want := range map[string]string{"v1.2.3": "v1.2.3", "(devel)": "", "v0.0.0-20260102030405-0123456789ab": "", "v1.2.3+dirty": "", "": ""} {
-		require.Equal(t, want, releaseOf(info(version)), version)
-	}
-	require.Empty(t, releaseOf(nil))
-
-	dir := filepath.Join(t.TempDir(), "cup")
-	_, err := builtins.newStarterModule([]string{"cup", dir}, "", "")
-	require.ErrorContains(t, err, "--elect DIR")
-	m, err := builtins.newStarterModule([]string{"cup", dir}, "", "v1.2.3")
+// TestNewWithoutCloneRequiresRelease covers the text of a module that has nothing to replace elect by.
+func TestNewWithoutCloneRequiresRelease(t *testing.T) {
+	m, err := builtins.newStarterModule([]string{"cup", filepath.Join(t.TempDir(), "cup")}, scaffold.FromRelease("v1.2.3"))
 	require.NoError(t, err)
 	require.NotContains(t, m.Files, "go.sum")
-	require.Equal(t, "module example.com/cup\n\ngo "+goVersion+"\n\nrequire github.com/elect-go/elect v1.2.3\n", string(m.texts["go.mod"]))
-	require.Contains(t, string(m.texts["README.md"]), "go mod tidy")
+	require.Contains(t, string(m.module.Files["README.md"]), "go mod tidy")
 	require.Contains(t, m.summary(), "  go mod tidy\n")
-}
-
-func TestReplaceIsQuoted(t *testing.T) {
-	require.Equal(t, `"/home/a b/elect"`, (&starterModule{Clone: "/home/a b/elect"}).Replace())
-	require.Equal(t, "/home/a/elect", (&starterModule{Clone: "/home/a/elect"}).Replace())
 }
 
 // go.mod and go.sum are complete, so the go command needs no network. The algorithm and its tests need no other module

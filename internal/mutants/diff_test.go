@@ -1,156 +1,86 @@
 package mutants
 
 import (
-	"fmt"
-	"slices"
 	"strings"
+	"testing"
 )
 
-// diff is a unified diff without line numbers. It finds the lines to change by their text, so
-// it still fits after code has moved.
-//
-//	The lines before the first file are text.
-//	--- fd/fd.go
-//	@@ func (d *Detector) Wake
-//	 a line that stays
-//	-a line that goes
-//	+a line that comes
-//
-// The text after "@@ " is the beginning of a declaration. The lines must occur exactly once in
-// that declaration, or in the whole file if there is no such text.
-type diff struct {
-	text  string
-	hunks []hunk
+const (
+	source = `package x
+
+func one() {
+	begin()
+	end()
 }
 
-// hunk is one changed place of a diff.
-type hunk struct {
-	path  string   // of the file, from the root of the module
-	in    string   // beginning of the declaration
-	lines []string // each begins with ' ', '-' or '+'
+func two() {
+	begin()
+	end()
 }
 
-func parseDiff(source string) (*diff, error) {
-	d := &diff{}
-	var text []string
-	path, open := "", false // open: a hunk has begun
-	for line := range strings.SplitSeq(strings.TrimSuffix(source, "\n"), "\n") {
-		switch {
-		case strings.HasPrefix(line, "--- "):
-			path, open = line[len("--- "):], false
-		case path == "":
-			text = append(text, line)
-		case strings.HasPrefix(line, "@@"):
-			d.hunks = append(d.hunks, hunk{path: path, in: strings.TrimSpace(line[len("@@"):])})
-			open = true
-		case !open || line == "" || !strings.Contains(" -+", line[:1]):
-			return nil, fmt.Errorf("%q is no line of a diff: want --- file, @@ declaration, or a line after ' ', '-' or '+'", line)
-		default:
-			last := &d.hunks[len(d.hunks)-1]
-			last.lines = append(last.lines, line)
-		}
+func three() int { return 3 }
+`
+	change = `What is wrong.
+--- x.go
+@@ func two(
+ 	begin()
+-	end()
++	stop()
++	stop()
+@@
+-func three() int { return 3 }
+`
+)
+
+func TestDiffIsApplied(t *testing.T) {
+	d, err := parseDiff(change)
+	if err != nil {
+		t.Fatal(err)
 	}
-	for _, h := range d.hunks {
-		if len(h.side('-')) == 0 || slices.Equal(h.side('-'), h.side('+')) {
-			return nil, fmt.Errorf("%s: a place that changes nothing, or has nothing to be found by: %q", h.path, h.lines)
-		}
+	got, err := d.apply("x.go", source)
+	want := strings.Replace(source, "func two() {\n\tbegin()\n\tend()", "func two() {\n\tbegin()\n\tstop()\n\tstop()", 1)
+	want = strings.Replace(want, "func three() int { return 3 }\n", "", 1)
+	if err != nil || got != want {
+		t.Errorf("changed it is %q, error %v, want %q", got, err, want)
 	}
-	if !open {
-		return nil, fmt.Errorf("there is no change")
+	if d.text != "What is wrong." || d.changed() != 3 {
+		t.Errorf("the text is %q and %d lines are changed, want 3: one replaced, one added, one removed", d.text, d.changed())
 	}
-	d.text = strings.TrimSpace(strings.Join(text, "\n"))
-	return d, nil
+	if got, err := d.apply("y.go", source); err != nil || got != source {
+		t.Errorf("another file becomes %q, error %v", got, err)
+	}
 }
 
-// files returns the paths of the changed files.
-func (d *diff) files() []string {
-	var paths []string
-	for _, h := range d.hunks {
-		paths = append(paths, h.path)
-	}
-	slices.Sort(paths)
-	return slices.Compact(paths)
-}
-
-// changed returns the number of changed lines. A replaced line counts once.
-func (d *diff) changed() (count int) {
-	for _, h := range d.hunks {
-		removed, added := 0, 0
-		for _, line := range h.lines {
-			switch line[0] {
-			case '-':
-				removed++
-			case '+':
-				added++
+func TestDiffThatDoesNotFitIsReported(t *testing.T) {
+	for _, test := range []struct{ name, source, want string }{
+		{"its lines are gone", strings.ReplaceAll(source, "end()", "halt()"), "stand 0 times, want once:\n\tbegin()\n\tend()"},
+		{"its lines stand twice", strings.ReplaceAll(source, "\tend()\n", "\tend()\n\tbegin()\n\tend()\n"), "stand 2 times"},
+		{"its declaration is gone", strings.ReplaceAll(source, "two", "deux"), `0 declarations begin with "func two("`},
+		{"its declaration stands twice", source + source, `2 declarations begin with "func two("`},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			d, err := parseDiff(change)
+			if err != nil {
+				t.Fatal(err)
 			}
-		}
-		count += max(removed, added)
+			if _, err := d.apply("x.go", test.source); err == nil || !strings.Contains(err.Error(), test.want) {
+				t.Errorf("error %v, want one that says %q", err, test.want)
+			}
+		})
 	}
-	return count
 }
 
-// side returns the lines of a hunk before ('-') or after ('+') the change.
-func (h hunk) side(kept byte) (lines []string) {
-	for _, line := range h.lines {
-		if line[0] == ' ' || line[0] == kept {
-			lines = append(lines, line[1:])
+func TestInvalidDiffIsRejected(t *testing.T) {
+	for name, text := range map[string]string{
+		"no diff":                 "What is wrong.\n",
+		"no place":                "--- x.go\n",
+		"a line before a place":   "--- x.go\nthree\n",
+		"a line without its sign": "--- x.go\n@@\nthree\n",
+		"nothing changes":         "--- x.go\n@@\n-three\n+three\n",
+		"nothing to find it by":   "--- x.go\n@@\n+three\n",
+	} {
+		if d, err := parseDiff(text); err == nil {
+			t.Errorf("%s: it is read as %+v", name, d)
 		}
 	}
-	return lines
-}
-
-// apply returns the text of a file after the change.
-func (d *diff) apply(path, source string) (string, error) {
-	lines := strings.Split(source, "\n")
-	for _, h := range d.hunks {
-		if h.path != path {
-			continue
-		}
-		from, to, err := h.within(lines)
-		if err != nil {
-			return "", err
-		}
-		before := h.side('-')
-		found := places(lines[from:to], before)
-		if len(found) != 1 {
-			return "", fmt.Errorf("%s: in %q these lines stand %d times, want once:\n%s", path, h.in, len(found), strings.Join(before, "\n"))
-		}
-		at := from + found[0]
-		lines = slices.Replace(lines, at, at+len(before), h.side('+')...)
-	}
-	return strings.Join(lines, "\n"), nil
-}
-
-// within returns the range of lines of the hunk's declaration.
-func (h hunk) within(lines []string) (from, to int, err error) {
-	if h.in == "" {
-		return 0, len(lines), nil
-	}
-	var starts []int
-	for i, line := range lines {
-		if strings.HasPrefix(line, h.in) {
-			starts = append(starts, i)
-		}
-	}
-	if len(starts) != 1 {
-		return 0, 0, fmt.Errorf("%s: %d declarations begin with %q, want one", h.path, len(starts), h.in)
-	}
-	from = starts[0]
-	to = from + 1
-	if last := lines[from]; strings.HasSuffix(last, "{") || strings.HasSuffix(last, "(") {
-		for to < len(lines) && !strings.HasPrefix(lines[to], "}") && !strings.HasPrefix(lines[to], ")") {
-			to++
-		}
-	}
-	return from, to, nil
-}
-
-// places returns the indexes at which text occurs in lines.
-func places(lines, text []string) (found []int) {
-	for i := 0; i+len(text) <= len(lines); i++ {
-		if slices.Equal(lines[i:i+len(text)], text) {
-			found = append(found, i)
-		}
-	}
-	return found
 }

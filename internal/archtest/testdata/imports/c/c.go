@@ -1,3 +1,7 @@
 package c
 
-import _ "example.com/x/y" // want: c may not import example.com/x/y
+import (
+	_ "text/template" // want: c may not import text/template
+
+	_ "example.com/x/y" // want: c may not import example.com/x/y
+)
