@@ -143,7 +143,8 @@ const UnresponsiveFormat = "misses %s, which %s"
 //     map order, goroutine or I/O.
 //   - It does not store an Env. All state that it must not forget is in HardState.
 //   - It never sends a message to itself, and never announces a leader in an epoch that HardState
-//     does not cover.
+//     does not cover. It announces another node only after that node has announced itself in that
+//     epoch, which a message reports.
 //   - It takes part in no epoch up to the config term of its view, except as the leader of
 //     that epoch or as its follower. When it receives such a view, it raises its epoch in HardState.
 //   - It tolerates messages that are late, duplicated, out of order or from another epoch. The

@@ -69,6 +69,17 @@ type Check struct {
 	assumed string
 }
 
+// exempts returns why the check does not apply to an algorithm, or "".
+func (c *Check) exempts(spec algo.Spec) string {
+	switch {
+	case c.claim != nil && !c.claim(spec.Claims):
+		return spec.Name + " does not claim it. " + c.Requires
+	case c.assumed != "" && spec.Textbook:
+		return spec.Name + " is a textbook, and its source assumes " + c.assumed + ". " + c.Requires
+	}
+	return ""
+}
+
 // Checks returns the checks of [Test], in its order.
 func Checks() []Check { return append([]Check{}, checks...) }
 
@@ -85,11 +96,8 @@ func (o Options) Test(t *testing.T, spec algo.Spec) {
 	var shared searchResult
 	for _, c := range checks {
 		t.Run(c.Name, func(t *testing.T) {
-			if c.claim != nil && !c.claim(spec.Claims) {
-				t.Skipf("%s does not claim it. %s", spec.Name, c.Requires)
-			}
-			if c.assumed != "" && spec.Textbook {
-				t.Skipf("%s is a textbook, and its source assumes %s. %s", spec.Name, c.assumed, c.Requires)
+			if reason := c.exempts(spec); reason != "" {
+				t.Skip(reason)
 			}
 			t.Parallel()
 			p := &checkRun{T: t, check: &c, spec: spec, options: o, searches: &shared}

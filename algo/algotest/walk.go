@@ -2,6 +2,7 @@ package algotest
 
 import (
 	"math/rand/v2"
+	"slices"
 	"testing"
 	"time"
 
@@ -86,18 +87,24 @@ func (p *checkRun) checkWalk(driver func() algosim.Chooser) {
 // the start of the walk, and the rest is derived from them. (The input is a few numbers and not a
 // list of bytes, because the fuzzer spends up to a minute on making a list shorter.)
 //
+// A textbook (see algo.Spec) is skipped, as by the check walk.
+//
 //	func FuzzWalk(f *testing.F) { algotest.Fuzz(f, spec) }
 func Fuzz(f *testing.F, spec algo.Spec) { Options{}.Fuzz(f, spec) }
 
 // Fuzz is [Fuzz] with options.
 func (o Options) Fuzz(f *testing.F, spec algo.Spec) {
+	check := checks[slices.IndexFunc(checks, func(c Check) bool { return c.Name == "walk" })]
+	if reason := check.exempts(spec); reason != "" {
+		f.Skip(reason)
+	}
 	o = o.withDefaults()
 	for seed := range uint64(8) {
 		random := algosim.Seeded(seed)
 		f.Add(random.Uint64(), random.Uint64(), random.Uint64(), random.Uint64())
 	}
 	f.Fuzz(func(t *testing.T, first, second, third, fourth uint64) {
-		p := &checkRun{T: t, check: &Check{Name: "walk", Requires: "Whatever faults occur, all agree once they have ended."}, spec: spec, options: o}
+		p := &checkRun{T: t, check: &check, spec: spec, options: o}
 		defer p.reportPanic()
 		p.checkWalk(func() algosim.Chooser { return algosim.Fuzzed(first, second, third, fourth) })
 	})
