@@ -41,14 +41,9 @@ func (c *call) ask(limit time.Duration) { c.asked, c.limit = true, limit }
 
 func newTerm(e *Elector, token uint64, sent time.Duration) *term {
 	t := &term{Elector: e, token: token, wake: make(chan struct{}, 1)}
-	t.deadline = sent + t.usable()
-	t.next = sent + e.config.LeaseDuration/3
+	t.deadline = sent + e.config.RenewDeadline
+	t.next = sent + e.config.RetryPeriod
 	return t
-}
-
-// usable is the time after a write was sent for which the Lease is certainly held.
-func (t *term) usable() time.Duration {
-	return time.Duration(float64(t.config.LeaseDuration) * (1 - drift))
 }
 
 // remaining returns the time until the deadline.
@@ -63,7 +58,7 @@ func (t *term) extend(sent time.Duration) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if t.now() < t.deadline {
-		t.deadline = max(t.deadline, sent+t.usable())
+		t.deadline = max(t.deadline, sent+t.config.RenewDeadline)
 	}
 }
 
