@@ -94,9 +94,6 @@ type Config struct {
 	Logger *slog.Logger
 }
 
-// drift is the part of the TTL that is not used, because clocks may run at different rates.
-const drift = 0.1
-
 // revokeTimeout limits the attempt to revoke the lease at the end of a candidacy. Without success the lease expires.
 const revokeTimeout = time.Second
 

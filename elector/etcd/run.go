@@ -75,8 +75,7 @@ type candidacy struct {
 	ctx  context.Context // ends when the candidacy has ended, or its lease is lost; context.Cause is the reason
 	lose context.CancelCauseFunc
 
-	mu       sync.Mutex
-	deadline time.Duration // of the lease, by contender.Now
+	deadline *contender.Deadline // of the lease
 }
 
 // runCandidacy takes part in the election with one lease, until the lease is lost, a leadership has ended, or ctx ends.
@@ -103,7 +102,7 @@ func (e *Elector) runCandidacy(ctx context.Context, forget *time.Timer) (began b
 		return false, fmt.Errorf("grant of a lease: %w", e.explain(err))
 	}
 	c.lease, c.ttl = granted.ID, time.Duration(granted.TTL)*time.Second
-	c.deadline = sent + c.usable()
+	c.deadline = contender.NewDeadline(contender.Now, contender.Usable(c.ttl), sent)
 	if !giveUp() {
 		return false, ctx.Err() // the client is closed: the lease, which has no key yet, expires
 	}
@@ -150,25 +149,6 @@ func (e *Elector) runCandidacy(ctx context.Context, forget *time.Timer) (began b
 	return true, err
 }
 
-// usable is the time after a renewal was sent for which the lease certainly lasts.
-func (c *candidacy) usable() time.Duration { return time.Duration(float64(c.ttl) * (1 - drift)) }
-
-// remaining returns the time until the deadline of the lease.
-func (c *candidacy) remaining() time.Duration {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	return c.deadline - contender.Now()
-}
-
-// extend moves the deadline after a renewal that was sent at a time, unless the deadline has passed.
-func (c *candidacy) extend(sent time.Duration) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if contender.Now() < c.deadline {
-		c.deadline = max(c.deadline, sent+c.usable())
-	}
-}
-
 // end ends the candidacy, and the leadership of this contender first.
 func (c *candidacy) end(cause error) {
 	c.state.End(c.token.Load(), cause)
@@ -184,7 +164,7 @@ func (c *candidacy) renew() {
 		cancel()
 		switch {
 		case err == nil:
-			c.extend(sent)
+			c.deadline.Renew(sent)
 			pause = max(0, sent+c.ttl/3-contender.Now())
 		case errors.Is(err, rpctypes.ErrLeaseNotFound):
 			c.end(fmt.Errorf("etcd: the lease has ended on the servers: %w", elector.ErrLost))
@@ -198,14 +178,10 @@ func (c *candidacy) renew() {
 // sleep waits, and reports false if the candidacy has ended.
 func (c *candidacy) sleep(d time.Duration) bool { return sleep(c.ctx, d) }
 
-// expire ends the candidacy at the deadline of the lease. It looks again often, because a timer stands still while the
-// machine sleeps.
+// expire ends the candidacy at the deadline of the lease.
 func (c *candidacy) expire() {
-	for c.sleep(min(max(0, c.remaining()), c.ttl/20)) {
-		if c.remaining() <= 0 {
-			c.end(fmt.Errorf("etcd: the lease was not renewed in time: %w", elector.ErrLost))
-			return
-		}
+	if c.deadline.Await(c.ctx, c.ttl/20) {
+		c.end(fmt.Errorf("etcd: the lease was not renewed in time: %w", elector.ErrLost))
 	}
 }
 
@@ -245,10 +221,10 @@ func (c *candidacy) lead(ctx context.Context, election *concurrency.Election) (b
 		return false, errors.New("the key was deleted")
 	}
 	l := elector.Leadership{Name: c.config.Name, Token: uint64(election.Rev()), Scope: scope(resp.Header.ClusterId, c.config.Prefix), Meta: c.config.Meta}
-	l = l.WithDeadline(func() (time.Time, bool) { return time.Now().Add(c.remaining()), true })
+	l = l.WithDeadline(c.deadline.Time)
 	c.token.Store(l.Token)
 	c.led.Store(resp.Header.Revision)
-	return c.state.Begin(l, func() bool { return c.run.Err() == nil && c.ctx.Err() == nil && c.remaining() > 0 }), nil
+	return c.state.Begin(l, func() bool { return c.run.Err() == nil && c.ctx.Err() == nil && c.deadline.Remaining() > 0 }), nil
 }
 
 // awaitEnd waits until the leadership has ended, or ctx ends.

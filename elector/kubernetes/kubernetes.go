@@ -119,9 +119,6 @@ type Config struct {
 	Logger *slog.Logger
 }
 
-// drift is the part of the LeaseDuration that is not used, because clocks may run at different rates.
-const drift = 0.1
-
 // Elector is one contender. It is an [elector.Elector].
 type Elector struct {
 	config  Config
@@ -159,7 +156,7 @@ func New(c Config) (*Elector, error) {
 	host, _ := os.Hostname()
 	c.Name = cmp.Or(c.Name, fmt.Sprintf("%s-%d", cmp.Or(host, "host"), os.Getpid()))
 	c.LeaseDuration = cmp.Or(c.LeaseDuration, 15*time.Second)
-	usable := time.Duration(float64(c.LeaseDuration) * (1 - drift))
+	usable := contender.Usable(c.LeaseDuration)
 	c.RenewDeadline = cmp.Or(c.RenewDeadline, usable)
 	c.RetryPeriod = cmp.Or(c.RetryPeriod, min(c.LeaseDuration/3, c.RenewDeadline/2))
 	c.DrainTimeout = cmp.Or(c.DrainTimeout, 5*time.Second)

@@ -16,6 +16,7 @@ import (
 
 	"github.com/elect-go/elect/cli"
 	"github.com/elect-go/elect/elector"
+	"github.com/elect-go/elect/elector/internal/contender"
 	"github.com/elect-go/elect/elector/kubernetes"
 )
 
@@ -59,13 +60,13 @@ type release struct {
 
 func newOptions(set *pflag.FlagSet) *options {
 	o := &options{rules: clientcmd.NewDefaultClientConfigLoadingRules()}
+	set.DurationVar(&o.leaseDuration, "lease-duration", 15*time.Second, "time after which a crashed leader is replaced: whole seconds, the same for all contenders")
+	set.DurationVar(&o.renewDeadline, "renew-deadline", 0, "time since the last renewal after which COMMAND has ended (default and the most: nine tenths of --lease-duration)")
+	set.DurationVar(&o.retryPeriod, "retry-period", 0, "time between two renewals (default: a third of --lease-duration)")
 	set.StringVar(&o.rules.ExplicitPath, "kubeconfig", "", "`file` that names clusters, users and contexts (default: KUBECONFIG, or ~/.kube/config)")
 	names := clientcmd.RecommendedConfigOverrideFlags("")
 	names.Timeout.LongName = "" // each request has a timeout that fits the lease
 	clientcmd.BindOverrideFlags(&o.overrides, set, names)
-	set.DurationVar(&o.leaseDuration, "lease-duration", 15*time.Second, "time after which a crashed leader is replaced: whole seconds, the same for all contenders")
-	set.DurationVar(&o.renewDeadline, "renew-deadline", 0, "time since the last renewal after which COMMAND has ended (default and the most: nine tenths of --lease-duration)")
-	set.DurationVar(&o.retryPeriod, "retry-period", 0, "time between two renewals (default: a third of --lease-duration)")
 	return o
 }
 
@@ -129,7 +130,7 @@ func (o *options) Contender(c cli.Contender) (elector.Elector, error) {
 
 // Lease returns the part of the LeaseDuration in which the work must have ended.
 func (o *options) Lease() time.Duration {
-	return cmp.Or(o.renewDeadline, o.leaseDuration*9/10)
+	return cmp.Or(o.renewDeadline, contender.Usable(o.leaseDuration))
 }
 
 // Observe iterates over the leaders.
