@@ -102,6 +102,7 @@ func TestGiveUp(t *testing.T) {
 		require.Greater(t, next.Token, old.Token)
 		require.NoError(t, kubernetes.GiveUp(t.Context(), c, old.Token), "it is over")
 		keeps(t, g.Elector(other), next.Token, 2*duration)
+		g.Stop(other)
 		require.NoError(t, s.Delete(keyOf(g)))
 		require.NoError(t, kubernetes.GiveUp(t.Context(), c, next.Token), "the Lease is no more")
 		s.Kill()
