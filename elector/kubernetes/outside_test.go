@@ -67,6 +67,15 @@ func TestObserve(t *testing.T) {
 		require.Less(t, time.Since(began), 2*duration)
 		s.Start()
 		require.Equal(t, shown{}, <-all)
+
+		link.Intercept(func(r *http.Request, next http.RoundTripper) (*http.Response, error) {
+			if isWatch(r) { // its connection would close with its context
+				return nil, errLost
+			}
+			return next.RoundTrip(r)
+		})
+		time.Sleep(duration)
+		require.NotZero(t, link.Conns())
 		stop()
 		_, isOpen := <-all
 		require.False(t, isOpen)
