@@ -44,8 +44,8 @@ func (p *program) newRun() *cobra.Command {
 		Short: "Run a command while this member leads",
 		Long: `Run one member of a cluster, as 'elect node' does, and COMMAND whenever it leads. With
 the lease, which is on by default, at most one of the members has its COMMAND running at any
-moment. With --lease=off two may. Members that only vote run 'elect node'. Where an etcd elects, the
-command elect-etcd does the same.
+moment. With --lease=off two may. Members that only vote run 'elect node'. Where an etcd or
+Kubernetes elects, the command elect-etcd or elect-kubernetes does the same.
 
 COMMAND finds in its environment ELECT_RUN_NODE, the name of this member; ELECT_RUN_TOKEN, the
 fencing token, which rises from one leadership to the next; ELECT_RUN_EPOCH, the same number;

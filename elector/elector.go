@@ -104,8 +104,8 @@ type Leadership struct {
 	// leader's key in etcd, and the resource version that the leader has replaced in Kubernetes. Tokens are comparable
 	// only within Scope, and only with Claims.RisingTokens.
 	Token uint64
-	// Scope identifies the sequence of the tokens: the ID of the cluster, or a hash of the ID of the etcd cluster and the
-	// prefix. Tokens of different scopes have no order. Package fence takes both:
+	// Scope identifies the sequence of the tokens: the ID of the cluster; a hash of the ID of the etcd cluster and the
+	// prefix; or a hash of the namespace and the name of the Lease. Tokens of different scopes have no order. Package fence takes both:
 	// fence.Token{Cluster: l.Scope, Number: l.Token}.
 	Scope [16]byte
 	// Meta is what the leader publishes of itself, such as the address of its service. It may be empty for a while after

@@ -107,7 +107,7 @@ func Run(t *testing.T, engine Engine) {
 			}
 			within(t, func(t *testing.T) {
 				ctx, stop := context.WithCancel(context.Background())
-				s := &suite{T: t, ctx: ctx, history: &history{}}
+				s := &suite{T: t, ctx: ctx, history: newHistory()}
 				t.Cleanup(s.works.Wait)
 				t.Cleanup(stop)
 				s.Group = engine.New(t, test.contenders)
@@ -137,6 +137,7 @@ func (s *suite) claims() elector.Claims { return s.Elector(s.Names()[0]).Claims(
 // lead lets the contender work while it leads.
 func (s *suite) lead(name string) {
 	e := s.Elector(name)
+	s.works.Go(func() { s.history.follow(s.ctx, e) })
 	s.works.Go(func() {
 		for s.ctx.Err() == nil {
 			err := e.Lead(s.ctx, func(ctx context.Context, l elector.Leadership) error {
@@ -159,12 +160,16 @@ func (s *suite) start(name string) {
 // eventually waits until the condition holds, and fails the test if it does not within the patience of the group.
 func (s *suite) eventually(what string, holds func() bool) {
 	s.Helper()
-	limit := time.Now().Add(s.Patience())
-	for !holds() {
-		if time.Now().After(limit) {
+	for limit := time.After(s.Patience()); ; {
+		changed := s.history.next()
+		if holds() {
+			return
+		}
+		select {
+		case <-changed:
+		case <-limit:
 			s.Fatalf("not within %v: %s\n%s", s.Patience(), what, s.history)
 		}
-		time.Sleep(time.Millisecond)
 	}
 }
 

@@ -41,9 +41,34 @@ func (t term) String() string {
 
 // history is what all contenders have done.
 type history struct {
-	mu    sync.Mutex
-	terms []*term // in the order of their begin
-	last  moment
+	mu      sync.Mutex
+	terms   []*term // in the order of their begin
+	last    moment
+	changed chan struct{} // closed at the next begin or end of work, and when a contender shows another state
+}
+
+func newHistory() *history { return &history{changed: make(chan struct{})} }
+
+// signal wakes the suite. The caller holds mu.
+func (h *history) signal() {
+	close(h.changed)
+	h.changed = make(chan struct{})
+}
+
+// follow signals each state that the elector shows.
+func (h *history) follow(ctx context.Context, e elector.Elector) {
+	for range e.Watch(ctx) {
+		h.mu.Lock()
+		h.signal()
+		h.mu.Unlock()
+	}
+}
+
+// next returns a channel that is closed at the next change.
+func (h *history) next() <-chan struct{} {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return h.changed
 }
 
 // now reads the clock.
@@ -66,6 +91,7 @@ func (h *history) work(ctx context.Context, name string, l elector.Leadership, q
 	t := &term{Leadership: l}
 	h.mu.Lock()
 	h.terms = append(h.terms, t)
+	h.signal()
 	h.mu.Unlock()
 	if l.Name != name {
 		return fmt.Errorf("electortest: %s works in the leadership of %s", name, l.Name)
@@ -85,6 +111,7 @@ func (h *history) work(ctx context.Context, name string, l elector.Leadership, q
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	t.Ended, t.Cause = now, context.Cause(ctx)
+	h.signal()
 	return nil
 }
 
@@ -97,10 +124,11 @@ func (h *history) read(ctx context.Context, t *term) {
 	}
 	h.mu.Lock()
 	defer h.mu.Unlock()
+	t.Last = now
 	if t.First.isZero() {
 		t.First = now
+		h.signal()
 	}
-	t.Last = now
 }
 
 // working returns the last term of the contender if it has not ended.

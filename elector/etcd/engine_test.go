@@ -1,7 +1,6 @@
 package etcd_test
 
 import (
-	"context"
 	"fmt"
 	"strings"
 	"testing"
@@ -13,6 +12,7 @@ import (
 	"github.com/elect-go/elect/elector/electortest"
 	"github.com/elect-go/elect/elector/etcd"
 	"github.com/elect-go/elect/elector/etcd/internal/etcdtest"
+	"github.com/elect-go/elect/elector/internal/enginetest"
 )
 
 // group is the contenders of one election.
@@ -26,16 +26,15 @@ type group struct {
 
 type member struct {
 	*etcd.Elector
-	link  *etcdtest.Link
-	stop  context.CancelFunc
-	ended chan error
+	*enginetest.Running
+	link *enginetest.Link
 }
 
 func newGroup(t *testing.T, s *etcdtest.Servers, contenders int) *group {
 	g := &group{t: t, servers: s, prefix: "/" + strings.ReplaceAll(t.Name(), " ", "-"), members: make(map[string]*member)}
 	t.Cleanup(func() {
 		for name := range g.members {
-			g.halt(name)
+			_ = g.halt(name)
 		}
 	})
 	for i := range contenders {
@@ -52,9 +51,9 @@ func (g *group) Patience() time.Duration             { return 90 * time.Second }
 // ttl is long enough for a machine that has little time for the test.
 const ttl = 5
 
-func (g *group) config(name string, l *etcdtest.Link) etcd.Config {
+func (g *group) config(name string, l *enginetest.Link) etcd.Config {
 	g.t.Helper()
-	c := etcd.Config{Endpoints: l.Endpoints(), Prefix: g.prefix, Name: name, TTL: ttl, DrainTimeout: time.Minute}
+	c := etcd.Config{Endpoints: g.servers.Proxies(l), Prefix: g.prefix, Name: name, TTL: ttl, DrainTimeout: time.Minute}
 	if files := g.servers.TLS; !files.Empty() {
 		var err error
 		c.TLS, err = files.ClientConfig()
@@ -65,22 +64,15 @@ func (g *group) config(name string, l *etcdtest.Link) etcd.Config {
 
 func (g *group) Start(name string) {
 	g.t.Helper()
-	m := &member{link: g.servers.Connect(g.t), ended: make(chan error, 1)}
-	var err error
-	m.Elector, err = etcd.New(g.config(name, m.link))
+	l := enginetest.NewLink()
+	e, err := etcd.New(g.config(name, l))
 	require.NoError(g.t, err)
-	var ctx context.Context
-	ctx, m.stop = context.WithCancel(context.Background())
-	g.members[name] = m
-	go func() { m.ended <- m.Run(ctx) }()
+	g.members[name] = &member{e, enginetest.Run(e), l}
 }
 
 func (g *group) halt(name string) error {
-	m := g.members[name]
-	m.stop()
-	err := <-m.ended
-	m.ended <- err // for a second call
-	m.link.Kill()  // it was needed until here
+	err := g.members[name].Halt()
+	g.members[name].link.Kill() // it was needed until here
 	return err
 }
 
@@ -93,7 +85,7 @@ func (g *group) Inject(fault electortest.Fault, name string) (end func()) {
 	switch fault {
 	case electortest.Kill:
 		g.members[name].link.Kill()
-		g.halt(name)
+		_ = g.halt(name)
 		return func() { g.Start(name) }
 	case electortest.CutOff:
 		g.members[name].link.Cut()
@@ -108,9 +100,7 @@ func (g *group) Inject(fault electortest.Fault, name string) (end func()) {
 		g.servers.Stop(g.servers.Leader())
 		return g.servers.StartAll
 	case electortest.LoseMajority:
-		for i := range g.servers.Len() {
-			g.servers.Stop(i)
-		}
+		g.servers.StopAll()
 		return g.servers.StartAll
 	}
 	return nil // a paused process is a test of its own

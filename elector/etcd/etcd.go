@@ -49,6 +49,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"iter"
 	"log/slog"
 	"maps"
 	"os"
@@ -62,6 +63,7 @@ import (
 	"google.golang.org/grpc/credentials"
 
 	"github.com/elect-go/elect/elector"
+	"github.com/elect-go/elect/elector/internal/contender"
 )
 
 // Config configures a contender. The fields that clientv3.Config has, too, mean the same there.
@@ -92,9 +94,6 @@ type Config struct {
 	Logger *slog.Logger
 }
 
-// drift is the part of the TTL that is not used, because clocks may run at different rates.
-const drift = 0.1
-
 // revokeTimeout limits the attempt to revoke the lease at the end of a candidacy. Without success the lease expires.
 const revokeTimeout = time.Second
 
@@ -104,7 +103,7 @@ type Elector struct {
 	log     *slog.Logger
 	value   string // of the key
 	started atomic.Bool
-	state   *state
+	state   *contender.Contender
 	current atomic.Pointer[candidacy]
 
 	handshake atomic.Pointer[error] // failure of the last handshake of TLS; nil for none
@@ -136,12 +135,28 @@ func New(c Config) (*Elector, error) {
 	}
 	c.Meta = maps.Clone(c.Meta)
 	e := &Elector{config: c, log: cmp.Or(c.Logger, slog.New(slog.DiscardHandler)), value: encode(c.Name, c.Meta)}
-	e.state = newState(c.Name)
+	e.state = contender.New(contender.Config{Engine: "etcd", Name: c.Name, GiveUp: e.giveUp, Patience: c.DrainTimeout + 3*e.ttl(), Log: e.log})
 	return e, nil
 }
 
+func (e *Elector) ttl() time.Duration { return time.Duration(e.config.TTL) * time.Second }
+
 // Claims returns what etcd promises: one leader at any moment, rising tokens, and no priority.
 func (e *Elector) Claims() elector.Claims { return elector.Claims{Exclusive: true, RisingTokens: true} }
+
+// Leader returns the leader that this contender has read last: see [elector.Elector].
+func (e *Elector) Leader() (elector.Leadership, bool) { return e.state.Leader() }
+
+// Watch iterates over the states: see [elector.Elector].
+func (e *Elector) Watch(ctx context.Context) iter.Seq[elector.State] { return e.state.Watch(ctx) }
+
+// Lead calls work whenever this contender leads: see [elector.Elector].
+func (e *Elector) Lead(ctx context.Context, work func(ctx context.Context, l elector.Leadership) error) error {
+	return e.state.Lead(ctx, work)
+}
+
+// Resign gives up the leadership: see [elector.Elector].
+func (e *Elector) Resign(ctx context.Context) error { return e.state.Resign(ctx) }
 
 // client returns a client of etcd. Its calls end with ctx.
 func (e *Elector) client(ctx context.Context) (*clientv3.Client, error) {

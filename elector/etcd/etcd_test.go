@@ -3,7 +3,6 @@ package etcd_test
 import (
 	"context"
 	"testing"
-	"time"
 
 	"github.com/stretchr/testify/require"
 	clientv3 "go.etcd.io/etcd/client/v3"
@@ -15,6 +14,7 @@ import (
 	"github.com/elect-go/elect/elector/electortest"
 	"github.com/elect-go/elect/elector/etcd"
 	"github.com/elect-go/elect/elector/etcd/internal/etcdtest"
+	"github.com/elect-go/elect/elector/internal/enginetest"
 )
 
 // TestElector also covers TLS: the servers demand a certificate.
@@ -31,21 +31,21 @@ func operator(t *testing.T, s *etcdtest.Servers) *clientv3.Client {
 	return c
 }
 
-// await returns the first state of an elector that fits.
-func await(t *testing.T, e elector.Elector, fits func(elector.State) bool) elector.State {
+// awaitKey waits for a key of an election that was created after a revision, and returns its lease.
+func awaitKey(t *testing.T, client *clientv3.Client, prefix string, after uint64) clientv3.LeaseID {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(context.Background(), 90*time.Second)
+	ctx, cancel := context.WithTimeout(t.Context(), enginetest.Patience)
 	defer cancel()
-	for state := range e.Watch(ctx) {
-		if fits(state) {
-			return state
+	for resp := range client.Watch(ctx, prefix+"/", clientv3.WithPrefix(), clientv3.WithRev(int64(after)+1)) {
+		for _, event := range resp.Events {
+			if event.IsCreate() {
+				return clientv3.LeaseID(event.Kv.Lease)
+			}
 		}
 	}
-	require.Fail(t, "no state fits")
-	return elector.State{}
+	require.Fail(t, "no key was created")
+	return clientv3.NoLease
 }
-
-func leads(s elector.State) bool { return s.IsLeader }
 
 // What an operator or a compaction does to the keys.
 func TestElectorUnderOperations(t *testing.T) {
@@ -55,7 +55,7 @@ func TestElectorUnderOperations(t *testing.T) {
 
 	t.Run("the token is the create revision of the key", func(t *testing.T) {
 		g := newGroup(t, s, 1)
-		state := await(t, g.Elector("n1"), leads)
+		state := enginetest.Await(t, g.Elector("n1"), enginetest.Leads)
 		resp, err := client.Get(ctx, g.prefix+"/", clientv3.WithPrefix())
 		require.NoError(t, err)
 		require.Len(t, resp.Kvs, 1)
@@ -64,55 +64,49 @@ func TestElectorUnderOperations(t *testing.T) {
 	})
 	t.Run("a deleted key ends the work and begins a later leadership", func(t *testing.T) {
 		g := newGroup(t, s, 1)
-		old := await(t, g.Elector("n1"), leads)
+		old := enginetest.Await(t, g.Elector("n1"), enginetest.Leads)
 		_, err := client.Delete(ctx, g.prefix+"/", clientv3.WithPrefix())
 		require.NoError(t, err)
-		vacant := await(t, g.Elector("n1"), func(s elector.State) bool { return s.Leader.Token != old.Leader.Token })
+		vacant := enginetest.Await(t, g.Elector("n1"), func(s elector.State) bool { return s.Leader.Token != old.Leader.Token })
 		if !vacant.IsLeader { // a slow reader may skip it
 			require.ErrorIs(t, vacant.Cause, elector.ErrLost)
 		}
-		require.Greater(t, await(t, g.Elector("n1"), leads).Leader.Token, old.Leader.Token)
+		require.Greater(t, enginetest.Await(t, g.Elector("n1"), enginetest.Leads).Leader.Token, old.Leader.Token)
 	})
 	t.Run("a revoked lease ends the work and begins a later leadership", func(t *testing.T) {
 		g := newGroup(t, s, 1)
-		old := await(t, g.Elector("n1"), leads)
+		old := enginetest.Await(t, g.Elector("n1"), enginetest.Leads)
 		resp, err := client.Get(ctx, g.prefix+"/", clientv3.WithPrefix())
 		require.NoError(t, err)
 		_, err = client.Revoke(ctx, clientv3.LeaseID(resp.Kvs[0].Lease))
 		require.NoError(t, err)
-		next := await(t, g.Elector("n1"), func(s elector.State) bool { return s.IsLeader && s.Leader.Token != old.Leader.Token })
+		next := enginetest.Await(t, g.Elector("n1"), func(s elector.State) bool { return s.IsLeader && s.Leader.Token != old.Leader.Token })
 		require.Greater(t, next.Leader.Token, old.Leader.Token)
 	})
 	t.Run("another process gives a leadership up", func(t *testing.T) {
 		g := newGroup(t, s, 1)
-		old := await(t, g.Elector("n1"), leads)
-		c := g.config("other", s.Connect(t))
+		old := enginetest.Await(t, g.Elector("n1"), enginetest.Leads)
+		c := g.config("other", enginetest.NewLink())
 		require.NoError(t, etcd.GiveUp(ctx, c, old.Leader.Token+1))
 		resp, err := client.Get(ctx, g.prefix+"/", clientv3.WithPrefix())
 		require.NoError(t, err)
 		require.Len(t, resp.Kvs, 1, "the key of another leadership stays")
 		require.NoError(t, etcd.GiveUp(ctx, c, old.Leader.Token))
-		next := await(t, g.Elector("n1"), func(s elector.State) bool { return s.IsLeader && s.Leader.Token != old.Leader.Token })
+		next := enginetest.Await(t, g.Elector("n1"), func(s elector.State) bool { return s.IsLeader && s.Leader.Token != old.Leader.Token })
 		require.NoError(t, etcd.GiveUp(ctx, c, old.Leader.Token), "it is over")
-		require.Equal(t, next, await(t, g.Elector("n1"), leads))
+		require.Equal(t, next, enginetest.Await(t, g.Elector("n1"), enginetest.Leads))
 	})
 	t.Run("a lease that ends in the queue does not lead", func(t *testing.T) {
 		g := newGroup(t, s, 1)
-		old := await(t, g.Elector("n1"), leads)
+		old := enginetest.Await(t, g.Elector("n1"), enginetest.Leads)
 		g.names = append(g.names, "n2")
 		g.Start("n2")
-		await(t, g.Elector("n2"), func(s elector.State) bool { return s.Leader.Token == old.Leader.Token })
-		var waiting clientv3.LeaseID
-		require.Eventually(t, func() bool {
-			resp, err := client.Get(ctx, g.prefix+"/", clientv3.WithLastCreate()...)
-			require.NoError(t, err)
-			waiting = clientv3.LeaseID(resp.Kvs[0].Lease)
-			return uint64(resp.Kvs[0].CreateRevision) > old.Leader.Token
-		}, time.Minute, 10*time.Millisecond)
+		enginetest.Await(t, g.Elector("n2"), func(s elector.State) bool { return s.Leader.Token == old.Leader.Token })
+		waiting := awaitKey(t, client, g.prefix, old.Leader.Token)
 		_, err := client.Revoke(ctx, waiting)
 		require.NoError(t, err)
 		g.Stop("n1")
-		next := await(t, g.Elector("n2"), leads)
+		next := enginetest.Await(t, g.Elector("n2"), enginetest.Leads)
 		resp, err := client.Get(ctx, g.prefix+"/", clientv3.WithPrefix())
 		require.NoError(t, err)
 		require.Len(t, resp.Kvs, 1)
@@ -125,10 +119,10 @@ func TestElectorUnderOperations(t *testing.T) {
 		require.NoError(t, err)
 		_, err = client.Compact(ctx, resp.Header.Revision)
 		require.NoError(t, err)
-		first := await(t, g.Elector("n1"), elector.State.HasLeader).Leader
+		first := enginetest.Await(t, g.Elector("n1"), elector.State.HasLeader).Leader
 		g.Stop(first.Name)
 		other := map[string]string{"n1": "n2", "n2": "n1"}[first.Name]
-		require.Greater(t, await(t, g.Elector(other), leads).Leader.Token, first.Token)
+		require.Greater(t, enginetest.Await(t, g.Elector(other), enginetest.Leads).Leader.Token, first.Token)
 	})
 	t.Run("contenders of concurrency.Election take part", func(t *testing.T) {
 		g := newGroup(t, s, 0)
@@ -139,34 +133,31 @@ func TestElectorUnderOperations(t *testing.T) {
 		require.NoError(t, plain.Campaign(ctx, "plain"))
 		g.names = []string{"n1"}
 		g.Start("n1")
-		state := await(t, g.Elector("n1"), elector.State.HasLeader)
+		state := enginetest.Await(t, g.Elector("n1"), elector.State.HasLeader)
 		require.Equal(t, "plain", state.Leader.Name)
 		require.EqualValues(t, plain.Rev(), state.Leader.Token)
 		require.NoError(t, plain.Resign(ctx))
-		await(t, g.Elector("n1"), leads)
+		enginetest.Await(t, g.Elector("n1"), enginetest.Leads)
 	})
 	t.Run("metadata reaches the others", func(t *testing.T) {
 		g := newGroup(t, s, 0)
-		c := g.config("n1", s.Connect(t))
+		c := g.config("n1", enginetest.NewLink())
 		c.Meta = map[string]string{"http": "10.0.0.1:80"}
 		e, err := etcd.New(c)
 		require.NoError(t, err)
-		running, stop := context.WithCancel(ctx)
-		ended := make(chan error, 1)
-		go func() { ended <- e.Run(running) }()
-		await(t, e, leads)
+		running := enginetest.Run(e)
+		enginetest.Await(t, e, enginetest.Leads)
 		g.names = []string{"n2"}
 		g.Start("n2")
-		state := await(t, g.Elector("n2"), elector.State.HasLeader)
+		state := enginetest.Await(t, g.Elector("n2"), elector.State.HasLeader)
 		require.Equal(t, "n1", state.Leader.Name)
 		require.Equal(t, c.Meta, state.Leader.Meta)
-		stop()
-		require.NoError(t, <-ended)
+		require.NoError(t, running.Halt())
 	})
 	t.Run("Run leaves nothing", func(t *testing.T) {
 		before := goleak.IgnoreCurrent()
 		g := newGroup(t, s, 1)
-		await(t, g.Elector("n1"), leads)
+		enginetest.Await(t, g.Elector("n1"), enginetest.Leads)
 		g.Stop("n1")
 		goleak.VerifyNone(t, before, // the servers in this process connect to each other at any time
 			goleak.IgnoreAnyFunction("net/http.(*connReader).backgroundRead"), goleak.IgnoreAnyFunction("net/http.(*conn).serve"),
@@ -181,7 +172,7 @@ func TestElectorUnderOperations(t *testing.T) {
 			require.NoError(t, do())
 		}
 		g := newGroup(t, s, 0)
-		c := g.config("n1", s.Connect(t))
+		c := g.config("n1", enginetest.NewLink())
 		for password, want := range map[string]string{"wrong": "etcd: connect: etcdserver: authentication failed", "": "etcd: grant of a lease: etcdserver: user name is empty"} {
 			if c.Username, c.Password = "root", password; password == "" {
 				c.Username = ""

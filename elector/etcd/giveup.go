@@ -5,7 +5,26 @@ import (
 	"fmt"
 
 	clientv3 "go.etcd.io/etcd/client/v3"
+
+	"github.com/elect-go/elect/elector"
 )
+
+// giveUp ends the leadership with a token if another contender waits. Without one no contender would lead after it.
+func (e *Elector) giveUp(ctx context.Context, token uint64) error {
+	c := e.current.Load()
+	if c == nil {
+		return nil // it is over
+	}
+	resp, err := c.client.Get(ctx, e.config.Prefix+"/", clientv3.WithPrefix(), clientv3.WithKeysOnly(), clientv3.WithLimit(2))
+	switch {
+	case err != nil:
+		return fmt.Errorf("read the other contenders: %w", err)
+	case len(resp.Kvs) < 2:
+		return elector.ErrNoOther
+	}
+	e.state.End(token, elector.ErrResigned)
+	return nil
+}
 
 // GiveUp gives up the leadership with a token in place of its contender, so that the next one need not wait for the TTL.
 // Call it only with proof that the process of the contender and all of its work have ended. It does nothing if that

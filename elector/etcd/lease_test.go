@@ -13,6 +13,7 @@ import (
 	"github.com/elect-go/elect/elector"
 	"github.com/elect-go/elect/elector/etcd"
 	"github.com/elect-go/elect/elector/etcd/internal/etcdtest"
+	"github.com/elect-go/elect/elector/internal/enginetest"
 )
 
 // renewals records when each renewal was sent. Before it sends the next one, it calls check with the time of the last
@@ -69,7 +70,7 @@ func (r *renewal) RecvMsg(m any) error {
 func TestDeadlineCountsFromSendingOfRenewal(t *testing.T) {
 	var sending renewals
 	g := newGroup(t, etcdtest.Start(t), 0)
-	c := g.config("n1", g.servers.Connect(t))
+	c := g.config("n1", enginetest.NewLink())
 	c.DialOptions = append(c.DialOptions, grpc.WithStreamInterceptor(sending.intercept))
 	e, err := etcd.New(c)
 	require.NoError(t, err)

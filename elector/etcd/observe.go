@@ -5,13 +5,13 @@ import (
 	"crypto/sha256"
 	"fmt"
 	"iter"
-	"maps"
 	"strings"
 	"time"
 
 	clientv3 "go.etcd.io/etcd/client/v3"
 
 	"github.com/elect-go/elect/elector"
+	"github.com/elect-go/elect/elector/internal/contender"
 )
 
 // Observe iterates over the leaders of an election, without taking part in it: first the current leader, then each
@@ -27,75 +27,49 @@ func Observe(ctx context.Context, c Config) iter.Seq2[elector.Leadership, error]
 			yield(elector.Leadership{}, err)
 			return
 		}
-		o := observer{Elector: e, yield: yield, answered: now()}
-		for ctx.Err() == nil && !o.ended {
-			o.observe(ctx)
-		}
+		contender.Observe(ctx, e.ttl(), contender.Now, func(ctx context.Context, o *contender.Observer) {
+			for ctx.Err() == nil && !isFatal(err) {
+				err = e.observe(ctx, o)
+			}
+		}, yield)
 	}
-}
-
-// observer reads the leaders for an iteration.
-type observer struct {
-	*Elector
-	yield    func(elector.Leadership, error) bool
-	ended    bool
-	answered time.Duration // when etcd responded last
-
-	began  bool // a leader or an error was yielded
-	leader elector.Leadership
-	failed string // text of the last error; empty after a leader
 }
 
 // observe reads with one connection until a read fails: what a client does after an error depends on the error.
-func (o *observer) observe(ctx context.Context) {
-	ctx, cancel := context.WithCancel(ctx)
-	defer cancel()
-	client, err := o.client(ctx)
+func (e *Elector) observe(ctx context.Context, o *contender.Observer) error {
+	fail := func(what string, err error) error {
+		err = fmt.Errorf("etcd: %s: %w", what, e.explain(err))
+		switch {
+		case ctx.Err() != nil:
+		case isFatal(err):
+			o.End(err)
+		default:
+			o.Report(err)
+			sleep(ctx, e.ttl()/50)
+		}
+		return err
+	}
+	client, err := e.client(ctx)
 	if err != nil {
-		o.fail(ctx, fmt.Errorf("etcd: connect: %w", o.explain(err)))
-		return
+		return fail("connect", err)
 	}
 	defer client.Close()
-	r := reader{client, o.config.Prefix}
-	for ctx.Err() == nil && !o.ended {
-		reading, endReading := context.WithTimeout(clientv3.WithRequireLeader(ctx), o.ttl()/3)
+	r := reader{client, e.config.Prefix}
+	for ctx.Err() == nil {
+		reading, endReading := context.WithTimeout(clientv3.WithRequireLeader(ctx), e.ttl()/3)
 		l, key, revision, err := r.read(reading)
 		if err != nil {
 			endReading()
-			o.fail(ctx, fmt.Errorf("etcd: read the leader from %s: %w", strings.Join(o.config.Endpoints, ", "), o.explain(err)))
-			return
+			return fail("read the leader from "+strings.Join(e.config.Endpoints, ", "), err)
 		}
-		o.answered = now()
-		if !o.began || o.failed != "" || !isSame(l, o.leader) {
-			o.began, o.leader, o.failed = true, l, ""
-			o.ended = !o.yield(l, nil)
-		}
-		if !o.ended && !r.awaitChange(reading, key, revision+1) && reading.Err() == nil {
-			sleep(reading, o.ttl()/50)
+		o.Show(l)
+		o.Report(nil)
+		if !r.awaitChange(reading, key, revision+1) && reading.Err() == nil {
+			sleep(reading, e.ttl()/50)
 		}
 		endReading()
 	}
-}
-
-// fail yields an error that ends the iteration, or that has lasted for the TTL, and waits before the next attempt.
-func (o *observer) fail(ctx context.Context, err error) {
-	switch {
-	case ctx.Err() != nil:
-		return
-	case isFatal(err):
-		o.yield(elector.Leadership{}, err)
-		o.ended = true
-		return
-	case now()-o.answered >= o.ttl() && err.Error() != o.failed:
-		o.began, o.failed = true, err.Error()
-		o.ended = !o.yield(elector.Leadership{}, err)
-	}
-	sleep(ctx, o.ttl()/50)
-}
-
-// isSame reports whether two leaderships are the same for a reader.
-func isSame(a, b elector.Leadership) bool {
-	return a.Name == b.Name && a.Token == b.Token && a.Scope == b.Scope && maps.Equal(a.Meta, b.Meta)
+	return nil
 }
 
 // sleep waits, and reports false if ctx has ended.

@@ -14,6 +14,7 @@ import (
 	"go.etcd.io/etcd/client/v3/concurrency"
 
 	"github.com/elect-go/elect/elector"
+	"github.com/elect-go/elect/elector/internal/contender"
 )
 
 // Run takes part in the election: see [elector.Elector]. Besides the end of ctx, only an error of the authentication
@@ -22,9 +23,9 @@ func (e *Elector) Run(ctx context.Context) error {
 	if e.started.Swap(true) {
 		return elector.ErrAlreadyStarted
 	}
-	defer e.state.stop()
+	defer e.state.Stop()
 	// A leader that was read a TTL ago may be no more.
-	forget := time.AfterFunc(e.ttl(), func() { e.state.observe(elector.Leadership{}) })
+	forget := time.AfterFunc(e.ttl(), func() { e.state.Observe(elector.Leadership{}) })
 	defer forget.Stop()
 	var last string
 	for pause := 50 * time.Millisecond; ; pause = min(2*pause, time.Second) {
@@ -68,13 +69,13 @@ type candidacy struct {
 	key    string
 	forget *time.Timer
 	run    context.Context // of Run
+	token  atomic.Uint64   // of the leadership; 0 before
 	led    atomic.Int64    // revision at which the leadership began; 0 before
 
 	ctx  context.Context // ends when the candidacy has ended, or its lease is lost; context.Cause is the reason
 	lose context.CancelCauseFunc
 
-	mu       sync.Mutex
-	deadline time.Duration // of the lease, by now
+	deadline *contender.Deadline // of the lease
 }
 
 // runCandidacy takes part in the election with one lease, until the lease is lost, a leadership has ended, or ctx ends.
@@ -93,7 +94,7 @@ func (e *Elector) runCandidacy(ctx context.Context, forget *time.Timer) (began b
 
 	c.ctx, c.lose = context.WithCancelCause(base)
 	defer c.lose(context.Canceled)
-	sent := now()
+	sent := contender.Now()
 	granting, cancel := context.WithTimeout(c.ctx, e.ttl())
 	granted, err := c.client.Grant(granting, int64(e.config.TTL))
 	cancel()
@@ -101,7 +102,7 @@ func (e *Elector) runCandidacy(ctx context.Context, forget *time.Timer) (began b
 		return false, fmt.Errorf("grant of a lease: %w", e.explain(err))
 	}
 	c.lease, c.ttl = granted.ID, time.Duration(granted.TTL)*time.Second
-	c.deadline = sent + c.usable()
+	c.deadline = contender.NewDeadline(contender.Now, contender.Usable(c.ttl), sent)
 	if !giveUp() {
 		return false, ctx.Err() // the client is closed: the lease, which has no key yet, expires
 	}
@@ -126,14 +127,17 @@ func (e *Elector) runCandidacy(ctx context.Context, forget *time.Timer) (began b
 
 	select {
 	case <-ctx.Done():
-		e.state.end(0, elector.ErrStopped)
 	case <-c.ctx.Done():
 	case <-led:
 		c.awaitEnd(ctx)
 	}
-	err = context.Cause(c.ctx)
+	if err = context.Cause(c.ctx); err == nil {
+		e.state.End(c.token.Load(), elector.ErrStopped)
+	} else {
+		e.state.End(c.token.Load(), err) // also if the leadership has begun while the lease was lost
+	}
 	draining, cancel := context.WithTimeout(c.ctx, e.config.DrainTimeout)
-	if !e.state.awaitIdle(draining) && c.ctx.Err() == nil {
+	if !e.state.AwaitIdle(draining) && c.ctx.Err() == nil {
 		e.log.Warn("work still running after the drain timeout", "for", e.config.DrainTimeout)
 	}
 	cancel()
@@ -145,42 +149,23 @@ func (e *Elector) runCandidacy(ctx context.Context, forget *time.Timer) (began b
 	return true, err
 }
 
-// usable is the time after a renewal was sent for which the lease certainly lasts.
-func (c *candidacy) usable() time.Duration { return time.Duration(float64(c.ttl) * (1 - drift)) }
-
-// remaining returns the time until the deadline of the lease.
-func (c *candidacy) remaining() time.Duration {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	return c.deadline - now()
-}
-
-// extend moves the deadline after a renewal that was sent at a time, unless the deadline has passed.
-func (c *candidacy) extend(sent time.Duration) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if now() < c.deadline {
-		c.deadline = max(c.deadline, sent+c.usable())
-	}
-}
-
 // end ends the candidacy, and the leadership of this contender first.
 func (c *candidacy) end(cause error) {
-	c.state.end(0, cause)
+	c.state.End(c.token.Load(), cause)
 	c.lose(cause)
 }
 
 // renew renews the lease three times in each TTL. An attempt that gets no answer is repeated, with another server.
 func (c *candidacy) renew() {
 	for pause := c.ttl / 3; c.sleep(pause); {
-		sent := now()
+		sent := contender.Now()
 		ctx, cancel := context.WithTimeout(c.ctx, c.ttl/6)
 		_, err := c.client.KeepAliveOnce(ctx, c.lease)
 		cancel()
 		switch {
 		case err == nil:
-			c.extend(sent)
-			pause = max(0, sent+c.ttl/3-now())
+			c.deadline.Renew(sent)
+			pause = max(0, sent+c.ttl/3-contender.Now())
 		case errors.Is(err, rpctypes.ErrLeaseNotFound):
 			c.end(fmt.Errorf("etcd: the lease has ended on the servers: %w", elector.ErrLost))
 			return
@@ -193,20 +178,16 @@ func (c *candidacy) renew() {
 // sleep waits, and reports false if the candidacy has ended.
 func (c *candidacy) sleep(d time.Duration) bool { return sleep(c.ctx, d) }
 
-// expire ends the candidacy at the deadline of the lease. It looks again often, because a timer stands still while the
-// machine sleeps.
+// expire ends the candidacy at the deadline of the lease.
 func (c *candidacy) expire() {
-	for c.sleep(min(max(0, c.remaining()), c.ttl/20)) {
-		if c.remaining() <= 0 {
-			c.end(fmt.Errorf("etcd: the lease was not renewed in time: %w", elector.ErrLost))
-			return
-		}
+	if c.deadline.Await(c.ctx, c.ttl/20) {
+		c.end(fmt.Errorf("etcd: the lease was not renewed in time: %w", elector.ErrLost))
 	}
 }
 
 // campaign waits until this contender leads, and begins the leadership.
 func (c *candidacy) campaign(ctx context.Context, election *concurrency.Election, led chan<- struct{}) {
-	if !c.state.awaitIdle(ctx) { // the work of an earlier leadership still runs
+	if !c.state.AwaitIdle(ctx) { // the work of an earlier leadership still runs
 		return
 	}
 	for {
@@ -240,22 +221,19 @@ func (c *candidacy) lead(ctx context.Context, election *concurrency.Election) (b
 		return false, errors.New("the key was deleted")
 	}
 	l := elector.Leadership{Name: c.config.Name, Token: uint64(election.Rev()), Scope: scope(resp.Header.ClusterId, c.config.Prefix), Meta: c.config.Meta}
-	l = l.WithDeadline(func() (time.Time, bool) { return time.Now().Add(c.remaining()), true })
+	l = l.WithDeadline(c.deadline.Time)
+	c.token.Store(l.Token)
 	c.led.Store(resp.Header.Revision)
-	return c.state.begin(l, func() bool { return c.run.Err() == nil && c.ctx.Err() == nil && c.remaining() > 0 }), nil
+	return c.state.Begin(l, func() bool { return c.run.Err() == nil && c.ctx.Err() == nil && c.deadline.Remaining() > 0 }), nil
 }
 
-// awaitEnd waits until the leadership has ended, and ends it with ctx.
+// awaitEnd waits until the leadership has ended, or ctx ends.
 func (c *candidacy) awaitEnd(ctx context.Context) {
-	for {
-		s, changed, _, _ := c.state.snapshot()
-		if !s.IsLeader {
-			return
-		}
+	for s := c.state.Snapshot(); s.IsLeader; s = c.state.Snapshot() {
 		select {
-		case <-changed:
+		case <-s.Changed:
 		case <-ctx.Done():
-			c.state.end(0, elector.ErrStopped)
+			return
 		case <-c.ctx.Done():
 			return
 		}
@@ -270,8 +248,11 @@ func (c *candidacy) observe() {
 		l, key, revision, err := r.read(ctx)
 		if err == nil {
 			c.forget.Reset(c.Elector.ttl())
-			c.state.observe(l)
-			if led := c.led.Load(); led != 0 && revision >= led && key != c.key {
+			led := c.led.Load()
+			if revision >= led { // an older reading shows a leader before this one
+				c.state.Observe(l)
+			}
+			if led != 0 && revision >= led && key != c.key {
 				c.end(fmt.Errorf("etcd: the key of this contender was deleted: %w", elector.ErrLost))
 			}
 		}

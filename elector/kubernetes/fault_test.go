@@ -21,6 +21,7 @@ import (
 	"k8s.io/klog/v2"
 
 	"github.com/elect-go/elect/elector"
+	"github.com/elect-go/elect/elector/internal/enginetest"
 	"github.com/elect-go/elect/elector/kubernetes/internal/kubetest"
 )
 
@@ -99,7 +100,7 @@ func TestLostAnswers(t *testing.T) {
 						}
 						return next.RoundTrip(r)
 					})
-					state := await(t, g.Elector("n1"), leads)
+					state := enginetest.Await(t, g.Elector("n1"), enginetest.Leads)
 					l, err := s.Get(keyOf(g))
 					require.NoError(t, err)
 					require.EqualValues(t, 1, *l.Spec.LeaseTransitions, "the lost takeover counts")
@@ -108,8 +109,8 @@ func TestLostAnswers(t *testing.T) {
 			})
 			t.Run("to renewals", func(t *testing.T) {
 				virtually(t, 2, func(t *testing.T, g *kubetest.Group, s *kubetest.Local) {
-					leader := await(t, g.Elector("n1"), elector.State.HasLeader).Leader
-					await(t, g.Elector(leader.Name), leads)
+					leader := enginetest.Await(t, g.Elector("n1"), elector.State.HasLeader).Leader
+					enginetest.Await(t, g.Elector(leader.Name), enginetest.Leads)
 					var writes atomic.Int32
 					g.Member(leader.Name).Link.Intercept(func(r *http.Request, next http.RoundTripper) (*http.Response, error) {
 						if isWrite(r) && writes.Add(1)%2 == 0 {
@@ -123,22 +124,22 @@ func TestLostAnswers(t *testing.T) {
 			})
 			t.Run("and nothing can be read", func(t *testing.T) {
 				virtually(t, 2, func(t *testing.T, g *kubetest.Group, s *kubetest.Local) {
-					leader := await(t, g.Elector("n1"), elector.State.HasLeader).Leader
-					await(t, g.Elector(leader.Name), leads)
+					leader := enginetest.Await(t, g.Elector("n1"), elector.State.HasLeader).Leader
+					enginetest.Await(t, g.Elector(leader.Name), enginetest.Leads)
 					began := time.Now()
 					g.Member(leader.Name).Link.Intercept(lose)
-					state := await(t, g.Elector(leader.Name), func(s elector.State) bool { return !s.IsLeader })
+					state := enginetest.Await(t, g.Elector(leader.Name), func(s elector.State) bool { return !s.IsLeader })
 					require.ErrorIs(t, state.Cause, elector.ErrLost)
 					require.LessOrEqual(t, time.Since(began), usable, "the renewals that reached the server do not count")
 					g.Member(leader.Name).Link.Intercept(nil)
-					next := await(t, g.Elector("n1"), after(leader)).Leader
+					next := enginetest.Await(t, g.Elector("n1"), enginetest.IsAfter(leader)).Leader
 					require.Greater(t, next.Token, leader.Token)
 				})
 			})
 			t.Run("to the release", func(t *testing.T) {
 				virtually(t, 2, func(t *testing.T, g *kubetest.Group, s *kubetest.Local) {
-					leader := await(t, g.Elector("n1"), elector.State.HasLeader).Leader
-					await(t, g.Elector(leader.Name), leads)
+					leader := enginetest.Await(t, g.Elector("n1"), elector.State.HasLeader).Leader
+					enginetest.Await(t, g.Elector(leader.Name), enginetest.Leads)
 					began := time.Now()
 					g.Member(leader.Name).Link.Intercept(func(r *http.Request, next http.RoundTripper) (*http.Response, error) {
 						if isWrite(r) {
@@ -148,7 +149,7 @@ func TestLostAnswers(t *testing.T) {
 					})
 					g.Stop(leader.Name)
 					other := map[string]string{"n1": "n2", "n2": "n1"}[leader.Name]
-					await(t, g.Elector(other), leads)
+					enginetest.Await(t, g.Elector(other), enginetest.Leads)
 					require.Less(t, time.Since(began), duration/2, "the Lease was released")
 				})
 			})
@@ -182,23 +183,23 @@ func TestStaleReads(t *testing.T) {
 	}
 	t.Run("of a candidate", func(t *testing.T) {
 		virtually(t, 1, func(t *testing.T, g *kubetest.Group, s *kubetest.Local) {
-			leader := await(t, g.Elector("n1"), leads).Leader
+			leader := enginetest.Await(t, g.Elector("n1"), enginetest.Leads).Leader
 			m := g.StartWith(g.Config("n2"), stale())
-			require.Equal(t, leader.Token, await(t, m, elector.State.HasLeader).Leader.Token)
-			await(t, m, isVacant) // for n2 the Lease has expired
+			require.Equal(t, leader.Token, enginetest.Await(t, m, elector.State.HasLeader).Leader.Token)
+			enginetest.Await(t, m, enginetest.IsVacant) // for n2 the Lease has expired
 			keeps(t, g.Elector("n1"), leader.Token, 4*duration)
 			m.Link.Intercept(nil)
-			require.Equal(t, leader.Token, await(t, m, elector.State.HasLeader).Leader.Token)
+			require.Equal(t, leader.Token, enginetest.Await(t, m, elector.State.HasLeader).Leader.Token)
 		})
 	})
 	t.Run("of the holder", func(t *testing.T) {
 		virtually(t, 1, func(t *testing.T, g *kubetest.Group, s *kubetest.Local) {
-			old := await(t, g.Elector("n1"), leads).Leader
+			old := enginetest.Await(t, g.Elector("n1"), enginetest.Leads).Leader
 			m := g.StartWith(g.Config("n2"), stale())
-			await(t, m, elector.State.HasLeader)
+			enginetest.Await(t, m, elector.State.HasLeader)
 			g.Stop("n1")
 			m.Link.Intercept(nil)
-			next := await(t, m, leads).Leader
+			next := enginetest.Await(t, m, enginetest.Leads).Leader
 			require.Greater(t, next.Token, old.Token)
 			g.Start("n1")
 			first := true // a version of the leadership of n1
@@ -224,7 +225,7 @@ func TestStaleReads(t *testing.T) {
 	})
 	t.Run("that no Lease exists", func(t *testing.T) {
 		virtually(t, 1, func(t *testing.T, g *kubetest.Group, s *kubetest.Local) {
-			leader := await(t, g.Elector("n1"), leads).Leader
+			leader := enginetest.Await(t, g.Elector("n1"), enginetest.Leads).Leader
 			m := g.StartWith(g.Config("n2"), func(r *http.Request, next http.RoundTripper) (*http.Response, error) {
 				switch {
 				case isWatch(r):
@@ -236,7 +237,7 @@ func TestStaleReads(t *testing.T) {
 			})
 			keeps(t, g.Elector("n1"), leader.Token, 4*duration)
 			m.Link.Intercept(nil)
-			require.Equal(t, leader.Token, await(t, m, elector.State.HasLeader).Leader.Token)
+			require.Equal(t, leader.Token, enginetest.Await(t, m, elector.State.HasLeader).Leader.Token)
 		})
 	})
 }
@@ -267,26 +268,26 @@ func TestServerGone(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			virtually(t, 2, func(t *testing.T, g *kubetest.Group, s *kubetest.Local) {
-				leader := await(t, g.Elector("n1"), elector.State.HasLeader).Leader
-				await(t, g.Elector(leader.Name), leads)
+				leader := enginetest.Await(t, g.Elector("n1"), elector.State.HasLeader).Leader
+				enginetest.Await(t, g.Elector(leader.Name), enginetest.Leads)
 				time.Sleep(3*duration + duration/7)
 				began := time.Now()
 				for _, name := range g.Names() {
 					g.Member(name).Link.Intercept(fault)
 				}
-				state := await(t, g.Elector(leader.Name), func(s elector.State) bool { return !s.IsLeader })
+				state := enginetest.Await(t, g.Elector(leader.Name), func(s elector.State) bool { return !s.IsLeader })
 				require.ErrorIs(t, state.Cause, elector.ErrLost)
 				require.LessOrEqual(t, time.Since(began), usable)
 				require.GreaterOrEqual(t, time.Since(began), usable-duration/3-duration/4, "the deadline is no earlier than it must be")
 				for _, name := range g.Names() {
-					await(t, g.Elector(name), isVacant)
+					enginetest.Await(t, g.Elector(name), enginetest.IsVacant)
 				}
 				require.LessOrEqual(t, time.Since(began), duration+duration/3, "the vacancy is known after the duration")
 				stopping := time.Now()
 				g.Stop("n2")
 				require.LessOrEqual(t, time.Since(stopping), duration, "Run ends in bounded time")
 				g.Member("n1").Link.Intercept(nil)
-				require.Greater(t, await(t, g.Elector("n1"), leads).Leader.Token, leader.Token)
+				require.Greater(t, enginetest.Await(t, g.Elector("n1"), enginetest.Leads).Leader.Token, leader.Token)
 			})
 		})
 	}
@@ -297,7 +298,7 @@ func TestDeadConnection(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := kubetest.NewLocalHTTP2(t)
 		g := kubetest.NewGroup(t, s, inVirtualTime, 1)
-		leader := await(t, g.Elector("n1"), leads).Leader
+		leader := enginetest.Await(t, g.Elector("n1"), enginetest.Leads).Leader
 		for range 5 {
 			require.Equal(t, 1, g.Member("n1").Link.Conns())
 			g.Member("n1").Link.Freeze()
@@ -319,11 +320,11 @@ func TestSlowServer(t *testing.T) {
 				return resp, err
 			})
 		}
-		leader := await(t, g.Elector("n1"), elector.State.HasLeader).Leader
-		await(t, g.Elector(leader.Name), leads)
+		leader := enginetest.Await(t, g.Elector("n1"), elector.State.HasLeader).Leader
+		enginetest.Await(t, g.Elector(leader.Name), enginetest.Leads)
 		keeps(t, g.Elector(leader.Name), leader.Token, 10*duration)
 		require.NoError(t, g.Elector(leader.Name).Resign(t.Context()))
-		require.Greater(t, await(t, g.Elector("n1"), after(leader)).Leader.Token, leader.Token)
+		require.Greater(t, enginetest.Await(t, g.Elector("n1"), enginetest.IsAfter(leader)).Leader.Token, leader.Token)
 	})
 }
 
@@ -348,28 +349,18 @@ func TestWatchOfTheAPIEnds(t *testing.T) {
 		for name, fault := range blind {
 			g.Member(name).Link.Intercept(fault)
 		}
-		leader := await(t, g.Elector("n1"), elector.State.HasLeader).Leader
+		leader := enginetest.Await(t, g.Elector("n1"), elector.State.HasLeader).Leader
 		for range 6 {
-			await(t, g.Elector(leader.Name), leads)
+			enginetest.Await(t, g.Elector(leader.Name), enginetest.Leads)
 			s.Compact()
 			began := time.Now()
 			require.NoError(t, g.Elector(leader.Name).Resign(t.Context()))
 			for _, name := range g.Names() {
-				next := await(t, g.Elector(name), after(leader)).Leader
+				next := enginetest.Await(t, g.Elector(name), enginetest.IsAfter(leader)).Leader
 				require.Greater(t, next.Token, leader.Token)
 			}
 			require.Less(t, time.Since(began), 2*duration)
-			leader, _ = g.Elector("n1").Leader()
-			waitFor(t, "all know one leader", func() bool {
-				for _, name := range g.Names() {
-					l, _ := g.Elector(name).Leader()
-					if first, _ := g.Elector("n1").Leader(); l.Token != first.Token || l.Token == 0 {
-						return false
-					}
-				}
-				return true
-			})
-			leader, _ = g.Elector("n1").Leader()
+			leader = agree(t, g)
 		}
 	})
 	t.Run("before it began", func(t *testing.T) {
@@ -380,7 +371,7 @@ func TestWatchOfTheAPIEnds(t *testing.T) {
 				}
 				return next.RoundTrip(r)
 			})
-			leader := await(t, g.Elector("n1"), leads).Leader
+			leader := enginetest.Await(t, g.Elector("n1"), enginetest.Leads).Leader
 			keeps(t, g.Elector("n1"), leader.Token, 4*duration)
 		})
 	})
@@ -391,8 +382,8 @@ func TestDeletedLease(t *testing.T) {
 	for name, cut := range map[string]bool{"holder learns of it": false, "holder is cut off": true} {
 		t.Run(name, func(t *testing.T) {
 			virtually(t, 3, func(t *testing.T, g *kubetest.Group, s *kubetest.Local) {
-				old := await(t, g.Elector("n1"), elector.State.HasLeader).Leader
-				await(t, g.Elector(old.Name), leads)
+				old := enginetest.Await(t, g.Elector("n1"), elector.State.HasLeader).Leader
+				enginetest.Await(t, g.Elector(old.Name), enginetest.Leads)
 				time.Sleep(2 * duration)
 				if cut {
 					g.Member(old.Name).Link.Cut()
@@ -401,7 +392,7 @@ func TestDeletedLease(t *testing.T) {
 				require.NoError(t, s.Delete(keyOf(g)))
 				ended := make(chan time.Duration, 1)
 				go func() {
-					state := await(t, g.Elector(old.Name), func(s elector.State) bool { return !s.IsLeader })
+					state := enginetest.Await(t, g.Elector(old.Name), func(s elector.State) bool { return !s.IsLeader })
 					if !errors.Is(state.Cause, elector.ErrLost) {
 						t.Errorf("the work ended with %v", state.Cause)
 					}
@@ -413,7 +404,7 @@ func TestDeletedLease(t *testing.T) {
 						other = name
 					}
 				}
-				next := await(t, g.Elector(other), after(old)).Leader
+				next := enginetest.Await(t, g.Elector(other), enginetest.IsAfter(old)).Leader
 				require.GreaterOrEqual(t, time.Since(began), duration)
 				require.Less(t, time.Since(began), 2*duration)
 				require.Greater(t, next.Token, old.Token)
@@ -429,27 +420,24 @@ func TestDeletedLease(t *testing.T) {
 				if cut {
 					g.Member(old.Name).Link.Heal()
 				}
-				waitFor(t, "the old holder knows the next one", func() bool {
-					l, _ := g.Elector(old.Name).Leader()
-					return l.Token == next.Token
-				})
+				enginetest.Await(t, g.Elector(old.Name), func(s elector.State) bool { return s.Leader.Token == next.Token })
 			})
 		})
 	}
 	t.Run("replaced by a copy of a released one", func(t *testing.T) {
 		virtually(t, 1, func(t *testing.T, g *kubetest.Group, s *kubetest.Local) {
-			await(t, g.Elector("n1"), leads)
+			enginetest.Await(t, g.Elector("n1"), enginetest.Leads)
 			g.Stop("n1")
 			released, err := s.Get(keyOf(g))
 			require.NoError(t, err)
 			g.Start("n1")
-			old := await(t, g.Elector("n1"), leads).Leader
+			old := enginetest.Await(t, g.Elector("n1"), enginetest.Leads).Leader
 			g.Start("n2")
-			await(t, g.Elector("n2"), elector.State.HasLeader)
+			enginetest.Await(t, g.Elector("n2"), elector.State.HasLeader)
 			g.Member("n1").Link.Cut()
 			began := time.Now()
 			require.NoError(t, s.Replace(keyOf(g), released))
-			next := await(t, g.Elector("n2"), leads).Leader
+			next := enginetest.Await(t, g.Elector("n2"), enginetest.Leads).Leader
 			require.GreaterOrEqual(t, time.Since(began), duration, "that the copy was released says nothing of the Lease before it")
 			require.Greater(t, next.Token, old.Token)
 			g.Member("n1").Link.Heal()
@@ -460,7 +448,7 @@ func TestDeletedLease(t *testing.T) {
 // What an operator does to the Lease.
 func TestEditedLease(t *testing.T) {
 	virtually(t, 1, func(t *testing.T, g *kubetest.Group, s *kubetest.Local) {
-		first := await(t, g.Elector("n1"), leads).Leader
+		first := enginetest.Await(t, g.Elector("n1"), enginetest.Leads).Leader
 		for range 5 {
 			require.NoError(t, s.Edit(keyOf(g), func(l *coordinationv1.Lease) {
 				l.Labels = map[string]string{"at": time.Now().Format("150405")}
@@ -478,9 +466,9 @@ func TestEditedLease(t *testing.T) {
 		} {
 			began := time.Now()
 			require.NoError(t, s.Edit(keyOf(g), edit), name)
-			state := await(t, g.Elector("n1"), func(s elector.State) bool { return !s.IsLeader })
+			state := enginetest.Await(t, g.Elector("n1"), func(s elector.State) bool { return !s.IsLeader })
 			require.ErrorIs(t, state.Cause, elector.ErrLost, name)
-			next := await(t, g.Elector("n1"), leads).Leader
+			next := enginetest.Await(t, g.Elector("n1"), enginetest.Leads).Leader
 			// The duration counts from the last renewal, which was up to a third of it ago.
 			require.Greater(t, time.Since(began), duration/2, "%s: the work of another holder may run", name)
 			require.Greater(t, next.Token, token, name)
@@ -493,12 +481,12 @@ func TestEditedLease(t *testing.T) {
 func TestSameName(t *testing.T) {
 	virtually(t, 1, func(t *testing.T, g *kubetest.Group, s *kubetest.Local) {
 		first := g.Member("n1")
-		old := await(t, first, leads).Leader
+		old := enginetest.Await(t, first, enginetest.Leads).Leader
 		second := g.StartWith(g.Config("n1"), nil)
 		keeps(t, first, old.Token, 3*duration)
 		first.Link.Kill()
 		began := time.Now()
-		next := await(t, second, leads).Leader
+		next := enginetest.Await(t, second, enginetest.Leads).Leader
 		require.Greater(t, next.Token, old.Token)
 		require.GreaterOrEqual(t, time.Since(began), duration-duration/3, "the second run does not take up the leadership of the first")
 		require.NoError(t, first.Halt())
@@ -523,14 +511,14 @@ func TestWorkIgnoresItsContext(t *testing.T) {
 		}()
 		<-began
 		g.Start("n2")
-		await(t, g.Elector("n2"), elector.State.HasLeader)
+		enginetest.Await(t, g.Elector("n2"), elector.State.HasLeader)
 		stopping := time.Now()
 		g.Stop("n1")
 		require.Equal(t, c.DrainTimeout, time.Since(stopping))
 		l, err := s.Get(keyOf(g))
 		require.NoError(t, err)
 		require.Equal(t, "n1", *l.Spec.HolderIdentity)
-		await(t, g.Elector("n2"), leads)
+		enginetest.Await(t, g.Elector("n2"), enginetest.Leads)
 		require.GreaterOrEqual(t, time.Since(stopping), duration, "the Lease has expired")
 		require.ErrorIs(t, <-returned, elector.ErrStopped)
 	})
@@ -565,13 +553,13 @@ func TestForbidden(t *testing.T) {
 		})
 	}
 	virtually(t, 1, func(t *testing.T, g *kubetest.Group, s *kubetest.Local) {
-		old := await(t, g.Elector("n1"), leads).Leader
+		old := enginetest.Await(t, g.Elector("n1"), enginetest.Leads).Leader
 		time.Sleep(duration)
 		g.Member("n1").Link.Intercept(deny(func(*http.Request) bool { return true }))
-		state := await(t, g.Elector("n1"), func(s elector.State) bool { return !s.IsLeader })
+		state := enginetest.Await(t, g.Elector("n1"), func(s elector.State) bool { return !s.IsLeader })
 		require.ErrorIs(t, state.Cause, elector.ErrLost)
 		g.Member("n1").Link.Intercept(nil)
-		require.Greater(t, await(t, g.Elector("n1"), leads).Leader.Token, old.Token)
+		require.Greater(t, enginetest.Await(t, g.Elector("n1"), enginetest.Leads).Leader.Token, old.Token)
 		g.Stop("n1")
 		require.Zero(t, g.Member("n1").Link.Conns(), "Run leaves no connection")
 	})
@@ -581,7 +569,7 @@ func TestForbidden(t *testing.T) {
 // done before.
 func TestForbiddenForAMoment(t *testing.T) {
 	virtually(t, 2, func(t *testing.T, g *kubetest.Group, s *kubetest.Local) {
-		old := await(t, g.Elector("n1"), elector.State.HasLeader).Leader
+		old := enginetest.Await(t, g.Elector("n1"), elector.State.HasLeader).Leader
 		other := map[string]string{"n1": "n2", "n2": "n1"}[old.Name]
 		g.Member(old.Name).Link.Cut()
 		g.Member(other).Link.Intercept(func(r *http.Request, next http.RoundTripper) (*http.Response, error) {
@@ -592,7 +580,7 @@ func TestForbiddenForAMoment(t *testing.T) {
 		})
 		time.Sleep(duration + duration/2)
 		g.Member(other).Link.Intercept(nil)
-		require.Greater(t, await(t, g.Elector(other), leads).Leader.Token, old.Token)
+		require.Greater(t, enginetest.Await(t, g.Elector(other), enginetest.Leads).Leader.Token, old.Token)
 		g.Member(old.Name).Link.Heal()
 	})
 }
@@ -624,7 +612,7 @@ func TestClientGoTakesPart(t *testing.T) {
 		go run(ctx)
 		<-started
 		g.Start("n1")
-		state := await(t, g.Elector("n1"), elector.State.HasLeader)
+		state := enginetest.Await(t, g.Elector("n1"), elector.State.HasLeader)
 		require.Equal(t, "plain", state.Leader.Name)
 		require.EqualValues(t, 1, state.Leader.Token, "leaseTransitions and one")
 		time.Sleep(3 * duration)
@@ -632,7 +620,7 @@ func TestClientGoTakesPart(t *testing.T) {
 		require.Equal(t, state.Leader.Token, now.Token, "the holder renews its Lease")
 		stop()
 		<-ended
-		ours := await(t, g.Elector("n1"), leads).Leader
+		ours := enginetest.Await(t, g.Elector("n1"), enginetest.Leads).Leader
 		require.NotEqual(t, state.Leader.Scope, ours.Scope)
 
 		ctx, stop = context.WithCancel(klog.NewContext(t.Context(), logr.Discard()))

@@ -19,8 +19,8 @@
 // # Guarantees
 //
 // At most one contender works at any moment, as long as the rates of any two clocks differ by less than a tenth. The
-// work ends nine tenths of the LeaseDuration after this contender last sent a renewal that the API server has
-// confirmed. Another contender takes the Lease only after it has seen the same record for the whole duration, by its
+// work ends with the RenewDeadline, which counts from the moment when this contender last sent a renewal that the API
+// server has confirmed: at most nine tenths of the LeaseDuration. Another contender takes the Lease only after it has seen the same record for the whole duration, by its
 // own clock. It writes with the resource version that it has read, so a renewal in between prevents the takeover. The
 // times in the Lease are for readers: no contender compares them with its clock.
 //
@@ -37,7 +37,7 @@
 // the Lease before it writes again. A contender never takes up a leadership that it cannot date. If it finds itself as
 // the holder, it takes the Lease again, with a new token.
 //
-// Watch does not depend on one watch of the API. A contender also reads the Lease three times in each LeaseDuration.
+// Watch does not depend on one watch of the API. A contender also reads the Lease once in each RetryPeriod.
 // Error 410 (Gone), a closed connection or a restart of the API server delays a state, and does not end Watch. A
 // contender that has seen no renewal for the duration of the Lease reports that no leader is known. It ignores a version
 // that is older than one which it has seen.
@@ -52,16 +52,17 @@
 // Contenders with different LeaseDurations keep the promises only while the Lease is not deleted.
 //
 // Contenders have no priority. After a crash the next contender waits for the LeaseDuration, also if it is the same one
-// with a new process.
+// with a new process, unless another process has proof of the end and calls [GiveUp], as the watchdog of the command
+// elect-kubernetes does.
 //
 // # Cost
 //
-// Each contender reads the Lease and opens a watch three times in each LeaseDuration, and the holder writes it three
-// times. A resignation first asks through the Lease whether another contender is there. Without an answer within half
+// Each contender reads the Lease and opens a watch once in each RetryPeriod, and the holder writes it as often. That is
+// three times in each LeaseDuration unless Config says otherwise. A resignation first asks through the Lease whether another contender is there. Without an answer within half
 // of the LeaseDuration it fails with ErrNoOther.
 //
 // The contender needs the verbs get, watch, create and update for the Lease. Without watch it still reads the Lease
-// three times in each LeaseDuration.
+// once in each RetryPeriod.
 package kubernetes
 
 import (
@@ -95,8 +96,14 @@ type Config struct {
 	// Lease is the name of the Lease, the same for all contenders.
 	Lease string
 	// LeaseDuration is the time after which a crashed leader is replaced: a number of whole seconds, the same for all
-	// contenders. client-go calls it LeaseDuration, too. Default: 15 s.
+	// contenders. Default: 15 s. It and the next two fields are those of client-go.
 	LeaseDuration time.Duration
+	// RenewDeadline is the time after this contender last sent a renewal that the API server has confirmed, at which its
+	// work ends. Default, and the most: nine tenths of the LeaseDuration.
+	RenewDeadline time.Duration
+	// RetryPeriod is the time between two renewals, and between two readings of the Lease. At most half of the
+	// RenewDeadline. Default: a third of the LeaseDuration, or half of the RenewDeadline if that is less.
+	RetryPeriod time.Duration
 	// Name is the name of this contender, unique in the election; client-go calls it the identity. Default: the name of
 	// the host, which is that of the pod, and the process ID.
 	Name string
@@ -111,9 +118,6 @@ type Config struct {
 	// Logger receives the log. Default: no log.
 	Logger *slog.Logger
 }
-
-// drift is the part of the LeaseDuration that is not used, because clocks may run at different rates.
-const drift = 0.1
 
 // Elector is one contender. It is an [elector.Elector].
 type Elector struct {
@@ -152,6 +156,9 @@ func New(c Config) (*Elector, error) {
 	host, _ := os.Hostname()
 	c.Name = cmp.Or(c.Name, fmt.Sprintf("%s-%d", cmp.Or(host, "host"), os.Getpid()))
 	c.LeaseDuration = cmp.Or(c.LeaseDuration, 15*time.Second)
+	usable := contender.Usable(c.LeaseDuration)
+	c.RenewDeadline = cmp.Or(c.RenewDeadline, usable)
+	c.RetryPeriod = cmp.Or(c.RetryPeriod, min(c.LeaseDuration/3, c.RenewDeadline/2))
 	c.DrainTimeout = cmp.Or(c.DrainTimeout, 5*time.Second)
 	checkName := func(what, name string, mistakes []string) {
 		check(len(mistakes) == 0, "%s is %q, want a name of Kubernetes: %s", what, name, strings.Join(mistakes, "; "))
@@ -159,12 +166,16 @@ func New(c Config) (*Elector, error) {
 	checkName("namespace", c.Namespace, validation.IsDNS1123Label(c.Namespace))
 	checkName("lease", c.Lease, validation.IsDNS1123Subdomain(c.Lease))
 	check(c.LeaseDuration >= time.Second && c.LeaseDuration%time.Second == 0, "lease duration is %v, want whole seconds, at least 1s", c.LeaseDuration)
+	check(c.RenewDeadline > 0 && c.RenewDeadline <= usable, "renew deadline is %v, want at most nine tenths of the lease duration: %v", c.RenewDeadline, usable)
+	check(c.RetryPeriod > 0 && c.RetryPeriod <= c.RenewDeadline/2, "retry period is %v, want at most half of the renew deadline: %v", c.RetryPeriod, c.RenewDeadline/2)
 	check(c.DrainTimeout > 0, "drain timeout is %v, want a positive one", c.DrainTimeout)
 	if len(problems) > 0 {
 		return nil, errors.Join(problems...)
 	}
 	c.Meta = maps.Clone(c.Meta)
-	return &Elector{config: c, log: cmp.Or(c.Logger, slog.New(slog.DiscardHandler)), now: contender.Now, state: contender.New(c.Name)}, nil
+	e := &Elector{config: c, log: cmp.Or(c.Logger, slog.New(slog.DiscardHandler)), now: contender.Now}
+	e.state = contender.New(contender.Config{Engine: "kubernetes", Name: c.Name, GiveUp: e.giveUp, Patience: c.DrainTimeout + 3*c.LeaseDuration, Log: e.log})
+	return e, nil
 }
 
 // Claims returns what a Lease promises: one leader at any moment, rising tokens, and no priority.
@@ -178,41 +189,8 @@ func (e *Elector) Watch(ctx context.Context) iter.Seq[elector.State] { return e.
 
 // Lead calls work whenever this contender leads: see [elector.Elector].
 func (e *Elector) Lead(ctx context.Context, work func(ctx context.Context, l elector.Leadership) error) error {
-	return e.state.Lead(ctx, work, func(token uint64) {
-		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), e.config.DrainTimeout+3*e.config.LeaseDuration)
-		defer cancel()
-		if err := e.resign(ctx, token); err != nil && !errors.Is(err, elector.ErrNoOther) {
-			e.log.Warn("handover failed after the work returned", "error", err)
-		}
-	})
+	return e.state.Lead(ctx, work)
 }
 
 // Resign gives up the leadership: see [elector.Elector].
-func (e *Elector) Resign(ctx context.Context) error {
-	return e.resign(ctx, e.state.Snapshot().Leader.Token)
-}
-
-// resign gives up the leadership with this token.
-func (e *Elector) resign(ctx context.Context, token uint64) error {
-	s, t := e.state.Snapshot(), e.current.Load()
-	switch {
-	case s.Stopped:
-		return elector.ErrStopped
-	case !s.IsLeader || s.Leader.Token != token || t == nil || t.token != token:
-		return nil
-	}
-	c := t.resign()
-	select {
-	case <-c.done:
-	case <-ctx.Done():
-		return context.Cause(ctx)
-	}
-	if c.err != nil {
-		return fmt.Errorf("kubernetes: resign: %w", c.err)
-	}
-	err := e.state.AwaitSuccessor(ctx, token)
-	if err != nil && !errors.Is(err, elector.ErrStopped) && ctx.Err() == nil {
-		return fmt.Errorf("kubernetes: resign: %w", err)
-	}
-	return err
-}
+func (e *Elector) Resign(ctx context.Context) error { return e.state.Resign(ctx) }

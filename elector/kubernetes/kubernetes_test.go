@@ -2,7 +2,6 @@ package kubernetes_test
 
 import (
 	"bytes"
-	"context"
 	"encoding/json"
 	"errors"
 	"io"
@@ -22,6 +21,7 @@ import (
 
 	"github.com/elect-go/elect/elector"
 	"github.com/elect-go/elect/elector/electortest"
+	"github.com/elect-go/elect/elector/internal/enginetest"
 	"github.com/elect-go/elect/elector/kubernetes"
 	"github.com/elect-go/elect/elector/kubernetes/internal/kubetest"
 )
@@ -61,35 +61,28 @@ func keyOf(g *kubetest.Group) types.NamespacedName {
 	return types.NamespacedName{Namespace: "default", Name: g.Lease}
 }
 
-// await returns the first state of an elector that fits.
-func await(t *testing.T, e elector.Elector, fits func(elector.State) bool) elector.State {
+// agree waits until all contenders of a group know the same leader, and returns it.
+func agree(t *testing.T, g *kubetest.Group) elector.Leadership {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(context.Background(), 2*time.Minute)
-	defer cancel()
-	var last elector.State
-	for last = range e.Watch(ctx) {
-		if fits(last) {
-			return last
+	for {
+		var latest elector.Leadership
+		known := make(map[string]elector.Leadership)
+		for _, name := range g.Names() {
+			l := enginetest.Await(t, g.Elector(name), elector.State.HasLeader).Leader
+			if known[name] = l; l.Token > latest.Token {
+				latest = l
+			}
 		}
-	}
-	require.Fail(t, "no state fits", "the last one is %+v", last)
-	return elector.State{}
-}
-
-func leads(s elector.State) bool { return s.IsLeader }
-
-func isVacant(s elector.State) bool { return !s.HasLeader() }
-
-// after returns a condition for a leadership of another contender or token.
-func after(l elector.Leadership) func(elector.State) bool {
-	return func(s elector.State) bool { return s.HasLeader() && s.Leader.Token != l.Token }
-}
-
-// waitFor waits until the condition holds.
-func waitFor(t *testing.T, what string, holds func() bool) {
-	t.Helper()
-	for limit := time.Now().Add(2 * time.Minute); !holds(); time.Sleep(time.Millisecond) {
-		require.False(t, time.Now().After(limit), what)
+		isAgreed := true
+		for name, l := range known {
+			if l.Token != latest.Token { // this contender will learn of the latest leader, or of a later one
+				enginetest.Await(t, g.Elector(name), enginetest.IsAfter(l))
+				isAgreed = false
+			}
+		}
+		if isAgreed {
+			return latest
+		}
 	}
 }
 
@@ -116,7 +109,7 @@ func TestLeaseShowsTheLeader(t *testing.T) {
 		c := g.Config("n1")
 		c.Meta = map[string]string{"http": "10.0.0.1:80"}
 		g.StartWith(c, nil)
-		state := await(t, g.Elector("n1"), leads)
+		state := enginetest.Await(t, g.Elector("n1"), enginetest.Leads)
 		require.Equal(t, kubetest.LeaseDuration, time.Since(time.Date(2000, 1, 1, 0, 0, 0, 0, time.UTC)).Truncate(time.Millisecond), "a new Lease is taken after its duration")
 		l, err := s.Get(keyOf(g))
 		require.NoError(t, err)
@@ -127,12 +120,12 @@ func TestLeaseShowsTheLeader(t *testing.T) {
 		require.Contains(t, l.Annotations["elect-go.github.io/leadership"], `"token":42`)
 		require.EqualValues(t, 42, state.Leader.Token, "the version that the takeover has replaced")
 		g.Start("n2")
-		state = await(t, g.Elector("n2"), elector.State.HasLeader)
+		state = enginetest.Await(t, g.Elector("n2"), elector.State.HasLeader)
 		require.Equal(t, "n1", state.Leader.Name)
 		require.Equal(t, c.Meta, state.Leader.Meta)
 		require.EqualValues(t, 42, state.Leader.Token)
 		g.Stop("n1")
-		state = await(t, g.Elector("n2"), leads)
+		state = enginetest.Await(t, g.Elector("n2"), enginetest.Leads)
 		l, err = s.Get(keyOf(g))
 		require.NoError(t, err)
 		require.EqualValues(t, 2, *l.Spec.LeaseTransitions)
@@ -145,9 +138,11 @@ func TestLeaseShowsTheLeader(t *testing.T) {
 }
 
 func TestConfigMistakes(t *testing.T) {
-	_, err := kubernetes.New(kubernetes.Config{REST: &rest.Config{}, Namespace: "A", LeaseDuration: 1500 * time.Millisecond, DrainTimeout: -1})
+	_, err := kubernetes.New(kubernetes.Config{REST: &rest.Config{}, Namespace: "A", LeaseDuration: 1500 * time.Millisecond, RenewDeadline: 1400 * time.Millisecond, RetryPeriod: time.Second, DrainTimeout: -1})
 	for _, want := range []string{`kubernetes: namespace is "A", want a name of Kubernetes: `, `kubernetes: lease is "", want a name of Kubernetes: `,
-		"kubernetes: lease duration is 1.5s, want whole seconds, at least 1s", "kubernetes: drain timeout is -1ns, want a positive one"} {
+		"kubernetes: lease duration is 1.5s, want whole seconds, at least 1s",
+		"kubernetes: renew deadline is 1.4s, want at most nine tenths of the lease duration: 1.35s", "kubernetes: retry period is 1s, want at most half of the renew deadline: 700ms",
+		"kubernetes: drain timeout is -1ns, want a positive one"} {
 		require.ErrorContains(t, err, want)
 	}
 	_, err = kubernetes.New(kubernetes.Config{Lease: "a"})

@@ -174,15 +174,7 @@ func runRandomly(t *testing.T, rng *rand.Rand) {
 	for _, name := range g.Names() {
 		heal(name)
 	}
-	waitFor(t, "all know one leader after the faults", func() bool {
-		first, known := g.Elector("n1").Leader()
-		for _, name := range g.Names() {
-			if l, _ := g.Elector(name).Leader(); !known || l.Token != first.Token {
-				return false
-			}
-		}
-		return true
-	})
+	agree(t, g)
 	stop()
 	for _, name := range g.Names() {
 		g.Stop(name)

@@ -30,6 +30,8 @@ type run struct {
 	standBack time.Duration // until when others may take the Lease first
 	lastWrite time.Time     // see writeTime
 
+	report func(error) // takes note of the result of each reading; it may be nil
+
 	mu        sync.Mutex
 	succeeded map[string]bool          // by what was done
 	denied    map[string]time.Duration // the first error that an operator must mend, by what was done
@@ -44,17 +46,11 @@ func (e *Elector) Run(ctx context.Context) error {
 		return elector.ErrAlreadyStarted
 	}
 	defer e.state.Stop()
-	api, err := connect(e.config)
+	r, err := e.newRun(context.WithoutCancel(ctx), e.state.Observe)
 	if err != nil {
-		return fmt.Errorf("kubernetes: connect: %w", err)
+		return err
 	}
-	defer api.close()
-	r := &run{
-		Elector: e, api: api, id: rand.Text(), lease: newLease(e.config, e.now, e.state.Observe),
-		succeeded: make(map[string]bool), denied: make(map[string]time.Duration), logged: make(map[string]string),
-	}
-	defer r.lease.stop()
-	r.ctx, r.stop = context.WithCancelCause(context.WithoutCancel(ctx))
+	defer r.close()
 	var reader sync.WaitGroup
 	reader.Go(r.read)
 	r.contend(ctx)
@@ -67,15 +63,36 @@ func (e *Elector) Run(ctx context.Context) error {
 	return nil
 }
 
+// newRun returns a run that ends with ctx. It publishes the leader that the Lease shows.
+func (e *Elector) newRun(ctx context.Context, show func(elector.Leadership)) (*run, error) {
+	api, err := connect(e.config)
+	if err != nil {
+		return nil, fmt.Errorf("kubernetes: connect: %w", err)
+	}
+	r := &run{
+		Elector: e, api: api, id: rand.Text(), lease: newLease(e.config, e.now, show),
+		succeeded: make(map[string]bool), denied: make(map[string]time.Duration), logged: make(map[string]string),
+	}
+	r.ctx, r.stop = context.WithCancelCause(ctx)
+	return r, nil
+}
+
+// close ends the run.
+func (r *run) close() {
+	r.stop(nil)
+	r.lease.stop()
+	r.api.close()
+}
+
 // pause is the time between two attempts.
 func (r *run) pause() time.Duration { return r.config.LeaseDuration / 30 }
 
 // period is the time between two renewals, and between two readings.
-func (r *run) period() time.Duration { return r.config.LeaseDuration / 3 }
+func (r *run) period() time.Duration { return r.config.RetryPeriod }
 
-// attempt returns a context for one request.
+// attempt returns a context for one request. There is time for a second one before the deadline.
 func (r *run) attempt(ctx context.Context) (context.Context, context.CancelFunc) {
-	return context.WithTimeout(ctx, r.config.LeaseDuration/4)
+	return context.WithTimeout(ctx, min(r.config.LeaseDuration/4, r.config.RenewDeadline/3))
 }
 
 // wait waits for a time, the end of ctx, or one of the channels. It returns early, because a timer stands still while
@@ -114,7 +131,7 @@ func (r *run) done(attempt context.Context, what string, err error) bool {
 		// An API server that has just started forbids everything until it has read the roles.
 		isFinal = what == toRead || r.now()-first >= r.config.LeaseDuration
 	}
-	err = fmt.Errorf("%s Lease %s/%s: %w", what, r.config.Namespace, r.config.Lease, err)
+	err = r.config.failure(what, err)
 	switch {
 	case r.ctx.Err() != nil || errors.Is(attempt.Err(), context.Canceled):
 	case isFinal && !r.succeeded[what] && what != toWatch:
@@ -134,7 +151,12 @@ const (
 	toUpdate = "update"
 )
 
-// read reads the Lease three times in each LeaseDuration, and at once when a watch reports a change.
+// failure returns the error of a request.
+func (c *Config) failure(what string, err error) error {
+	return fmt.Errorf("%s Lease %s/%s: %w", what, c.Namespace, c.Lease, err)
+}
+
+// read reads the Lease once in each RetryPeriod, and at once when a watch reports a change.
 func (r *run) read() {
 	for r.ctx.Err() == nil {
 		next := r.now() + r.period()
@@ -161,7 +183,14 @@ func (r *run) refresh(ctx context.Context) bool {
 			r.stop(err)
 		}
 	}
-	return r.done(attempt, toRead, err)
+	isRead := r.done(attempt, toRead, err)
+	if r.report != nil {
+		if err != nil {
+			err = fmt.Errorf("kubernetes: %w", r.config.failure(toRead, err))
+		}
+		r.report(err)
+	}
+	return isRead
 }
 
 // watch takes over each change of the Lease until a time, or until the API server ends the watch.

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/elect-go/elect/elector"
+	"github.com/elect-go/elect/elector/internal/contender"
 )
 
 // term is one leadership of this contender.
@@ -21,10 +22,11 @@ type term struct {
 	ctx  context.Context // ends when the Lease is lost
 	lose context.CancelFunc
 
-	mu       sync.Mutex
-	deadline time.Duration
-	call     *call // the resignation that runs; nil if there is none
-	over     bool
+	deadline *contender.Deadline
+
+	mu   sync.Mutex
+	call *call // the resignation that runs; nil if there is none
+	over bool
 }
 
 // call is a resignation that asks whether another contender is there.
@@ -40,31 +42,8 @@ type call struct {
 func (c *call) ask(limit time.Duration) { c.asked, c.limit = true, limit }
 
 func newTerm(e *Elector, token uint64, sent time.Duration) *term {
-	t := &term{Elector: e, token: token, wake: make(chan struct{}, 1)}
-	t.deadline = sent + t.usable()
-	t.next = sent + e.config.LeaseDuration/3
-	return t
-}
-
-// usable is the time after a write was sent for which the Lease is certainly held.
-func (t *term) usable() time.Duration {
-	return time.Duration(float64(t.config.LeaseDuration) * (1 - drift))
-}
-
-// remaining returns the time until the deadline.
-func (t *term) remaining() time.Duration {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	return t.deadline - t.now()
-}
-
-// extend moves the deadline after a renewal that was sent at a time, unless the deadline has passed.
-func (t *term) extend(sent time.Duration) {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	if t.now() < t.deadline {
-		t.deadline = max(t.deadline, sent+t.usable())
-	}
+	return &term{Elector: e, token: token, wake: make(chan struct{}, 1), next: sent + e.config.RetryPeriod,
+		deadline: contender.NewDeadline(e.now, e.config.RenewDeadline, sent)}
 }
 
 // end ends the leadership without anything to give up.
@@ -73,20 +52,10 @@ func (t *term) end(format string, args ...any) {
 	t.lose()
 }
 
-// expire ends the leadership at its deadline. It looks again often, because a timer stands still while the machine
-// sleeps.
+// expire ends the leadership at its deadline.
 func (t *term) expire() {
-	for {
-		left := t.remaining()
-		if left <= 0 {
-			t.end("the Lease was not renewed in time")
-			return
-		}
-		select {
-		case <-time.After(min(left, t.config.LeaseDuration/20)):
-		case <-t.ctx.Done():
-			return
-		}
+	if t.deadline.Await(t.ctx, t.config.LeaseDuration/20) {
+		t.end("the Lease was not renewed in time")
 	}
 }
 
@@ -138,8 +107,8 @@ func (r *run) lead(ctx context.Context, t *term) {
 	r.current.Store(t)
 	defer t.finish(nil, true)
 	l := r.lease.leader(r.lease.get().version)
-	l = l.WithDeadline(func() (time.Time, bool) { return time.Now().Add(t.remaining()), true })
-	r.state.Begin(l, func() bool { return l.Token == t.token && ctx.Err() == nil && t.remaining() > 0 })
+	l = l.WithDeadline(t.deadline.Time)
+	r.state.Begin(l, func() bool { return l.Token == t.token && ctx.Err() == nil && t.deadline.Remaining() > 0 })
 	parts.Go(t.expire)
 	defer context.AfterFunc(ctx, func() { r.state.End(t.token, elector.ErrStopped) })()
 
@@ -210,7 +179,7 @@ func (r *run) renew(t *term, l reading) {
 	sent, result := r.write(t.ctx, toUpdate, l.renewal(r.config, id, r.writeTime()))
 	switch result {
 	case done:
-		t.extend(sent)
+		t.deadline.Renew(sent)
 		t.next = sent + r.period()
 		if c != nil && !c.asked {
 			c.ask(r.now() + r.config.LeaseDuration/2)

@@ -45,11 +45,12 @@ var allowedImports = map[string]string{
 	"transport": "internal/loglimit internal/untrusted golang.org/x/sys/unix",
 	"cluster": `algo algo/bully algo/driver algo/lease elector fd internal/buildinfo internal/disk internal/engine internal/loglimit internal/untrusted internal/membership internal/share internal/store
 		internal/wire tlsauth trace transport github.com/google/uuid golang.org/x/sys/unix`,
-	"cluster/clustertest":        "algo cluster internal/store",
-	"elector/electortest":        "elector",
-	"elector/internal/contender": "elector golang.org/x/sys/unix",
-	"client":                     "algo cluster internal/untrusted internal/wire tlsauth transport github.com/google/uuid",
-	"web":                        "algo cluster internal/share",
+	"cluster/clustertest":         "algo cluster internal/store",
+	"elector/electortest":         "elector",
+	"elector/internal/contender":  "elector golang.org/x/sys/unix",
+	"elector/internal/enginetest": "elector github.com/stretchr/testify/require golang.org/x/sys/unix",
+	"client":                      "algo cluster internal/untrusted internal/wire tlsauth transport github.com/google/uuid",
+	"web":                         "algo cluster internal/share",
 
 	"internal/stats":          "golang.org/x/exp/stats",
 	"internal/bench/bare":     "golang.org/x/sys/unix",

@@ -1,21 +1,36 @@
-// Package contender keeps what a contender of an outside engine, such as a Lease of Kubernetes, knows about the
-// leadership, and calls the work of the application. The engine says when a leadership begins and ends.
+// Package contender keeps what a contender of an outside engine, such as an etcd or a Lease of Kubernetes, knows about
+// the leadership, and calls the work of the application. The engine says when a leadership begins and ends.
 package contender
 
 import (
 	"context"
 	"errors"
+	"fmt"
 	"iter"
+	"log/slog"
 	"maps"
 	"sync"
+	"time"
 
 	"github.com/elect-go/elect/elector"
 )
 
+// Config configures a Contender.
+type Config struct {
+	Engine string // name of the engine in errors, as "etcd"
+	Name   string // of this contender
+	// GiveUp asks the engine to end the leadership with a token in favor of another contender. It returns nil after
+	// End, or if that leadership is over. Without another contender, it returns an ErrNoOther.
+	GiveUp func(ctx context.Context, token uint64) error
+	// Patience limits the resignation after the work has returned.
+	Patience time.Duration
+	Log      *slog.Logger
+}
+
 // Contender is what one contender knows, for any number of readers, and the works that it runs. All methods may be
 // called from any goroutine.
 type Contender struct {
-	name string
+	config Config
 
 	mu      sync.Mutex
 	current elector.State
@@ -43,8 +58,8 @@ type Snapshot struct {
 }
 
 // New returns a contender that knows no leader.
-func New(name string) *Contender {
-	return &Contender{name: name, changed: make(chan struct{}), tasks: make(map[*task]struct{})}
+func New(c Config) *Contender {
+	return &Contender{config: c, changed: make(chan struct{}), tasks: make(map[*task]struct{})}
 }
 
 // signal wakes all readers. The caller holds mu.
@@ -65,7 +80,7 @@ func (c *Contender) Observe(l elector.Leadership) {
 // publishSeen publishes the leader that the engine has shown, unless this contender leads. The caller holds mu.
 func (c *Contender) publishSeen() {
 	l := c.seen
-	if l.Name == c.name {
+	if l.Name == c.config.Name {
 		l = elector.Leadership{}
 	}
 	if c.stopped || c.current.IsLeader || equal(l, c.current.Leader) {
@@ -87,6 +102,7 @@ func (c *Contender) Begin(l elector.Leadership, holds func() bool) bool {
 		return false
 	}
 	c.current = elector.State{Leader: l, IsLeader: true}
+	c.seen = l // what the engine has shown before is over
 	c.signal()
 	return true
 }
@@ -156,15 +172,30 @@ func (c *Contender) Watch(ctx context.Context) iter.Seq[elector.State] {
 	}
 }
 
-// Lead is the method of [elector.Elector]. If work returns during a leadership, Lead calls resign with its token.
-func (c *Contender) Lead(ctx context.Context, work func(context.Context, elector.Leadership) error, resign func(token uint64)) error {
+// AwaitIdle waits until no work runs, and reports false if ctx has ended before.
+func (c *Contender) AwaitIdle(ctx context.Context) bool {
+	for {
+		s := c.Snapshot()
+		if s.Works == 0 {
+			return true
+		}
+		select {
+		case <-s.Changed:
+		case <-ctx.Done():
+			return false
+		}
+	}
+}
+
+// Lead is the method of [elector.Elector].
+func (c *Contender) Lead(ctx context.Context, work func(context.Context, elector.Leadership) error) error {
 	for ctx.Err() == nil {
 		s := c.Snapshot()
 		if s.Stopped {
 			return elector.ErrStopped
 		}
 		if s.IsLeader {
-			over, err := c.run(ctx, s.Leader, work, resign)
+			over, err := c.run(ctx, s.Leader, work)
 			if !over && ctx.Err() == nil {
 				return err
 			}
@@ -179,7 +210,7 @@ func (c *Contender) Lead(ctx context.Context, work func(context.Context, elector
 }
 
 // run calls work in one leadership, and reports whether the leadership had ended when work returned.
-func (c *Contender) run(ctx context.Context, l elector.Leadership, work func(context.Context, elector.Leadership) error, resign func(uint64)) (over bool, err error) {
+func (c *Contender) run(ctx context.Context, l elector.Leadership, work func(context.Context, elector.Leadership) error) (over bool, err error) {
 	working, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	t := c.register(l.Token, cancel)
@@ -188,10 +219,19 @@ func (c *Contender) run(ctx context.Context, l elector.Leadership, work func(con
 	}
 	defer func() { // also after a panic
 		if over = c.unregister(t); !over {
-			resign(l.Token)
+			c.resignAfterWork(ctx, l.Token)
 		}
 	}()
 	return false, work(working, l)
+}
+
+// resignAfterWork resigns because a work has returned, also after the end of ctx.
+func (c *Contender) resignAfterWork(ctx context.Context, token uint64) {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), c.config.Patience)
+	defer cancel()
+	if err := c.resign(ctx, token); err != nil && !errors.Is(err, elector.ErrNoOther) {
+		c.config.Log.Warn("handover failed after the work returned", "error", err)
+	}
 }
 
 // register returns a task of the leadership with the token; nil if it has ended.
@@ -215,9 +255,37 @@ func (c *Contender) unregister(t *task) (over bool) {
 	return t.ended
 }
 
-// AwaitSuccessor waits until another contender leads after the leadership with this token has ended. The error is
+// Resign is the method of [elector.Elector].
+func (c *Contender) Resign(ctx context.Context) error {
+	return c.resign(ctx, c.Snapshot().Leader.Token)
+}
+
+// resign gives up the leadership with this token, and waits until another contender leads.
+func (c *Contender) resign(ctx context.Context, token uint64) error {
+	s := c.Snapshot()
+	switch {
+	case s.Stopped:
+		return elector.ErrStopped
+	case !s.IsLeader || s.Leader.Token != token:
+		return nil
+	}
+	err := c.config.GiveUp(ctx, token)
+	if err == nil {
+		err = c.awaitSuccessor(ctx, token)
+	}
+	switch {
+	case err == nil, errors.Is(err, elector.ErrStopped):
+		return err
+	case ctx.Err() != nil:
+		return context.Cause(ctx)
+	default:
+		return fmt.Errorf("%s: resign: %w", c.config.Engine, err)
+	}
+}
+
+// awaitSuccessor waits until another contender leads after the leadership with this token has ended. The error is
 // context.Cause(ctx), ErrStopped, or that this contender leads again.
-func (c *Contender) AwaitSuccessor(ctx context.Context, token uint64) error {
+func (c *Contender) awaitSuccessor(ctx context.Context, token uint64) error {
 	for {
 		s := c.Snapshot()
 		switch {

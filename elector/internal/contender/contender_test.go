@@ -3,8 +3,10 @@ package contender
 import (
 	"context"
 	"errors"
+	"log/slog"
 	"testing"
 	"testing/synctest"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -18,8 +20,13 @@ var (
 
 func always() bool { return true }
 
+// newContender returns the contender n1 of an engine that gives up by a function.
+func newContender(giveUp func(ctx context.Context, token uint64) error) *Contender {
+	return New(Config{Engine: "engine", Name: "n1", GiveUp: giveUp, Patience: time.Minute, Log: slog.New(slog.DiscardHandler)})
+}
+
 func TestOwnNameIsShownOnlyWhileItLeads(t *testing.T) {
-	c := New("n1")
+	c := newContender(nil)
 	c.Observe(own)
 	_, known := c.Leader()
 	require.False(t, known, "the engine shows a leadership that has not begun")
@@ -45,9 +52,12 @@ func TestOwnNameIsShownOnlyWhileItLeads(t *testing.T) {
 
 func TestEndCancelsWorkBeforeReadersLearn(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		c := New("n1")
-		require.True(t, c.Begin(own, always))
 		var resigned []uint64
+		c := newContender(func(_ context.Context, token uint64) error {
+			resigned = append(resigned, token)
+			return elector.ErrNoOther
+		})
+		require.True(t, c.Begin(own, always))
 		returned := make(chan error, 1)
 		quit := make(chan struct{})
 		go func() {
@@ -60,7 +70,7 @@ func TestEndCancelsWorkBeforeReadersLearn(t *testing.T) {
 					<-quit
 				}
 				return errors.New("done")
-			}, func(token uint64) { resigned = append(resigned, token) })
+			})
 		}()
 		synctest.Wait()
 		require.Equal(t, 1, c.Snapshot().Works)
@@ -79,7 +89,7 @@ func TestEndCancelsWorkBeforeReadersLearn(t *testing.T) {
 }
 
 func TestWatchSkipsAndEnds(t *testing.T) {
-	c := New("n1")
+	c := newContender(nil)
 	var states []elector.State
 	for s := range c.Watch(t.Context()) {
 		switch states = append(states, s); len(states) {
@@ -98,31 +108,81 @@ func TestWatchSkipsAndEnds(t *testing.T) {
 	require.Equal(t, other.Token, states[1].Leader.Token)
 	require.True(t, states[2].IsLeader)
 	require.ErrorIs(t, states[3].Cause, elector.ErrStopped)
-	require.ErrorIs(t, c.Lead(t.Context(), nil, nil), elector.ErrStopped)
+	require.ErrorIs(t, c.Lead(t.Context(), nil), elector.ErrStopped)
 }
 
-func TestAwaitSuccessor(t *testing.T) {
+// What the engine has shown before a leadership is not its successor.
+func TestOldLeaderIsNoSuccessor(t *testing.T) {
+	c := newContender(nil)
+	c.Observe(other)
+	require.True(t, c.Begin(own, always))
+	c.End(own.Token, elector.ErrResigned)
+	_, known := c.Leader()
+	require.False(t, known)
+}
+
+func TestResignWaitsForSuccessor(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		c := New("n1")
-		require.True(t, c.Begin(own, always))
+		var c *Contender
+		c = newContender(func(_ context.Context, token uint64) error {
+			c.End(token, elector.ErrResigned)
+			return nil
+		})
 		result := make(chan error, 1)
-		await := func(ctx context.Context) { go func() { result <- c.AwaitSuccessor(ctx, own.Token) }() }
-		await(t.Context())
-		c.End(own.Token, elector.ErrResigned)
-		synctest.Wait()
-		require.Empty(t, result)
+		resign := func(ctx context.Context, token uint64) {
+			t.Helper()
+			require.True(t, c.Begin(elector.Leadership{Name: "n1", Token: token}, always))
+			go func() { result <- c.Resign(ctx) }()
+			synctest.Wait()
+			require.Empty(t, result)
+		}
+		require.NoError(t, c.Resign(t.Context()), "it does not lead")
+		resign(t.Context(), 3)
 		c.Observe(other)
 		require.NoError(t, <-result)
-		c.Observe(elector.Leadership{})
 		ctx, cancel := context.WithCancelCause(t.Context())
-		await(ctx)
+		resign(ctx, 6)
 		cancel(errors.New("enough"))
 		require.EqualError(t, <-result, "enough")
-		await(t.Context())
+		resign(t.Context(), 7)
 		require.True(t, c.Begin(elector.Leadership{Name: "n1", Token: 8}, always))
-		require.ErrorContains(t, <-result, "leads again")
-		await(t.Context())
+		require.EqualError(t, <-result, "engine: resign: the other contender has gone, and this one leads again")
+		resign(t.Context(), 9)
 		c.Stop()
 		require.ErrorIs(t, <-result, elector.ErrStopped)
+		require.ErrorIs(t, c.Resign(t.Context()), elector.ErrStopped)
+	})
+}
+
+func TestResignReturnsTheErrorOfTheEngine(t *testing.T) {
+	c := newContender(func(context.Context, uint64) error { return elector.ErrNoOther })
+	require.True(t, c.Begin(own, always))
+	err := c.Resign(t.Context())
+	require.ErrorIs(t, err, elector.ErrNoOther)
+	require.ErrorContains(t, err, "engine: resign: ")
+	require.True(t, c.Snapshot().IsLeader, "nothing has changed")
+}
+
+func TestAwaitIdle(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c := newContender(nil)
+		require.True(t, c.AwaitIdle(t.Context()))
+		require.True(t, c.Begin(own, always))
+		quit := make(chan struct{})
+		go func() {
+			_ = c.Lead(t.Context(), func(context.Context, elector.Leadership) error { <-quit; return nil })
+		}()
+		synctest.Wait()
+		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+		defer cancel()
+		require.False(t, c.AwaitIdle(ctx))
+		c.End(own.Token, elector.ErrLost)
+		idle := make(chan bool, 1)
+		go func() { idle <- c.AwaitIdle(t.Context()) }()
+		synctest.Wait()
+		require.Empty(t, idle, "the work ignores its context")
+		close(quit)
+		require.True(t, <-idle)
+		c.Stop()
 	})
 }

@@ -10,6 +10,7 @@ import (
 	"encoding/pem"
 	"log/slog"
 	"net"
+	"net/http"
 	"net/url"
 	"os"
 	"os/exec"
@@ -216,16 +217,36 @@ func TestContenderWithoutPermission(t *testing.T) {
 	require.EqualError(t, e.Run(t.Context()), "kubernetes: read Lease default/x: Unauthorized")
 }
 
-// The role in docs/outgrowing.md is enough, also for the watch.
+// The role in docs/outgrowing.md is enough, also for renewals and for a second watch.
 func TestDocumentedRole(t *testing.T) {
 	h := newHost(t)
+	writes, watches := make(chan struct{}, 100), make(chan struct{}, 100)
+	l := kubetest.NewLink()
+	l.Intercept(func(r *http.Request, next http.RoundTripper) (*http.Response, error) {
+		resp, err := next.RoundTrip(r)
+		if err == nil && resp.StatusCode == http.StatusOK {
+			switch {
+			case r.Method == http.MethodPut:
+				writes <- struct{}{}
+			case r.URL.Query().Get("watch") != "":
+				watches <- struct{}{}
+			}
+		}
+		return resp, err
+	})
 	var log bytes.Buffer
-	e, err := kubernetes.New(kubernetes.Config{REST: h.config(named), Namespace: "default", Lease: "leader", Name: "n1",
+	e, err := kubernetes.New(kubernetes.Config{REST: l.Wrap(h.config(named)), Namespace: "default", Lease: "leader", Name: "n1",
 		LeaseDuration: kubetest.LeaseDuration, Logger: slog.New(slog.NewTextHandler(&log, nil))})
 	require.NoError(t, err)
 	err = elector.Run(t.Context(), e, func(ctx context.Context, l elector.Leadership) error {
-		time.Sleep(kubetest.LeaseDuration) // for renewals and a second watch
-		return ctx.Err()
+		for _, events := range []<-chan struct{}{writes, writes, writes, watches, watches} { // the first write is the takeover
+			select {
+			case <-events:
+			case <-ctx.Done():
+				return context.Cause(ctx)
+			}
+		}
+		return nil
 	})
 	require.NoError(t, err)
 	require.Empty(t, log.String())

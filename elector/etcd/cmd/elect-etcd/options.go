@@ -19,6 +19,7 @@ import (
 	"github.com/elect-go/elect/cli"
 	"github.com/elect-go/elect/elector"
 	"github.com/elect-go/elect/elector/etcd"
+	"github.com/elect-go/elect/elector/internal/contender"
 )
 
 const form = "etcd://HOST:PORT[,HOST:PORT...]/PREFIX"
@@ -165,7 +166,7 @@ func (o *options) Contender(c cli.Contender) (elector.Elector, error) {
 }
 
 // Lease returns the part of the TTL in which the work must have ended.
-func (o *options) Lease() time.Duration { return time.Duration(o.ttl) * time.Second * 9 / 10 }
+func (o *options) Lease() time.Duration { return contender.Usable(time.Duration(o.ttl) * time.Second) }
 
 // Observe iterates over the leaders.
 func (o *options) Observe(ctx context.Context) iter.Seq2[elector.Leadership, error] {

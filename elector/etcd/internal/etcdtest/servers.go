@@ -1,4 +1,4 @@
-// Package etcdtest runs three members of an etcd for tests, and networks of contenders that can be cut.
+// Package etcdtest runs three members of an etcd for tests.
 package etcdtest
 
 import (
@@ -13,6 +13,8 @@ import (
 	"go.etcd.io/etcd/client/pkg/v3/transport"
 	"go.etcd.io/etcd/server/v3/embed"
 	"go.uber.org/zap"
+
+	"github.com/elect-go/elect/elector/internal/enginetest"
 )
 
 // Servers are three members of an etcd in this process. They keep their data over restarts.
@@ -57,11 +59,7 @@ func start(t testing.TB, scheme string, files transport.TLSInfo) *Servers {
 		s.configs[i].InitialCluster = strings.Join(initial, ",")
 	}
 	s.StartAll()
-	t.Cleanup(func() {
-		for i := range s.running {
-			s.Stop(i)
-		}
-	})
+	t.Cleanup(s.StopAll)
 	return s
 }
 
@@ -99,6 +97,22 @@ func (s *Servers) StartAll() {
 	}
 	for _, server := range s.running {
 		<-server.Server.ReadyNotify()
+	}
+}
+
+// Proxies returns the addresses of proxies for the servers, for a contender that reaches them over a link.
+func (s *Servers) Proxies(l *enginetest.Link) (list []string) {
+	s.t.Helper()
+	for _, server := range s.Endpoints() {
+		list = append(list, l.Proxy(s.t, server))
+	}
+	return list
+}
+
+// StopAll stops all servers as a kill does.
+func (s *Servers) StopAll() {
+	for i := range s.running {
+		s.Stop(i)
 	}
 }
 

@@ -1,7 +1,6 @@
 package kubetest
 
 import (
-	"context"
 	"fmt"
 	"strings"
 	"testing"
@@ -11,6 +10,7 @@ import (
 
 	"github.com/elect-go/elect/elector"
 	"github.com/elect-go/elect/elector/electortest"
+	"github.com/elect-go/elect/elector/internal/enginetest"
 	"github.com/elect-go/elect/elector/kubernetes"
 )
 
@@ -32,9 +32,8 @@ type Group struct {
 // Member is a contender that was started.
 type Member struct {
 	*kubernetes.Elector
-	Link  *Link
-	stop  context.CancelFunc
-	ended chan error
+	*enginetest.Running
+	Link *Link
 }
 
 // NewGroup returns a group in which a number of contenders run: n1, n2 and so on.
@@ -67,7 +66,7 @@ func (g *Group) Member(name string) *Member { return g.members[name] }
 func (g *Group) Elector(name string) elector.Elector { return g.members[name].Elector }
 
 // Patience is enough for a real API server to start.
-func (g *Group) Patience() time.Duration { return 2 * time.Minute }
+func (g *Group) Patience() time.Duration { return enginetest.Patience }
 
 // Start starts a contender.
 func (g *Group) Start(name string) { g.StartWith(g.Config(name), nil) }
@@ -79,26 +78,14 @@ func (g *Group) StartWith(c kubernetes.Config, intercept Intercept) *Member {
 	l := NewLink()
 	l.Intercept(intercept)
 	c.REST = l.Wrap(c.REST)
-	m := &Member{Link: l, ended: make(chan error, 1)}
-	var err error
-	m.Elector, err = g.New(c)
+	e, err := g.New(c)
 	require.NoError(g.T, err)
-	var ctx context.Context
-	ctx, m.stop = context.WithCancel(context.Background())
+	m := &Member{e, enginetest.Run(e), l}
 	if g.members[c.Name] == nil {
 		g.names = append(g.names, c.Name)
 	}
 	g.members[c.Name] = m
-	go func() { m.ended <- m.Run(ctx) }()
 	return m
-}
-
-// Halt ends the context of Run, and returns what Run returns.
-func (m *Member) Halt() error {
-	m.stop()
-	err := <-m.ended
-	m.ended <- err // for a second call
-	return err
 }
 
 // Stop ends the context of Run, and requires that Run returns nil.

@@ -17,6 +17,8 @@ import (
 
 	"github.com/stretchr/testify/require"
 	"k8s.io/client-go/rest"
+
+	"github.com/elect-go/elect/elector/internal/enginetest"
 )
 
 // Host runs an API server, which keeps its data over restarts.
@@ -58,12 +60,9 @@ func newLocal(t *testing.T, c *tls.Config) *Local {
 	return l
 }
 
-// JSON is the only format of Server. The default of the client is protobuf.
-var JSON = rest.ContentConfig{ContentType: "application/json", AcceptContentTypes: "application/json"}
-
 // Config returns how to reach the server.
 func (l *Local) Config() *rest.Config {
-	c := &rest.Config{Host: "http://local", ContentConfig: JSON, Dial: func(ctx context.Context, _, _ string) (net.Conn, error) {
+	c := &rest.Config{Host: "http://local", Dial: func(ctx context.Context, _, _ string) (net.Conn, error) {
 		l.mu.Lock()
 		listen := l.listen
 		l.mu.Unlock()
@@ -135,34 +134,17 @@ func (l *listener) Close() error {
 
 func (l *listener) Addr() net.Addr { return &net.UnixAddr{Name: "local", Net: "unix"} }
 
-// Link is the network of one contender.
+// Link is the network of one contender, which may also handle its requests.
 type Link struct {
-	mu    sync.Mutex
-	dead  bool
-	whole chan struct{} // closed while the link is not cut
-	conns map[*conn]struct{}
-
-	intercept Intercept
+	*enginetest.Link
+	intercept atomic.Pointer[Intercept]
 }
 
 // Intercept handles a request of a contender. It may let next handle it.
 type Intercept func(r *http.Request, next http.RoundTripper) (*http.Response, error)
 
-// conn is a connection. Its bytes wait while its link is cut.
-type conn struct {
-	net.Conn
-	link   *Link
-	dead   atomic.Bool
-	once   sync.Once
-	closed chan struct{}
-}
-
 // NewLink returns a link that is whole.
-func NewLink() *Link {
-	l := &Link{whole: make(chan struct{}), conns: make(map[*conn]struct{})}
-	close(l.whole)
-	return l
-}
+func NewLink() *Link { return &Link{Link: enginetest.NewLink()} }
 
 // Wrap returns a configuration with the link between the contender and the server.
 func (l *Link) Wrap(c *rest.Config) *rest.Config {
@@ -171,9 +153,7 @@ func (l *Link) Wrap(c *rest.Config) *rest.Config {
 	if dial == nil {
 		dial = new(net.Dialer).DialContext
 	}
-	c.Dial = func(ctx context.Context, network, address string) (net.Conn, error) {
-		return l.dial(ctx, func() (net.Conn, error) { return dial(ctx, network, address) })
-	}
+	c.Dial = l.Dial(dial)
 	c.Wrap(func(next http.RoundTripper) http.RoundTripper { return &interceptor{l, next} })
 	return c
 }
@@ -184,128 +164,14 @@ type interceptor struct {
 }
 
 func (i *interceptor) RoundTrip(r *http.Request) (*http.Response, error) {
-	i.link.mu.Lock()
-	intercept := i.link.intercept
-	i.link.mu.Unlock()
-	if intercept == nil {
-		return i.next.RoundTrip(r)
+	if intercept := i.link.intercept.Load(); intercept != nil && *intercept != nil {
+		return (*intercept)(r, i.next)
 	}
-	return intercept(r, i.next)
+	return i.next.RoundTrip(r)
 }
 
 // WrappedRoundTripper is for CloseIdleConnectionsFor.
 func (i *interceptor) WrappedRoundTripper() http.RoundTripper { return i.next }
 
 // Intercept sets the function that handles each later request; nil for none.
-func (l *Link) Intercept(f Intercept) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	l.intercept = f
-}
-
-// Cut lets all bytes wait.
-func (l *Link) Cut() {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	l.whole = make(chan struct{})
-}
-
-// Heal ends Cut.
-func (l *Link) Heal() {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	close(l.whole)
-}
-
-// Freeze loses all bytes of the connections that are open, as when their other end has lost its power. New connections
-// work.
-func (l *Link) Freeze() {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	for c := range l.conns {
-		c.dead.Store(true)
-	}
-}
-
-// Kill closes all connections, and refuses new ones.
-func (l *Link) Kill() {
-	l.mu.Lock()
-	l.dead = true
-	conns := l.conns
-	l.conns = nil
-	l.mu.Unlock()
-	for c := range conns {
-		_ = c.Conn.Close()
-	}
-}
-
-// pass waits until the link is not cut, or done is closed.
-func (l *Link) pass(done <-chan struct{}) error {
-	l.mu.Lock()
-	whole, dead := l.whole, l.dead
-	l.mu.Unlock()
-	if dead {
-		return errors.New("the contender was killed")
-	}
-	select {
-	case <-whole:
-		return nil
-	case <-done:
-		return net.ErrClosed
-	}
-}
-
-func (l *Link) dial(ctx context.Context, dial func() (net.Conn, error)) (net.Conn, error) {
-	if err := l.pass(ctx.Done()); err != nil {
-		return nil, err
-	}
-	raw, err := dial()
-	if err != nil {
-		return nil, err
-	}
-	c := &conn{Conn: raw, link: l, closed: make(chan struct{})}
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	if l.dead {
-		_ = raw.Close()
-		return nil, net.ErrClosed
-	}
-	l.conns[c] = struct{}{}
-	return c, nil
-}
-
-func (c *conn) Read(b []byte) (int, error) {
-	n, err := c.Conn.Read(b)
-	if c.dead.Load() {
-		<-c.closed
-	}
-	if err := c.link.pass(c.closed); err != nil {
-		return 0, err
-	}
-	return n, err
-}
-
-func (c *conn) Write(b []byte) (int, error) {
-	if c.dead.Load() {
-		return len(b), nil
-	}
-	if err := c.link.pass(c.closed); err != nil {
-		return 0, err
-	}
-	return c.Conn.Write(b)
-}
-
-func (c *conn) Close() error {
-	c.once.Do(func() { close(c.closed) })
-	c.link.mu.Lock()
-	delete(c.link.conns, c)
-	c.link.mu.Unlock()
-	return c.Conn.Close()
-}
-
-// Conns returns the number of connections that are open.
-func (l *Link) Conns() int {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return len(l.conns)
-}
+func (l *Link) Intercept(f Intercept) { l.intercept.Store(&f) }

@@ -5,6 +5,7 @@ package kubetest
 import (
 	"encoding/json"
 	"fmt"
+	"io"
 	"net/http"
 	"strconv"
 	"strings"
@@ -16,10 +17,12 @@ import (
 	apiequality "k8s.io/apimachinery/pkg/api/equality"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 	"k8s.io/apimachinery/pkg/watch"
+	"k8s.io/client-go/kubernetes/scheme"
 )
 
 // Server is the part of an API server that serves Leases. It follows k8s.io/apiserver (registry.Store and the watch
@@ -31,7 +34,7 @@ import (
 //   - A watch begins after its version, or with the current state if it names none. It sends bookmarks, and the error
 //     410 (Gone) if its version was compacted.
 //
-// It has no authentication, no other resources and only JSON.
+// It has no authentication and no other resources. It reads all formats of the client, and writes JSON.
 type Server struct {
 	mu        sync.Mutex
 	revision  uint64
@@ -76,7 +79,11 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		s.watch(w, r, key)
 	case r.Method == http.MethodPost && key.Name == "", r.Method == http.MethodPut && key.Name != "":
 		lease := new(coordinationv1.Lease)
-		if err := json.NewDecoder(r.Body).Decode(lease); err != nil {
+		body, err := io.ReadAll(r.Body)
+		if err == nil {
+			err = runtime.DecodeInto(scheme.Codecs.UniversalDeserializer(), body, lease)
+		}
+		if err != nil {
 			s.answer(w, nil, apierrors.NewBadRequest(err.Error()))
 			return
 		}
