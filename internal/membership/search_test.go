@@ -293,6 +293,7 @@ func describe(w *world) string {
 		c, m := *n, *n.m
 		isPending := m.retryAt != never
 		m.links, m.view, m.viewStale, m.retryAt, m.suspectAt, m.env = nil, algo.View{}, false, 0, 0, nil
+		m.digest, m.digestOf = 0, digested{} // both follow from the rest
 		c.m, c.key = nil, nil
 		fmt.Fprintf(&text, "%+v %+v %v\n", c, m, isPending)
 	}
