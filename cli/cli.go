@@ -56,7 +56,7 @@ type program struct {
 	itself func() ([]string, error)
 	// stdin is the input of commands; nil for that of the process.
 	stdin io.Reader
-	// ownsProcess is false in tests: a test process has other children and arguments.
+	// ownsProcess is false in tests: a test process has other children and arguments, and several commands at a time.
 	ownsProcess bool
 }
 

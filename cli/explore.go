@@ -151,7 +151,7 @@ func (p *program) runExplore(cmd *cobra.Command, flags *exploreFlags) error {
 	far := &searched{walk: flags.walk > 0}
 	e.o.Progress = far.take
 	shown := newProgress(newProgressLine(cmd.ErrOrStderr()), far.text)
-	if e.o.Limits.Memory > 0 {
+	if e.o.Limits.Memory > 0 && p.ownsProcess {
 		// Without the limit, the collector would let the heap grow to twice the live memory.
 		defer debug.SetMemoryLimit(debug.SetMemoryLimit(max(e.o.Limits.Memory, 256<<20)))
 	}

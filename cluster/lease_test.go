@@ -304,6 +304,9 @@ func TestLeaseOptionsChangeMemberByMember(t *testing.T) {
 		for _, first := range []bool{true, false} {
 			t.Run(fmt.Sprintf("%s, the leader first: %t", name, first), func(t *testing.T) {
 				withLease(t, func(t *testing.T, algorithm string) {
+					if algorithm != "bully" && !first {
+						testkit.OnlyLong(t)
+					}
 					now := change[0]
 					g := &guarded{t: t, causes: make(map[error]int)}
 					g.Cluster = clustertest.New(t, clustertest.Config{Nodes: 3, Configure: func(c *cluster.Config) { c.Algorithm, c.Lease = builtin.Lookup(algorithm), now }})

@@ -19,6 +19,7 @@ import (
 	"github.com/elect-go/elect/algo/lease"
 	"github.com/elect-go/elect/cluster"
 	"github.com/elect-go/elect/internal/store"
+	"github.com/elect-go/elect/internal/testkit"
 )
 
 func TestStopTakesLessThanASecond(t *testing.T) {
@@ -73,11 +74,11 @@ func (f *fleet) flood() (release func()) {
 	return func() { conn.Close() }
 }
 
-func TestThousandRestartsLeaveNoGoroutine(t *testing.T) {
+func TestRestartsLeaveNoGoroutine(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) { // fails if a goroutine is left
 		f := newFleet(t)
 		f.start(1)
-		for range 1000 {
+		for range testkit.Rounds(200, 1000) {
 			n := f.start(2)
 			n.follows(t, "n2", bound)
 			f.halt(n)

@@ -20,8 +20,14 @@ type fairRun struct {
 	nodes [MaxNodes]uint32
 	queue []uint32 // messages in flight, the oldest first
 	now   time.Duration
-	due   [MaxNodes]map[algo.Timer]time.Duration
+	due   [MaxNodes][]dueTimer
 	taken []action
+}
+
+// dueTimer is an armed timer of a node. A node has only a few.
+type dueTimer struct {
+	name algo.Timer
+	at   time.Duration
 }
 
 // leadsToAgreement reports whether the fair run from s ends in agreement. If the network is lossy,
@@ -46,7 +52,11 @@ func (e *search) leadsToAgreement(s *state) bool {
 func newFairRun(m *model, nodes [MaxNodes]uint32, network []uint32) *fairRun {
 	r := &fairRun{m: m, nodes: nodes, queue: slices.Clone(network)}
 	for i := range m.ids {
-		r.due[i] = m.nodes[nodes[i]].timers.clone().remaining
+		armed := m.nodes[nodes[i]].timers.remaining
+		r.due[i] = make([]dueTimer, 0, len(armed)+1)
+		for name, at := range armed { // nextExpiry does not depend on their order
+			r.due[i] = append(r.due[i], dueTimer{name, at})
+		}
 	}
 	return r
 }
@@ -123,20 +133,25 @@ func (r *fairRun) nextEvent() (action, bool) {
 // nextExpiry advances the time to the next due timer. If several are due, it takes the first node,
 // and its first timer by name.
 func (r *fairRun) nextExpiry() (action, bool) {
-	first, node, name := time.Duration(0), -1, algo.Timer("")
+	var first dueTimer
+	node := -1
 	for i := range r.m.ids {
-		for timer, at := range r.due[i] {
-			if node < 0 || at < first || at == first && i == node && timer < name {
-				first, node, name = at, i, timer
+		for _, t := range r.due[i] {
+			if node < 0 || t.at < first.at || t.at == first.at && i == node && t.name < first.name {
+				first, node = t, i
 			}
 		}
 	}
 	if node < 0 {
 		return action{}, false
 	}
-	r.now = max(r.now, first)
-	delete(r.due[node], name)
-	return action{kind: expires, node: uint8(node), argument: r.m.internTimer(name)}, true
+	r.now = max(r.now, first.at)
+	r.stop(node, first.name)
+	return action{kind: expires, node: uint8(node), argument: r.m.internTimer(first.name)}, true
+}
+
+func (r *fairRun) stop(node int, name algo.Timer) {
+	r.due[node] = slices.DeleteFunc(r.due[node], func(t dueTimer) bool { return t.name == name })
 }
 
 // apply performs an action. It returns false if the action violates the contract.
@@ -149,10 +164,9 @@ func (r *fairRun) apply(a action) bool {
 	r.nodes[a.node] = o.node
 	r.queue = append(r.queue, o.sends...)
 	for _, change := range o.timers {
-		if change.Stop {
-			delete(r.due[a.node], change.Timer)
-		} else {
-			r.due[a.node][change.Timer] = r.now + change.Min
+		r.stop(int(a.node), change.Timer)
+		if !change.Stop {
+			r.due[a.node] = append(r.due[a.node], dueTimer{change.Timer, r.now + change.Min})
 		}
 	}
 	return true

@@ -101,7 +101,7 @@ func runChaos(t *testing.T, spec algo.Spec, timing algo.Timing) {
 	var healed []time.Duration
 	var frames uint64
 	var crashes, changes, lost int
-	runs := testkit.Rounds(60, 3334)
+	runs := testkit.Rounds(24, 3334)
 	if testkit.UnderRace {
 		runs = 20
 	}

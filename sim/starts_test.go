@@ -5,6 +5,8 @@ import (
 	"slices"
 	"testing"
 	"time"
+
+	"github.com/elect-go/elect/internal/testkit"
 )
 
 // startsAfter starts nodes in a random order, within a span.
@@ -100,7 +102,7 @@ func TestSlowMessages(t *testing.T) {
 		{"vote", Fixed(500 * ms), 10 * time.Second},
 		{"vote", Uniform(300*ms, 500*ms), 10 * time.Second},
 	} {
-		for seed := range few(10) {
+		for seed := range uint64(testkit.Rounds(3, 10)) {
 			w := New(Config{Spec: lan(t, test.algorithm), Seed: seed, Delay: test.takes})
 			must(t, w.Cluster(5))
 			if took := w.Await(5 * time.Minute); took > test.enough {

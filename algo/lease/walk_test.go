@@ -1,8 +1,8 @@
 package lease_test
 
 import (
+	"cmp"
 	"fmt"
-	"maps"
 	"math/rand/v2"
 	"slices"
 	"strings"
@@ -116,7 +116,7 @@ type walk struct {
 	mail           []envelope
 	token          algo.Epoch // highest announced epoch
 	violation      string
-	transcript     []string
+	transcript     []line
 
 	leaderships, raised, changed, crashes, reports int
 }
@@ -164,11 +164,31 @@ func ids(v algo.View) (all []algo.NodeID) {
 	return all
 }
 
+// line is a line of the transcript. Only a walk that fails formats it: that takes longer than the rest of a step.
+type line struct {
+	at     time.Duration
+	format string
+	args   []any
+}
+
+func (l line) String() string {
+	return fmt.Sprintf("%8v ", l.at) + algosim.Sprintf(l.format, l.args...)
+}
+
 func (w *walk) logf(format string, args ...any) {
-	w.transcript = append(w.transcript, fmt.Sprintf("%8v ", w.now)+algosim.Sprintf(format, args...))
+	w.transcript = append(w.transcript, line{w.now, format, args})
 	if len(w.transcript) > 200 {
-		w.transcript = w.transcript[100:]
+		w.transcript = slices.Delete(w.transcript, 0, 100)
 	}
+}
+
+// lastLines formats the transcript.
+func (w *walk) lastLines() string {
+	var all strings.Builder
+	for _, l := range w.transcript {
+		fmt.Fprintln(&all, l)
+	}
+	return all.String()
 }
 
 func (w *walk) fail(format string, args ...any) {
@@ -209,8 +229,9 @@ func (w *walk) handle(a *actor, e driver.Event) {
 // expire fires the first timer that is due.
 func (w *walk) expire(a *actor, deadlines bool) bool {
 	var first algo.Timer
-	for _, t := range slices.Sorted(maps.Keys(a.alarms)) {
-		if l := a.alarms[t]; l.at <= w.clock(a) && (l.deadline || !deadlines) && (first == "" || l.at < a.alarms[first].at) {
+	now := w.clock(a)
+	for t, l := range a.alarms {
+		if l.at <= now && (l.deadline || !deadlines) && (first == "" || cmp.Or(cmp.Compare(l.at, a.alarms[first].at), cmp.Compare(t, first)) < 0) {
 			first = t
 		}
 	}
@@ -283,11 +304,9 @@ func (w *walk) workState(a *actor) (now, dead bool) {
 func (w *walk) checkWorking() {
 	var working []algo.NodeID
 	for _, a := range w.actors {
-		for _, works := range [...]func() bool{
-			func() bool { now, _ := w.workState(a); return now },
-			func() bool { _, dead := w.workState(a); return dead },
-		} {
-			if works() {
+		now, dead := w.workState(a)
+		for _, works := range [...]bool{now, dead} {
+			if works {
 				working = append(working, a.id)
 			}
 		}
@@ -362,7 +381,7 @@ func (w *walk) deliver() {
 		}
 	default:
 		if a.machine != nil && a.view.Contains(e.from) && !w.isolated[a.id] && !w.isolated[e.from] {
-			w.logf("%s hears from %s %s", a.id, e.from, fmt.Sprintf("%T%+v", m, m))
+			w.logf("%s hears from %s %T%+v", a.id, e.from, m, m)
 			w.handle(a, driver.Event{Kind: driver.EventReceive, Peer: e.from, Message: m})
 		}
 	}
@@ -586,7 +605,7 @@ func TestAtMostOneLeaderAtAnyMoment(t *testing.T) {
 		w := newWalk(t, seed)
 		for i := range steps {
 			if w.act(); w.violation != "" {
-				t.Fatalf("seed %d, step %d: %s\n%s", seed, i, w.violation, strings.Join(w.transcript, "\n"))
+				t.Fatalf("seed %d, step %d: %s\n%s", seed, i, w.violation, w.lastLines())
 			}
 		}
 		sum.leaderships, sum.raised, sum.changed, sum.crashes = sum.leaderships+w.leaderships, sum.raised+w.raised, sum.changed+w.changed, sum.crashes+w.crashes

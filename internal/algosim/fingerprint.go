@@ -6,6 +6,7 @@ import (
 	"math"
 	"reflect"
 	"strings"
+	"sync"
 
 	"github.com/elect-go/elect/algo"
 )
@@ -33,12 +34,18 @@ func (f Fingerprint) Minus(g Fingerprint) Fingerprint { return Fingerprint{f.A -
 //   - A function is covered by its code, without the variables that a closure captures.
 //   - Channels, unsafe pointers and cyclic values are rejected. They do not belong into a state.
 func FingerprintOf(values ...any) Fingerprint {
-	var d digest
+	d := digests.Get().(*digest)
+	*d = digest{data: d.data[:0], path: d.path[:0]}
 	for _, v := range values {
 		d.writeTyped(reflect.ValueOf(v))
 	}
-	return d.sum()
+	f := fingerprint(d.data)
+	digests.Put(d)
+	return f
 }
+
+// digests are used again: a search computes millions of fingerprints.
+var digests = sync.Pool{New: func() any { return new(digest) }}
 
 // UnreadableError means that a fingerprint cannot cover a field.
 type UnreadableError struct {
@@ -54,15 +61,43 @@ func (e *UnreadableError) Error() string {
 // another.
 type digest struct {
 	data  []byte
-	path  []string // of the current value, from the outermost type
-	depth int      // of the current pointer chain
+	path  []step // to the current value, from the outermost type
+	depth int    // of the current pointer chain
+}
+
+// step leads to a part of a value: the fields of structs have a number.
+type step struct {
+	of    reflect.Type
+	kind  stepKind
+	field int
+}
+
+type stepKind uint8
+
+const (
+	wholeOf stepKind = iota
+	fieldOf
+	elementOf
+	keyOf
+)
+
+func (s step) String() string {
+	switch s.kind {
+	case fieldOf:
+		return "." + s.of.Field(s.field).Name
+	case elementOf:
+		return "[]"
+	case keyOf:
+		return "'s key"
+	}
+	return s.of.String()
 }
 
 // maxDepth is the maximum number of pointers in a row. A cyclic value exceeds it.
 const maxDepth = 10_000
 
-func (d *digest) sum() Fingerprint {
-	hash := hashOf(d.data)
+func fingerprint(data []byte) Fingerprint {
+	hash := hashOf(data)
 	return Fingerprint{binary.LittleEndian.Uint64(hash[:]), binary.LittleEndian.Uint64(hash[8:])}
 }
 
@@ -75,11 +110,11 @@ func (d *digest) writeString(s string) {
 
 // writeBool writes and returns a bool.
 func (d *digest) writeBool(b bool) bool {
-	w := uint64(0)
+	w := byte(0)
 	if b {
 		w = 1
 	}
-	d.writeUint(w)
+	d.data = append(d.data, w)
 	return b
 }
 
@@ -91,18 +126,16 @@ func (d *digest) writeTyped(v reflect.Value) {
 	t := v.Type()
 	d.writeString(t.PkgPath())
 	d.writeString(t.String())
-	d.writePart(v, t.String())
+	d.writePart(v, step{of: t})
 }
 
 // writePart writes a part of a value.
-func (d *digest) writePart(v reflect.Value, where ...string) {
+func (d *digest) writePart(v reflect.Value, by step) {
 	above := len(d.path)
-	d.path = append(d.path, where...)
+	d.path = append(d.path, by)
 	d.writeValue(v)
 	d.path = d.path[:above]
 }
-
-var viewType = reflect.TypeFor[algo.View]()
 
 func (d *digest) writeValue(v reflect.Value) {
 	switch v.Kind() {
@@ -128,48 +161,80 @@ func (d *digest) writeValue(v reflect.Value) {
 	case reflect.Func:
 		d.writeUint(uint64(v.Pointer()))
 	case reflect.Array, reflect.Slice:
-		d.writeUint(uint64(v.Len()))
-		for i := range v.Len() {
-			d.writePart(v.Index(i), "[]")
-		}
+		d.writeElements(v)
 	case reflect.Struct:
 		d.writeStruct(v)
 	case reflect.Map:
 		d.writeMap(v)
 	case reflect.Pointer:
 		if d.depth++; d.depth > maxDepth {
-			panic(&UnreadableError{Type: v.Type(), Path: d.path[0]})
+			panic(&UnreadableError{Type: v.Type(), Path: d.path[0].String()})
 		}
 		d.writeValue(v.Elem())
 		d.depth--
 	case reflect.Interface:
 		d.writeTyped(v.Elem())
 	default:
-		panic(&UnreadableError{Type: v.Type(), Path: strings.Join(d.path, "")})
+		panic(&UnreadableError{Type: v.Type(), Path: d.where()})
 	}
 }
+
+// where formats the path.
+func (d *digest) where() string {
+	var text strings.Builder
+	for _, s := range d.path {
+		text.WriteString(s.String())
+	}
+	return text.String()
+}
+
+// writeElements writes an array or a slice. It writes bytes as they are, such as those of a NodeID.
+func (d *digest) writeElements(v reflect.Value) {
+	d.writeUint(uint64(v.Len()))
+	isBytes := v.Type().Elem().Kind() == reflect.Uint8
+	switch {
+	case isBytes && (v.Kind() == reflect.Slice || v.CanAddr()):
+		d.data = append(d.data, v.Bytes()...)
+	case isBytes:
+		for i := range v.Len() {
+			d.data = append(d.data, byte(v.Index(i).Uint()))
+		}
+	default:
+		for i := range v.Len() {
+			d.writePart(v.Index(i), step{kind: elementOf})
+		}
+	}
+}
+
+var (
+	viewType       = reflect.TypeFor[algo.View]()
+	viewVersion, _ = viewType.Field(0).Type.Elem().FieldByName("version")
+)
 
 // writeStruct writes all fields of a struct. Of a view it writes only the version, which
 // distinguishes the views of a cluster.
 func (d *digest) writeStruct(v reflect.Value) {
-	if v.Type() == viewType {
+	t := v.Type()
+	if t == viewType {
 		if inner := v.Field(0); d.writeBool(!inner.IsNil()) {
-			d.writeUint(inner.Elem().FieldByName("version").Uint())
+			d.writeUint(inner.Elem().FieldByIndex(viewVersion.Index).Uint())
 		}
 		return
 	}
-	for f, field := range v.Fields() {
-		d.writePart(field, ".", f.Name)
+	for i := range v.NumField() {
+		d.writePart(v.Field(i), step{of: t, kind: fieldOf, field: i})
 	}
 }
 
+// writeMap writes the sum of the fingerprints of all entries.
 func (d *digest) writeMap(v reflect.Value) {
 	var all Fingerprint
+	above := len(d.data)
 	for entry := v.MapRange(); entry.Next(); {
-		one := digest{path: d.path, depth: d.depth}
-		one.writePart(entry.Key(), "'s key")
-		one.writePart(entry.Value(), "[]")
-		all = all.Plus(one.sum())
+		d.writePart(entry.Key(), step{kind: keyOf})
+		d.writePart(entry.Value(), step{kind: elementOf})
+		all = all.Plus(fingerprint(d.data[above:]))
+		d.data = d.data[:above]
 	}
 	d.writeUint(uint64(v.Len()))
 	d.writeUint(all.A)

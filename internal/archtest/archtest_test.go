@@ -38,10 +38,10 @@ func TestModuleKeepsRules(t *testing.T) {
 	expect(t, m, slices.Concat(checkImports(m, allowedImports), checkStandardOnly(m, strings.Fields(standardOnly)), checkPurity(m, pure), checkPublic(t, m), checkComments(m)))
 }
 
-// load parses the module in root.
+// load parses the module in root. It builds with the flags of the environment, as go test does, so both share the result.
 func load(t *testing.T, root string) module {
 	t.Helper()
-	list := exec.Command("go", "list", "-deps", "-export", "-trimpath", "-f", "{{.ImportPath}}\t{{.Dir}}\t{{.Export}}", "./...")
+	list := exec.Command("go", "list", "-deps", "-export", "-f", "{{.ImportPath}}\t{{.Dir}}\t{{.Export}}", "./...")
 	list.Dir = root
 	list.Env = append(os.Environ(), "GOWORK=off")
 	list.Stderr = os.Stderr
@@ -84,7 +84,7 @@ func parse(t *testing.T, dir string) (files []*ast.File) {
 	return files
 }
 
-// violation describes what is wrong at a position. Export data names files by their import path.
+// violation describes what is wrong at a position. With -trimpath, export data names files by their import path.
 func (m module) violation(at token.Pos, what string) string {
 	position := fset.Position(at)
 	if below, found := strings.CutPrefix(position.Filename, modulePath+"/"); found {

@@ -42,7 +42,8 @@ func (t *Table) Flags(set *pflag.FlagSet) *Flags {
 		} else if f.isSwitch() {
 			alone = "on"
 		}
-		for _, name := range []string{f.Flag(), f.Alias} {
+		full, usage := f.Flag(), t.usage(f)
+		for _, name := range []string{full, f.Alias} {
 			if name == "" {
 				continue
 			}
@@ -53,9 +54,9 @@ func (t *Table) Flags(set *pflag.FlagSet) *Flags {
 				}
 				flags.values[f.Name] = g
 			}
-			flag := set.VarPF(value{kind, take}, name, "", t.usage(f))
+			flag := set.VarPF(value{kind, take}, name, "", usage)
 			flag.NoOptDefVal = alone
-			flag.Hidden = (name == f.Flag()) == (f.section() != "")
+			flag.Hidden = (name == full) == (f.section() != "")
 		}
 	}
 	set.Var(value{"key=value", func(text string) { flags.options = append(flags.options, text) }},

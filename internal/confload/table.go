@@ -29,12 +29,17 @@ type Field struct {
 // isSwitch reports whether the values of f are on and off. In every source, true means on and false means off.
 func (f Field) isSwitch() bool { return slices.Contains(f.Words, "on") }
 
+var (
+	toFlag     = strings.NewReplacer(".", "-", "_", "-")
+	toVariable = strings.NewReplacer(".", "_", "-", "_")
+)
+
 // Flag returns the name of the flag.
-func (f Field) Flag() string { return strings.NewReplacer(".", "-", "_", "-").Replace(f.Name) }
+func (f Field) Flag() string { return toFlag.Replace(f.Name) }
 
 // Variable returns the name of the environment variable.
 func (f Field) Variable() string {
-	return prefix + strings.ToUpper(strings.NewReplacer(".", "_", "-", "_").Replace(f.Name))
+	return prefix + strings.ToUpper(toVariable.Replace(f.Name))
 }
 
 // section returns the section of f in the file, with its dot; empty for none.

@@ -12,12 +12,14 @@ import (
 // The values of fields are texts in all sources, so that all sources accept the same values. A
 // field has a type that [options.Parse] parses.
 
+// withoutZeros omits the parts of a duration that are zero.
+var withoutZeros = strings.NewReplacer("h0m0s", "h", "m0s", "m")
+
 // valueOf returns a value for JSON: a duration is a text.
 func valueOf(v reflect.Value) any {
 	switch value := v.Interface().(type) {
 	case time.Duration:
-		// Omit the parts that are zero.
-		return strings.NewReplacer("h0m0s", "h", "m0s", "m").Replace(value.String())
+		return withoutZeros.Replace(value.String())
 	case []string:
 		return append([]string{}, value...)
 	default:

@@ -2,7 +2,6 @@ package engine
 
 import (
 	"errors"
-	"maps"
 	"slices"
 	"time"
 
@@ -25,6 +24,17 @@ func kinds(messages []algo.Message) map[string]string {
 	return known
 }
 
+// counter names a counter: an event, and a kind or cause where it has one. Each message counts, so its name is not
+// joined before Counters.
+type counter struct{ event, kind string }
+
+func (c counter) String() string {
+	if c.kind == "" {
+		return c.event
+	}
+	return c.event + "." + c.kind
+}
+
 // Count adds to the counter of an event, such as "sent" or "received", for the kind of a message.
 func (e *Engine) Count(event string, m algo.Message, amount int) {
 	kind, known := e.kinds[m.Kind()]
@@ -33,7 +43,7 @@ func (e *Engine) Count(event string, m algo.Message, amount int) {
 	} else if !known {
 		kind = other
 	}
-	e.counters[event+"."+kind] += uint64(amount)
+	e.counters[counter{event, kind}] += uint64(amount)
 }
 
 // handleNonMember counts and drops a message from a peer that is not a member. It holds a message that matters if the
@@ -48,7 +58,7 @@ func (e *Engine) handleNonMember(now time.Duration, from algo.NodeID, said algo.
 	default:
 		kind, isKept = "elections", !e.running
 	}
-	e.counters["nonmembers."+kind]++
+	e.counters[counter{"nonmembers", kind}]++
 	if isKept {
 		e.holdMessage(now, from, said)
 	} else {
@@ -61,4 +71,10 @@ func (e *Engine) handleNonMember(now time.Duration, from algo.NodeID, said algo.
 // "received.elect". The kind "heartbeat" counts all messages of the detector, and messages that an algorithm repeats (see
 // algo.Periodic). "nonmembers" counts dropped messages of non-members: "heartbeats" and "elections". "rejected" counts invalid
 // messages, for which the connection was closed. "elections" and "suspicions" count those of this node, by cause.
-func (e *Engine) Counters() map[string]uint64 { return maps.Clone(e.counters) }
+func (e *Engine) Counters() map[string]uint64 {
+	all := make(map[string]uint64, len(e.counters))
+	for c, count := range e.counters {
+		all[c.String()] = count
+	}
+	return all
+}

@@ -27,13 +27,13 @@ func (e *Engine) deliverSuspicions(now time.Duration) {
 		}
 		for _, c := range output.Changes {
 			if c.Suspected {
-				e.counters["suspicions."+c.Reason]++
+				e.counters[counter{"suspicions", c.Reason}]++
 			}
 			if e.running && c.Died || slices.Contains(e.monitored, c.Peer) {
 				e.pendingChanges = append(e.pendingChanges, c)
 			}
 		}
-		for _, s := range slices.Clone(output.Sends) {
+		for _, s := range output.Sends {
 			e.Count("sent", s.Message, 1)
 			e.detectorSends = append(e.detectorSends, s)
 		}

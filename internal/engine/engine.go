@@ -47,7 +47,7 @@ type Engine struct {
 	savedDigest    uint64    // the digest before the current call: a crash does not undo it
 
 	kinds         map[string]string
-	counters      map[string]uint64
+	counters      map[counter]uint64
 	out           Output
 	detectorSends []driver.Envelope // sent after the messages of the algorithm
 }
@@ -72,7 +72,7 @@ func New(config Config, saved ...algo.Message) *Engine {
 		unresponsive: make(map[algo.NodeID]trace.Event),
 		kinds:        kinds(config.Spec.Messages),
 		savedState:   findSaved(saved, config.Spec.Name),
-		counters:     map[string]uint64{"sent.heartbeat": 0, "received.heartbeat": 0, "rejected": 0},
+		counters:     map[counter]uint64{{"sent", "heartbeat"}: 0, {"received", "heartbeat"}: 0, {event: "rejected"}: 0},
 	}
 	e.makeMembers(saved)
 	return e
@@ -348,7 +348,7 @@ func (e *Engine) finishCall(now time.Duration) *Output {
 	e.out.End = e.members.End()
 	e.noteVacancy(now)
 	for _, c := range e.out.Elections {
-		e.counters["elections."+c.Reason]++
+		e.counters[counter{"elections", c.Reason}]++
 	}
 	return &e.out
 }
@@ -370,7 +370,7 @@ func (e *Engine) ignore(now time.Duration, from algo.NodeID, m algo.Message, why
 // rejectMessage drops a message, and requests that the driver closes the connection of its sender.
 func (e *Engine) rejectMessage(now time.Duration, from algo.NodeID, m algo.Message, why error) {
 	e.ignore(now, from, m, why)
-	e.counters["rejected"]++
+	e.counters[counter{event: "rejected"}]++
 	e.out.Rejections = append(e.out.Rejections, Rejection{Peer: from, Reason: fmt.Errorf("engine: refused %s: %w", m.Kind(), why)})
 }
 

@@ -169,7 +169,7 @@ func (e *Engine) taken() algo.Epoch {
 
 // reject requests that the driver closes the connection to a peer.
 func (e *Engine) reject(peer algo.NodeID, reason error) {
-	e.counters["rejected"]++
+	e.counters[counter{event: "rejected"}]++
 	e.trace(trace.Event{At: e.now, Kind: trace.Note, Format: "rejects %s: %v", Args: []any{peer, reason}})
 	e.out.Rejections = append(e.out.Rejections, Rejection{Peer: peer, Reason: reason})
 }

@@ -227,8 +227,8 @@ func TestLimits(t *testing.T) {
 		{"bytes", "cluster 3\n" + strings.Repeat("# long\n", 10_000), "the scenario has 70010 bytes, want at most 65536"},
 		{"nodes", "cluster 33\n", "more than 32 nodes"},
 		{"nodes that join", "cluster 32\nrun 1s\njoin n1\n", "more than 32 nodes"},
-		{"steps", "algorithm bully\ncluster 16\n" + strings.Repeat("crash n16\nrun 2s\nrestart n16\nrun 2s\n", 200), "more than 10000 steps"},
-		{"events", "cluster 32\nrun 100h\n", "more than 200000 events"},
+		{"steps", "algorithm textbook-bully\ncluster 32\nrun 1s\n" + strings.Repeat("campaign n1\nrun 500ms\n", 200), "more than 10000 steps"},
+		{"events", "# Draw from 1h\nalgorithm textbook-bully\ncluster 32\nrun 1s\n" + strings.Repeat("campaign n1\nrun 500ms\n", 500), "more than 200000 events"},
 	} {
 		_, err := lab.Run(t.Context(), lab.Request{Scenario: test.scenario}, build)
 		require.ErrorIs(t, err, lab.ErrLimit, test.name)

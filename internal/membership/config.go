@@ -89,16 +89,20 @@ type Config struct {
 
 // Find returns the entry of a member.
 func (c Config) Find(id algo.NodeID) (Member, bool) {
-	i, found := slices.BinarySearchFunc(c.Members, id, func(e Member, id algo.NodeID) int { return e.ID.Compare(id) })
-	if !found {
-		return Member{}, false
+	if i, found := c.index(id); found {
+		return c.Members[i], true
 	}
-	return c.Members[i], true
+	return Member{}, false
+}
+
+// index returns the place of a member.
+func (c Config) index(id algo.NodeID) (int, bool) {
+	return searchID(len(c.Members), func(i int) algo.NodeID { return c.Members[i].ID }, id)
 }
 
 // Has reports whether id is a member.
 func (c Config) Has(id algo.NodeID) bool {
-	_, found := c.Find(id)
+	_, found := c.index(id)
 	return found
 }
 

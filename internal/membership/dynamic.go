@@ -80,6 +80,8 @@ type Dynamic struct {
 
 	view      algo.View
 	viewStale bool
+	digest    uint64 // of digestOf
+	digestOf  digested
 }
 
 // NewDynamic returns a machine that continues from a [Record], if saved has one.
@@ -347,7 +349,20 @@ func (m *Dynamic) Cluster() algo.NodeID { return m.config.Cluster }
 func (m *Dynamic) Committed() bool { return m.committed }
 
 // Digest returns a hash of the config and of whether it is known to be committed; 0 if this node is in no cluster.
-func (m *Dynamic) Digest() uint64 { return m.config.digest(m.committed) }
+// It is kept until one of them changes, because each event asks for it.
+func (m *Dynamic) Digest() uint64 {
+	if d := (digested{m.config.Cluster, m.config.ID, m.committed}); d != m.digestOf {
+		m.digest, m.digestOf = m.config.digest(m.committed), d
+	}
+	return m.digest
+}
+
+// digested is what a digest depends on.
+type digested struct {
+	cluster   algo.NodeID
+	id        ConfigID
+	committed bool
+}
 
 // Ready reports whether the algorithm may run.
 func (m *Dynamic) Ready(time.Duration) bool { return m.isReady() }
@@ -393,14 +408,18 @@ func (m *Dynamic) record() Record {
 // MonitorSet returns the members that the failure detector must monitor for this package, besides
 // those that the algorithm monitors.
 func (m *Dynamic) MonitorSet() (ids []algo.NodeID) {
-	needsAll := m.before != nil || m.options.RemoveSuspectedAfter > 0 && m.isLeader()
-	for _, e := range m.config.Members {
-		if e.ID != m.self() && needsAll {
-			ids = append(ids, e.ID)
+	if m.before != nil || m.options.RemoveSuspectedAfter > 0 && m.isLeader() {
+		for _, e := range m.config.Members {
+			if e.ID != m.self() {
+				ids = append(ids, e.ID)
+			}
 		}
 	}
+	if !m.links.haveLearner() || !m.isLeader() {
+		return ids
+	}
 	for _, l := range m.links {
-		if !l.isLearner || !m.isLeader() {
+		if !l.isLearner {
 			continue
 		}
 		if old, found := m.predecessor(l.self); found && old.ID != m.self() && !slices.Contains(ids, old.ID) {

@@ -64,7 +64,7 @@ func (m *Dynamic) handleSelf(now time.Duration, from algo.NodeID, s Self) {
 // retry of the learner. Only its predecessor is not removed before the learner asks again: a suspicion may be wrong
 // for a moment.
 func (m *Dynamic) admitLearners(now time.Duration) {
-	if !m.isLeader() {
+	if !m.links.haveLearner() || !m.isLeader() {
 		return
 	}
 	for _, l := range m.links {

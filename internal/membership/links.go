@@ -61,7 +61,22 @@ type sentState struct {
 type links []link
 
 func (ls links) search(peer algo.NodeID) (int, bool) {
-	return slices.BinarySearchFunc(ls, peer, func(l link, id algo.NodeID) int { return l.peer.Compare(id) })
+	return searchID(len(ls), func(i int) algo.NodeID { return ls[i].peer }, peer)
+}
+
+// searchID returns the place of an ID in a sorted list of n entries. Other than slices.BinarySearchFunc it copies no
+// entry, and each message searches several times.
+func searchID(n int, at func(i int) algo.NodeID, id algo.NodeID) (place int, found bool) {
+	low, high := 0, n
+	for low < high {
+		middle := (low + high) / 2
+		if at(middle).Compare(id) < 0 {
+			low = middle + 1
+		} else {
+			high = middle
+		}
+	}
+	return low, low < n && at(low) == id
 }
 
 // find returns the link to peer, or nil. It is valid until the next add or remove.
@@ -73,6 +88,16 @@ func (ls links) find(peer algo.NodeID) *link {
 }
 
 func (ls links) has(peer algo.NodeID) bool { return ls.find(peer) != nil }
+
+// haveLearner reports whether a connected peer requests to join.
+func (ls links) haveLearner() bool {
+	for i := range ls {
+		if ls[i].isLearner {
+			return true
+		}
+	}
+	return false
+}
 
 func (ls *links) add(l link) {
 	i, found := ls.search(l.peer)

@@ -10,13 +10,14 @@ import (
 type mutant struct {
 	rule string // and what happens without it
 	calm bool   // the rule is about liveness: only a calm run can miss it
+	long bool   // only with -long
 	scenario
 }
 
 func mutants() (all []mutant) {
 	add := func(rule string, calm bool, s scenario) {
 		s.maxTerm = int(s.left.elections)
-		all = append(all, mutant{rule, calm, s})
+		all = append(all, mutant{rule: rule, calm: calm, scenario: s})
 	}
 	const safety, liveness = false, true
 	removeThird := []order{remove(1, 3)}
@@ -55,6 +56,7 @@ func mutants() (all []mutant) {
 		scenario{without: r12, members: 1, joiners: 1, left: left(3, 2, 1), forgoes: true})
 	add("R12: any node rolls a change back", safety,
 		scenario{anyRollsBack: true, members: 3, joiners: 1, orders: []order{remove(1, 3), remove(1, 2)}, left: left(2, 0, 0), atomic: true})
+	all[len(all)-1].long = true // ten times the states of any other one
 	add("R13: a node stops after its join was rolled back", liveness,
 		scenario{without: r13, members: 1, joiners: 1, left: left(3, 2, 1)})
 	add("R14: the last eligible member is removed", liveness,
@@ -104,6 +106,9 @@ func TestEachRuleIsNeeded(t *testing.T) {
 	}
 	for _, m := range mutants() {
 		t.Run(m.rule, func(t *testing.T) {
+			if m.long {
+				testkit.OnlyLong(t)
+			}
 			r := runSearch(&m.scenario, m.calm, 0)
 			t.Log(r)
 			if r.violation == "" {

@@ -136,8 +136,8 @@ func (s seed) backOff() time.Duration { return min(minDialDelay<<min(s.attempts,
 
 func (ss seeds) deadline() time.Duration {
 	next := never
-	for _, s := range ss {
-		next = min(next, s.dialAt)
+	for i := range ss {
+		next = min(next, ss[i].dialAt)
 	}
 	return next
 }
@@ -159,6 +159,9 @@ func (ss seeds) nodeAt(name string) (id algo.NodeID, found bool) {
 
 // dialSeeds dials the seeds that are due (R21).
 func (m *Dynamic) dialSeeds(now time.Duration) {
+	if m.seeds.deadline() > now {
+		return
+	}
 	isComplete := m.isVoter() && !m.config.isFounding() && m.allConnected() && !m.mayBeCopy()
 	m.seeds.dial(now, m.env, func(s seed) time.Duration {
 		switch {

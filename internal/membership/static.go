@@ -28,6 +28,7 @@ type Static struct {
 	end     error
 
 	list    []string // sorted
+	digest  uint64   // of list
 	seeds   seeds    // the addresses of the list, with the node that was reached at each
 	links   links
 	standby standby
@@ -49,7 +50,7 @@ type Static struct {
 // NewStatic returns a machine for a list. With a [Shared] in saved, the members are those of that record, and they
 // never change. This is for a simulation without connections.
 func NewStatic(options StaticOptions, env Env, saved ...algo.Message) *Static {
-	m := &Static{options: options, env: env, viewStale: true, selfVersion: 1, retryAt: never}
+	m := &Static{options: options, env: env, digest: digestOf(nil), viewStale: true, selfVersion: 1, retryAt: never}
 	for _, record := range saved {
 		if r, isShared := record.(Shared); isShared {
 			m.isPreset, m.started, m.view = true, true, r.view
@@ -71,6 +72,7 @@ func (m *Static) Start(now time.Duration) {
 
 func (m *Static) setList(now time.Duration, list []string) {
 	m.list = slices.Compact(slices.Sorted(slices.Values(list)))
+	m.digest = digestOf(m.list)
 	m.seeds = slices.DeleteFunc(m.seeds, func(s seed) bool { return !slices.Contains(m.list, s.Name) })
 	added := len(m.seeds)
 	for _, name := range m.list {
@@ -494,9 +496,11 @@ func (m *Static) Cluster() algo.NodeID { return m.options.Cluster }
 func (m *Static) Committed() bool { return true }
 
 // Digest returns a hash of the list.
-func (m *Static) Digest() uint64 {
+func (m *Static) Digest() uint64 { return m.digest }
+
+func digestOf(list []string) uint64 {
 	hash := fnv.New64a()
-	for _, name := range m.list {
+	for _, name := range list {
 		_, _ = hash.Write(append([]byte(name), 0)) // never fails
 	}
 	return max(hash.Sum64(), 1)
