@@ -65,18 +65,23 @@ function show(step) {
   if (run === lessonRun && now >= run.steps.length - 1) lessons.end(run);
 }
 
+// setText changes a text only if it differs, so that the browser need not lay it out again.
+function setText(id, text) {
+  if ($(id).textContent !== text) $(id).textContent = text;
+}
+
 // showFaults shows the buttons that have an effect now.
 function showFaults() {
   const node = run.nodes[run.steps[now]?.node], m = run.messages[chosen];
   for (const [id, verb] of [['crash', 'Crash'], ['restart', 'Restart']]) {
     $(id).hidden = !node || run.mode === 'trace';
-    $(id).textContent = `${verb} ${node?.name ?? ''}`;
+    setText(id, `${verb} ${node?.name ?? ''}`);
     $(id).disabled = isChoice() && !possible(`${id} ${node?.name}`) && !possible(`${id.replace('restart', 'start')} ${node?.name}`);
   }
   $('lose').hidden = $('delay').hidden = !m || !canEdit(m);
   if (!m) return;
-  $('lose').textContent = isChoice() ? 'Drop it' : 'Lose it';
-  $('delay').textContent = isChoice() ? 'Deliver it' : `Delay it by ${inUnits({ ...run, from: 0 }, delayStep())} ${run.unit_name}`;
+  setText('lose', isChoice() ? 'Drop it' : 'Lose it');
+  setText('delay', isChoice() ? 'Deliver it' : `Delay it by ${inUnits({ ...run, from: 0 }, delayStep())} ${run.unit_name}`);
 }
 
 const possible = line => choicesAt(run, now).find(c => c.line === line);
@@ -134,7 +139,7 @@ function draw() {
     message(id, isClick) {
       const m = run.messages[id];
       if (isClick && m.by >= 0 && !(isChoice() && m.by > now)) show(m.by);
-      select(id);
+      if (id !== chosen) select(id);
     },
     canDrag: m => (isChoice() ? m.by < 0 : canEdit(m)),
     dragged: (m, at) => editMessage(m, at === null ? 'drop' : 'deliver', at - m.sent),
@@ -204,7 +209,7 @@ async function accept(answer, text, { step, undoable = true, isLesson } = {}) {
   if (run.mode !== 'trace') last[run.mode] = { scenario, step: now };
   $('undo').disabled = past.length === 0;
   scenario = $('scenario').value = text;
-  $('examples').selectedIndex = examples.findIndex(e => withoutOutput(e.scenario) === withoutOutput(text));
+  $('examples').selectedIndex = 1 + examples.findIndex(e => withoutOutput(e.scenario) === withoutOutput(text));
   setRun(answer, step);
   await updateLink();
   const broken = isChoice() && run.properties.some(p => p.text);
@@ -386,8 +391,8 @@ document.addEventListener('keydown', e => {
   e.preventDefault();
 });
 $('all').addEventListener('change', () => runScenario(scenario));
-$('examples').append(...examples.map((e, i) => new Option(e.title, i)));
-$('examples').addEventListener('change', () => runScenario(examples[$('examples').value].scenario));
+$('examples').append(new Option('–', ''), ...examples.map((e, i) => new Option(e.title, i, i === 0, i === 0)));
+$('examples').addEventListener('change', () => $('examples').value && runScenario(examples[$('examples').value].scenario));
 openFiles($('file'), {
   scenario: text => runScenario(text),
   async trace(text) {
