@@ -19,6 +19,14 @@ await page.fill('#scenario', scenario);
 await page.click('#run');
 await page.waitForFunction(() => document.querySelector('#title').textContent.startsWith('Many') && /^[✓✗]/.test(document.querySelector('#status').textContent));
 
+// The picture is long: its start is in sight.
+await page.evaluate(async () => {
+  const box = document.querySelector('#diagram');
+  box.scrollIntoView();
+  box.scrollTop = 0;
+  await new Promise(done => requestAnimationFrame(() => requestAnimationFrame(done)));
+});
+
 // measure traces the moves of a gesture. Each is the only one of its frame.
 async function measure(points) {
   await browser.startTracing(page, { path: `${folder}/pointer.json`, categories: ['-*', 'toplevel', 'devtools.timeline', 'disabled-by-default-devtools.timeline'] });
@@ -51,10 +59,7 @@ const gestures = {
   // Each move enters another message.
   async hover() {
     const middles = await page.evaluate(() => {
-      const box = document.querySelector('#diagram');
-      box.scrollIntoView();
-      box.scrollTop = 0;
-      const area = box.getBoundingClientRect(), bottom = Math.min(area.bottom, innerHeight);
+      const box = document.querySelector('#diagram'), area = box.getBoundingClientRect(), bottom = Math.min(area.bottom, innerHeight);
       return [...document.querySelectorAll('#diagram .message .shaft')].map(e => e.getBoundingClientRect())
         .map(r => ({ x: r.x + r.width / 2, y: r.y + r.height / 2 })).filter(p => p.y > area.top + 30 && p.y < bottom - 5);
     });

@@ -115,9 +115,15 @@ export function drawRun(box, run, on) {
   });
 
   const kinds = kindsOf(run), drag = dragging(over, run, x, y, pitch, on), grips = [];
-  const messages = run.messages.map(m => drawMessage(svg, m, kinds.indexOf(m.kind) % looks, run, x, y, on, grips));
-  const steps = run.steps.map(s => drawStep(svg, s, x(s.node), y.at(s.at), on));
-  for (const grip of grips) drawGrip(svg, grip, run, on, drag); // above the steps at which the arrows end
+  const bands = drawBands(svg, box, height), bandOf = m => bands.at(y.at(m.sent));
+  const messages = run.messages.map(m => {
+    const band = bandOf(m), drawn = drawMessage(band.messages, m, kinds.indexOf(m.kind) % looks, run, x, y, on, grips);
+    band.bottom = Math.max(band.bottom, drawn.y2);
+    return drawn;
+  });
+  const steps = run.steps.map(s => drawStep(bands.at(y.at(s.at)).steps, s, x(s.node), y.at(s.at), on));
+  for (const grip of grips) drawGrip(bandOf(grip.m).grips, grip, run, on, drag); // above the steps at which the arrows end
+  bands.hide();
   for (const p of run.properties.filter(p => p.step >= 0)) {
     const s = run.steps[p.step], fits = x(s.node) + 20 + 8 * p.name.length < width;
     draw(svg, 'text', { class: 'broken', x: x(s.node) + (fits ? 20 : -12), y: y.at(s.at) + 16, 'text-anchor': fits ? 'start' : 'end' }, `✗ ${p.name}`);
@@ -125,6 +131,7 @@ export function drawRun(box, run, on) {
   let shown = run.steps.length - 1;
   const isLater = (m, now) => m.step > now || m.step < 0 && m.by > now;
   return {
+    hide: bands.hide,
     // show fades what comes after a step, and marks that step and a message. It touches only what changes.
     show(now, message = -1) {
       const s = run.steps[now], m = messages[message];
@@ -145,6 +152,22 @@ export function drawRun(box, run, on) {
       }
     },
   };
+}
+
+// drawBands divides the picture into bands, and hides those that are out of sight: the browser looks for what is under the
+// pointer in all others. A band has the messages that are sent in it, and the steps.
+function drawBands(svg, box, height) {
+  const size = 400, margin = 200, bands = [];
+  for (let top = 0; top <= height; top += size) {
+    const g = draw(svg, 'g', {});
+    bands.push({ g, top, bottom: top + size, messages: draw(g, 'g', {}), steps: draw(g, 'g', {}), grips: draw(g, 'g', {}) });
+  }
+  const hide = () => {
+    const from = box.scrollTop - margin, to = from + box.clientHeight + 2 * margin;
+    for (const band of bands) band.g.classList.toggle('hidden', band.bottom < from || band.top > to);
+  };
+  box.onscroll = hide;
+  return { hide, at: y => bands[Math.min(bands.length - 1, Math.floor(y / size))] };
 }
 
 // dragging returns a function that begins to drag the head of a message. A move changes two elements, and reads no layout.

@@ -416,7 +416,7 @@ new ResizeObserver(() => {
     width = $('diagram').clientWidth;
     draw();
     diagram.show(now);
-  }
+  } else diagram?.hide();
 }).observe($('diagram'));
 
 async function open() {
