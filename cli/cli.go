@@ -219,7 +219,12 @@ func catchSIGPIPE() { signal.Notify(make(chan os.Signal, 1), syscall.SIGPIPE) }
 
 // rows returns a table of two columns, and a function that adds a row: a name and its value.
 func rows(out io.Writer) (*tabwriter.Writer, func(name, format string, args ...any)) {
-	table := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
+	return wideRows(out, 0)
+}
+
+// wideRows is rows with names of at least a width, so that two tables have the same columns.
+func wideRows(out io.Writer, width int) (*tabwriter.Writer, func(name, format string, args ...any)) {
+	table := tabwriter.NewWriter(out, width, 0, 2, ' ', 0)
 	return table, func(name, format string, args ...any) { fmt.Fprintf(table, name+"\t"+format+"\n", args...) }
 }
 

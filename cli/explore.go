@@ -59,8 +59,8 @@ never; timers end in any order that their ranges allow; nodes crash and start ag
 detectors find a crash at any time after it, or never. 'go doc
 github.com/elect-go/elect/explore' says it exactly.
 
-A property that is broken is drawn, in the fewest steps that break it, and saved as a
-scenario, which 'elect sim --scenario FILE' replays.
+A property that is broken is drawn as soon as that is found, in the fewest steps that
+break it, and saved as a scenario, which 'elect sim --scenario FILE' replays.
 
 The algorithms have no lease, unlike nodes by default: what a lease promises depends on
 clocks, and a search has none.
@@ -138,6 +138,9 @@ type exploration struct {
 	out     io.Writer
 	o       explore.Options
 	command string // repeats this call
+
+	files  []string // saved scenarios of the violations; empty for one that was not saved
+	failed error    // of saving or printing a violation
 }
 
 func (p *program) runExplore(cmd *cobra.Command, flags *exploreFlags) error {
@@ -150,7 +153,11 @@ func (p *program) runExplore(cmd *cobra.Command, flags *exploreFlags) error {
 	defer stop()
 	far := &searched{walk: flags.walk > 0}
 	e.o.Progress = far.take
+	if err := e.printModel(); err != nil {
+		return err
+	}
 	shown := newProgress(newProgressLine(cmd.ErrOrStderr()), far.text)
+	e.o.Found = func(v explore.Violation) { shown.pause(func() { e.report(v) }) }
 	if e.o.Limits.Memory > 0 && p.ownsProcess {
 		// Without the limit, the collector would let the heap grow to twice the live memory.
 		defer debug.SetMemoryLimit(debug.SetMemoryLimit(max(e.o.Limits.Memory, 256<<20)))
@@ -167,7 +174,7 @@ func (p *program) runExplore(cmd *cobra.Command, flags *exploreFlags) error {
 		return err
 	}
 	f.noLeader = err != nil
-	return cmp.Or(errors.Join(e.keep(&f), e.print(&f)), f.verdict(ctx))
+	return cmp.Or(errors.Join(e.failed, e.print(&f)), f.verdict(ctx))
 }
 
 // check makes the options of the search from the flags, or returns all mistakes.

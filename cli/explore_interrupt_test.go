@@ -4,6 +4,8 @@ package cli
 
 import (
 	"os"
+	"path/filepath"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -45,4 +47,22 @@ func TestInterruptedWalkFailsAfterViolation(t *testing.T) {
 	require.Equal(t, "interrupted", got.Cut)
 	require.Len(t, got.Violations, 1)
 	require.Equal(t, algo.OneLeaderPerEpoch, got.Violations[0].Property)
+}
+
+// A violation is printed and saved when it is found, and not at the end of the search.
+func TestViolationIsPrintedBeforeSearchEnds(t *testing.T) {
+	testkit.Processes(t)
+	t.Parallel()
+	file := filepath.Join(t.TempDir(), "two.txt")
+	p := launch(t, "explore", "--start-agreed", "--false-suspicions", "1", "--walk", "9000000000", "--save", file,
+		"--property", "one-leader-per-epoch", "--property", "durable")
+	for !strings.HasPrefix(p.stdout.line(t), "It is saved, and can be replayed: elect sim --scenario "+file) {
+	}
+	require.FileExists(t, file)
+	require.NoError(t, p.Process.Signal(os.Interrupt))
+	require.Equal(t, statusFailed, p.status(t), p.stderr.text())
+	before, after, _ := strings.Cut(p.stdout.text(), "one-leader-per-epoch is broken, after ")
+	require.Contains(t, before, "looked for   one-leader-per-epoch, durable\n")
+	require.Contains(t, after, "\nsteps        ")
+	require.Contains(t, after, "\nNot complete: interrupted. More may be broken.\n")
 }

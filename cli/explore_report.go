@@ -21,7 +21,6 @@ type finding struct {
 	explore.Report
 	walk     bool // a random walk
 	noLeader bool
-	files    []string // saved scenarios of the violations
 }
 
 // verdict returns the error of the command.
@@ -45,20 +44,27 @@ func (f *finding) verdict(ctx context.Context) error {
 	return nil
 }
 
-// keep saves the scenarios.
-func (e *exploration) keep(f *finding) error {
-	for i, v := range f.Violations {
-		file, err := e.create(v.Property, i)
-		if err != nil {
-			return fmt.Errorf("the scenario was not saved: %w", err)
-		}
-		_, err = fmt.Fprintf(file, "# %s\n%s", e.command, v.Scenario)
-		if err = errors.Join(err, file.Close()); err != nil {
-			return fmt.Errorf("the scenario was not saved: %w", err)
-		}
-		f.files = append(f.files, file.Name())
+// report saves a violation when it is found, and prints it.
+func (e *exploration) report(v explore.Violation) {
+	file, err := e.saveScenario(v)
+	if !e.json {
+		err = errors.Join(err, e.printViolation(v, file))
 	}
-	return nil
+	e.files = append(e.files, file)
+	e.failed = errors.Join(e.failed, err)
+}
+
+// saveScenario saves the scenario of a violation, and returns its file.
+func (e *exploration) saveScenario(v explore.Violation) (string, error) {
+	file, err := e.create(v.Property, len(e.files))
+	if err != nil {
+		return "", fmt.Errorf("the scenario was not saved: %w", err)
+	}
+	_, err = fmt.Fprintf(file, "# %s\n%s", e.command, v.Scenario)
+	if err = errors.Join(err, file.Close()); err != nil {
+		return "", fmt.Errorf("the scenario was not saved: %w", err)
+	}
+	return file.Name(), nil
 }
 
 // create creates the file for the i-th violation.
@@ -80,37 +86,44 @@ func (e *exploration) create(p algo.Property, i int) (*os.File, error) {
 	return os.Create(path)
 }
 
-// print prints the finding.
+// printViolation draws a violation.
+func (e *exploration) printViolation(v explore.Violation, file string) error {
+	fewest := ", and no fewer"
+	if e.walk > 0 {
+		fewest = ""
+	}
+	fmt.Fprintf(e.out, "\n%s is broken, after %s%s: %s.\n\n", v.Property, count(len(v.Steps), "step"), fewest, v.What)
+	if err := drawSteps(e.out, e.o.View, v.Trace, trace.Diagram{Width: widthOf(e.out, e.width), ASCII: e.ascii}); err != nil || file == "" {
+		return err
+	}
+	_, err := fmt.Fprintf(e.out, "\nIt is saved, and can be replayed: elect sim --scenario %s\n", file)
+	return err
+}
+
+// print prints the finding. The violations have been printed, except as JSON.
 func (e *exploration) print(f *finding) error {
 	if e.json {
 		encoder := json.NewEncoder(e.out)
 		encoder.SetEscapeHTML(false)
 		return encoder.Encode(e.object(f))
 	}
-	if err := e.table(f); err != nil {
+	if len(f.Violations) > 0 {
+		fmt.Fprintln(e.out)
+	}
+	if err := e.printCounts(f); err != nil {
 		return err
-	}
-	fewest := ", and no fewer"
-	if f.walk {
-		fewest = ""
-	}
-	for i, v := range f.Violations {
-		fmt.Fprintf(e.out, "\n%s is broken, after %s%s: %s.\n\n", v.Property, count(len(v.Steps), "step"), fewest, v.What)
-		if err := drawSteps(e.out, e.o.View, v.Trace, trace.Diagram{Width: widthOf(e.out, e.width), ASCII: e.ascii}); err != nil {
-			return err
-		}
-		if i < len(f.files) {
-			fmt.Fprintf(e.out, "\nIt is saved, and can be replayed: elect sim --scenario %s\n", f.files[i])
-		}
 	}
 	_, err := fmt.Fprintf(e.out, "\n%s\n", f.outcome())
 	return err
 }
 
-// table prints the explored model, its bounds, and the counts.
-func (e *exploration) table(f *finding) error {
+// printModel prints the explored model and its bounds.
+func (e *exploration) printModel() error {
+	if e.json {
+		return nil
+	}
 	fmt.Fprintf(e.out, "%s, %s\n\n", e.o.Spec.Name, count(e.nodes, "node"))
-	table, row := rows(e.out)
+	table, row := wideRows(e.out, len("transitions  "))
 	row("at first", "%s", map[bool]string{false: "no node has started", true: "all nodes have started and agree"}[e.o.StartAgreed])
 	row("messages", "%s", map[explore.Network]string{
 		explore.Lossy: "arrive late, in any order, any number of times or never", explore.Once: "arrive late, in any order, once",
@@ -122,6 +135,12 @@ func (e *exploration) table(f *finding) error {
 		properties[i] = string(p)
 	}
 	row("looked for", "%s", strings.Join(properties, ", "))
+	return table.Flush()
+}
+
+// printCounts prints what was visited.
+func (e *exploration) printCounts(f *finding) error {
+	table, row := wideRows(e.out, len("transitions  "))
 	if f.walk {
 		row("steps", "%s, in %s of at most %d", grouped(f.Generated), count(f.Walks, "walk"), e.length)
 		row("a leader", "in %s", count(f.WithLeader, "walk"))
@@ -273,8 +292,8 @@ func (e *exploration) object(f *finding) any {
 		lines := strings.Split(strings.TrimSpace(v.Scenario), "\n")
 		lines = slices.DeleteFunc(lines, func(line string) bool { return strings.HasPrefix(line, ">") })
 		o.Steps = lines[len(lines)-len(v.Steps):]
-		if i < len(f.files) {
-			o.File = f.files[i]
+		if i < len(e.files) {
+			o.File = e.files[i]
 		}
 		found.Violations = append(found.Violations, o)
 	}

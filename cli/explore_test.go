@@ -212,11 +212,13 @@ func TestExploreSavesScenarioAsFlagged(t *testing.T) {
 		{filepath.Join(dir, "new") + string(filepath.Separator), []string{"new/ring-no-phantom.txt", "new/ring-durable.txt"}},
 	} {
 		e := exploration{exploreFlags: &exploreFlags{algorithm: "ring", save: tc.save}, command: "elect explore"}
-		f := finding{Report: explore.Report{Violations: []explore.Violation{{Property: algo.NoPhantom, Scenario: "one\n"}, {Property: algo.Durable, Scenario: "two\n"}}}}
-		require.NoError(t, e.keep(&f))
+		e.json = true
+		e.report(explore.Violation{Property: algo.NoPhantom, Scenario: "one\n"})
+		e.report(explore.Violation{Property: algo.Durable, Scenario: "two\n"})
+		require.NoError(t, e.failed)
 		for i, want := range tc.want {
-			require.Equal(t, filepath.Join(dir, filepath.FromSlash(want)), f.files[i])
-			text, err := os.ReadFile(f.files[i])
+			require.Equal(t, filepath.Join(dir, filepath.FromSlash(want)), e.files[i])
+			text, err := os.ReadFile(e.files[i])
 			require.NoError(t, err)
 			require.Equal(t, "# elect explore\n"+[]string{"one\n", "two\n"}[i], string(text))
 		}

@@ -40,6 +40,9 @@ each message. A step shows the state of its node before and after it, and which 
 caused it. 'elect help scenario' lists the commands of a scenario; the page has examples.
 The address of the page contains the scenario, so that a link shows the same run again.
 
+The page plays the lessons of elect lesson, too. A lesson asks what will happen, and shows
+its runs after the answer; #lesson=2 at the end of the address opens lesson 2.
+
 In mode time, a click on a lane crashes its node, and an arrowhead that is dragged delays
 its message, or loses it off the lane. In mode choice there are no clocks: the page lists
 what can happen next, and the next step is yours. "Find me a run in which" searches from

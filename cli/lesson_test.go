@@ -99,16 +99,16 @@ func TestLessonMistakes(t *testing.T) {
 
 func TestLessonFailsIfAssertionFails(t *testing.T) {
 	registry := maps.Clone(builtins.registry)
-	registry["textbook-ring"] = registry["textbook-vote"] // which does not elect n5
+	registry["textbook-ring"] = registry["textbook-vote"] // which does not elect n1
 	for _, args := range [][]string{{"lesson", "3", "--json"}, {"lesson", "3"}} {
 		var out, err bytes.Buffer
 		require.Equal(t, 1, newProgram(registry).run(t.Context(), args, &out, &err))
-		require.Contains(t, err.String(), "elect: lesson 3: scenario 3-one, line 9, column 1: leader n5: does not hold")
+		require.Contains(t, err.String(), "elect: lesson 3: scenario 3-all, line 9, column 1: leader n1: does not hold")
 		if len(args) == 3 {
 			var l lessonObject
 			decodeStrictly(t, out.String(), &l)
 			require.False(t, l.Runs[0].Holds)
-			require.Contains(t, l.Runs[0].Error, "leader n5")
+			require.Contains(t, l.Runs[0].Error, "leader n1")
 		}
 	}
 }

@@ -52,11 +52,14 @@ func newProgress(line progressLine, text func(since time.Duration) string) *prog
 }
 
 // note writes a permanent line.
-func (p *progress) note(text string) {
+func (p *progress) note(text string) { p.pause(func() { fmt.Fprintln(p.out, text) }) }
+
+// pause clears the line while print writes to the terminal.
+func (p *progress) pause(print func()) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.wipe()
-	fmt.Fprintln(p.out, text)
+	print()
 }
 
 // end stops the progress. It clears the line on a terminal.

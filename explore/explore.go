@@ -61,6 +61,8 @@ type Options struct {
 	// Progress, if set, is called about once a second and at the end, from the goroutine of Run or
 	// Walk.
 	Progress func(Progress)
+	// Found, if set, is called with each violation when it is found, from the goroutine of Run or Walk.
+	Found func(Violation)
 }
 
 // Limits stop a search early. Zero is no limit.
@@ -320,7 +322,7 @@ func (e *search) takeAction(s *state, index uint32, k int, a action, next *state
 	o, moved := e.m.apply(s, a, next)
 	for _, v := range e.m.violations {
 		if e.isSought(v.Property) {
-			e.report.Violations = append(e.report.Violations, e.violation(v.Property, e.actionsTo(index, k)))
+			e.addViolation(v.Property, e.actionsTo(index, k))
 		}
 	}
 	switch {
@@ -341,11 +343,20 @@ func (e *search) checkState(s *state, index uint32) {
 		e.report.WithLeader++
 	}
 	if e.isSought(algo.Agreement) && !e.leadsToAgreement(s) {
-		e.report.Violations = append(e.report.Violations, e.violation(algo.Agreement, e.actionsTo(index)))
+		e.addViolation(algo.Agreement, e.actionsTo(index))
 	}
 	if e.goal != nil && e.report.Reached == nil && scenario.Holds(e.goal, e.m.opinions(s)) {
 		reached := e.wayTo(e.actionsTo(index))
 		e.report.Reached = &reached
+	}
+}
+
+// addViolation adds a violation to the report.
+func (e *search) addViolation(p algo.Property, taken []action) {
+	v := e.violation(p, taken)
+	e.report.Violations = append(e.report.Violations, v)
+	if e.options.Found != nil {
+		e.options.Found(v)
 	}
 }
 

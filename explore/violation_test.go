@@ -3,6 +3,7 @@ package explore_test
 import (
 	"context"
 	"errors"
+	"reflect"
 	"slices"
 	"strings"
 	"testing"
@@ -311,6 +312,33 @@ func TestProgressIsReportedAtEnd(t *testing.T) {
 	}
 	if p := reported[0]; p.States != r.States || p.Generated != r.Generated || p.Depth != r.Depth || p.Waiting != 0 || p.Bytes < 1 {
 		t.Errorf("reported %+v of %+v", p, r)
+	}
+}
+
+// A violation is reported when it is found: here that ends a search, or a walk, that would never end.
+func TestViolationIsReportedWhenFound(t *testing.T) {
+	for name, explored := range map[string]func(context.Context, explore.Options) (explore.Report, error){
+		"search": explore.Run,
+		"walk": func(ctx context.Context, o explore.Options) (explore.Report, error) {
+			return explore.Walk(ctx, o, explore.WalkOptions{Steps: 1 << 40})
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			ctx, cancel := context.WithCancel(t.Context())
+			defer cancel()
+			var found []explore.Violation
+			r, err := explored(ctx, explore.Options{
+				Spec: newBully(t), Nodes: 3, StartAgreed: true, FalseSuspicions: 1,
+				Properties: []algo.Property{algo.OneLeaderPerEpoch, algo.Durable},
+				Found:      func(v explore.Violation) { found = append(found, v); cancel() },
+			})
+			if err != nil || r.Complete || r.Cut != context.Canceled.Error() {
+				t.Fatalf("complete %v, cut %q, error %v", r.Complete, r.Cut, err)
+			}
+			if len(found) != 1 || found[0].Property != algo.OneLeaderPerEpoch || !reflect.DeepEqual(found, r.Violations) {
+				t.Errorf("found %+v, reported %+v", found, r.Violations)
+			}
+		})
 	}
 }
 

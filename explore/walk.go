@@ -129,5 +129,5 @@ func (k *walker) reportMinimized(p algo.Property, taken []action) {
 		}
 		fewer = fewer && k.report.Cut == ""
 	}
-	k.report.Violations = append(k.report.Violations, k.violation(p, taken))
+	k.addViolation(p, taken)
 }

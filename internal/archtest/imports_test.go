@@ -27,7 +27,7 @@ var allowedImports = map[string]string{
 	"sim":                  "algo algo/driver fd internal/engine internal/algosim internal/membership internal/scenario trace",
 	"explore":              "algo algo/driver internal/algosim internal/scenario trace",
 	"docs/lessons":         "",
-	"internal/lesson":      "algo docs/lessons explore internal/scenario sim trace",
+	"internal/lesson":      "algo docs/lessons explore internal/scenario sim trace github.com/russross/blackfriday/v2",
 
 	"internal/lab":            "algo explore internal/bench/theory internal/diag internal/jsonlite internal/options internal/scenario sim trace",
 	"internal/options":        "algo algo/lease internal/diag",

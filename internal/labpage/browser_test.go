@@ -41,7 +41,7 @@ func TestPageInBrowser(t *testing.T) {
 		ChoiceLinked                                                                      view `json:"choice_linked"`
 		ChoiceLight                                                                       view `json:"choice_light"`
 		ChoiceDark                                                                        view `json:"choice_dark"`
-		Moves                                                                             struct {
+		Moves, Hovers                                                                     struct {
 			Reads, Touched int
 			Label          string
 		}
@@ -90,6 +90,9 @@ func TestPageInBrowser(t *testing.T) {
 	require.Equal(t, "★ n4 leads", first.Leaders)
 	require.Contains(t, strings.Join(seen.Third.Timers, "\n"), "◷ Timers: answer, ends in 1 T")
 
+	require.Equal(t, 1, seen.Hovers.Touched, "a pointer over a message changes the line above the picture")
+	require.Zero(t, seen.Hovers.Reads, "and reads no layout")
+	require.Contains(t, seen.Hovers.Label, "election n1 → n3")
 	require.Zero(t, seen.Moves.Reads, "a move reads no layout")
 	require.Equal(t, 2, seen.Moves.Touched, "a move changes a line and its label")
 	require.Contains(t, seen.Moves.Label, "takes ")

@@ -231,7 +231,8 @@ func TestExportedPageInBrowser(t *testing.T) {
 		Messages                        int
 	}
 	var seen struct {
-		AtStart                                int // messages in the picture when the worker started
+		AtStart                                int    // messages in the picture when the worker started
+		Verdict                                string // of lesson 1
 		First, Edited, Crashed, Mistake, Again shown
 		Errors, Others                         []string
 		Drawn, Loaded                          float64
@@ -253,4 +254,5 @@ func TestExportedPageInBrowser(t *testing.T) {
 	require.Equal(t, "✗ Not run", seen.Mistake.Status)
 	require.Contains(t, seen.Mistake.Problems[0], "line 2, column 5")
 	require.Equal(t, seen.Edited.Counts, seen.Again.Counts, "the engine answers after a mistake")
+	require.Equal(t, "✓ Right: you answered 19. The run shows 19 messages.", seen.Verdict)
 }

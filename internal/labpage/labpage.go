@@ -1,7 +1,7 @@
 // Package labpage serves the page of elect lab: an editor for scenarios, and a picture of their runs. It needs no
 // internet, and no other program. The first picture is part of the page.
 //
-//   - GET /: the page, with the examples and the first run as data.
+//   - GET /: the page, with the examples, the lessons and the first run as data.
 //   - POST /run: takes a [lab.Request] (a scenario, a search, or a trace) and returns a [lab.Result], both as JSON. For a mistake in the scenario, the
 //     status is 422, and the answer is a [lab.Rejection]. The other calls of [lab.Calls] have the same form.
 //
@@ -13,6 +13,7 @@ package labpage
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"embed"
 	"errors"
@@ -70,9 +71,23 @@ func Examples() ([]Example, error) {
 	return examples, nil
 }
 
-// content returns what the page contains as data: the examples, and the run of the first one.
+// pagesOf returns the lessons for a browser.
+func pagesOf() (pages []lesson.Page, err error) {
+	all, err := lesson.All()
+	for i := range all {
+		p, wrong := all[i].Page()
+		pages, err = append(pages, p), cmp.Or(err, wrong)
+	}
+	return pages, err
+}
+
+// content returns what the page contains as data: the examples, the run of the first one, and the lessons.
 func content(ctx context.Context, build lab.Build) (map[string][]byte, error) {
 	examples, err := Examples()
+	if err != nil {
+		return nil, err
+	}
+	pages, err := pagesOf()
 	if err != nil {
 		return nil, err
 	}
@@ -80,7 +95,9 @@ func content(ctx context.Context, build lab.Build) (map[string][]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	return map[string][]byte{"{{examples}}": jsonlite.Marshal(examples), "{{first}}": jsonlite.Marshal(first)}, nil
+	return map[string][]byte{
+		"{{examples}}": jsonlite.Marshal(examples), "{{first}}": jsonlite.Marshal(first), "{{lessons}}": jsonlite.Marshal(pages),
+	}, nil
 }
 
 // fill returns a text with others in place of marks. Each mark must be in the text once.

@@ -16,8 +16,8 @@ type lineTable struct {
 // lineTableStart begins the header on a system with pointers of 64 bits: it changes with the form of the table.
 var lineTableStart = []byte{0xf1, 0xff, 0xff, 0xff, 0, 0, 1, 8}
 
-// dropLines removes the names of files, the line numbers, and the names of functions of this module from the initial
-// memory of a program, and keeps its size. Only a trace of the stack shows them, and an exported page shows none. It
+// dropLines removes the names of files, the line numbers, and the names of most functions from the initial memory of a
+// program, and keeps its size. Only a trace of the stack shows them, and an exported page shows none. It
 // returns memory as it is if that has no table of functions in the known form.
 func dropLines(memory []byte) []byte {
 	start := bytes.Index(memory, lineTableStart)
@@ -42,7 +42,7 @@ func (t *lineTable) drop() {
 	}
 	needed, lines := make(map[int]bool), make(map[int]bool) // offsets of tables
 	for i := range functions {
-		const name, stack, file, line, tables, unit, firstLine, end = 4, 16, 20, 24, 28, 32, 36, 44
+		const name, stack, file, line, tables, unit, firstLine, id, end = 4, 16, 20, 24, 28, 32, 36, 40, 44
 		f := functionTable + t.uint32(functionTable+8*i+4)
 		needed[t.uint32(f+stack)] = true
 		for k := range min(t.uint32(f+tables), len(t.data)) {
@@ -56,7 +56,7 @@ func (t *lineTable) drop() {
 			return
 		}
 		start := names + min(max(t.uint32(f+name), 0), units-names)
-		if text, _, _ := bytes.Cut(t.data[start:units], []byte{0}); isOwn(text) {
+		if text, _, _ := bytes.Cut(t.data[start:units], []byte{0}); !needsName(text, byte(t.uint32(f+id))) {
 			clear(text)
 			t.clear(f+name, 4) // 0 means that it has no name
 		}
@@ -69,10 +69,11 @@ func (t *lineTable) drop() {
 	t.clear(units, offsets-units) // the names of the files
 }
 
-// isOwn reports whether a name is that of a function of this module. The run time reads some names of package reflect,
-// and, when a pointer is nil, those of methods.
-func isOwn(name []byte) bool {
-	return bytes.HasPrefix(name, []byte("github.com/elect-go/")) && !bytes.Contains(name, []byte("(*"))
+// needsName reports whether the run time reads the name of a function. It reads some of its own packages. When a pointer
+// is nil, it reads those of functions that the compiler generates, as it does those of other functions with a special ID.
+func needsName(name []byte, id byte) bool {
+	isOfRuntime := func(prefix string) bool { return bytes.HasPrefix(name, []byte(prefix)) }
+	return id != 0 || slices.ContainsFunc([]string{"runtime.", "reflect.", "internal/"}, isOfRuntime)
 }
 
 // sizeOfTable returns the size of a table of pairs of numbers. A first number of 0 ends it, except that of the first

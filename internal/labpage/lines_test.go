@@ -9,18 +9,18 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// tableOf returns a table of functions. Each is a list: its name, its tables of stack, files and lines, and others.
+// tableOf returns a table of functions. Each is a list: its name, its ID, its tables of stack, files and lines, and others.
 func tableOf(names, files, tables string, functions ...[]uint32) []byte {
 	u32, u64 := binary.LittleEndian.AppendUint32, binary.LittleEndian.AppendUint64
 	var list, bodies []byte
 	for i, f := range functions {
 		list = u32(u32(list, uint32(i)), uint32(8*len(functions)+len(bodies)))
 		bodies = append(u32(append(bodies, make([]byte, 4)...), f[0]), make([]byte, 8)...)
-		for _, table := range f[1:4] {
+		for _, table := range f[2:5] {
 			bodies = u32(bodies, table)
 		}
-		bodies = u32(u32(u32(u32(bodies, uint32(len(f)-4)), 7), 99), 0) // with its unit and its first line
-		for _, table := range f[4:] {
+		bodies = u32(u32(u32(u32(bodies, uint32(len(f)-5)), 7), 99), f[1]) // with its unit and its first line
+		for _, table := range f[5:] {
 			bodies = u32(bodies, table)
 		}
 	}
@@ -35,15 +35,18 @@ func tableOf(names, files, tables string, functions ...[]uint32) []byte {
 
 func TestDropLines(t *testing.T) {
 	const stack, lines, shared, other = "\x02\x01\x00", "\x00\x01\x82\x01\x04\x00", "\x06\x01\x00", "\x08\x01\x00"
-	const own, method = "github.com/elect-go/elect/x.F\x00", "github.com/elect-go/elect/x.(*T).M\x00"
+	const own, method, reflect = "example.com/x.(*T).F\x00", "example.com/x.(*T).M\x00", "reflect.Value.Call\x00"
 	cleared := func(text string) string { return strings.Repeat("\x00", len(text)) }
-	before := tableOf("\x00"+own+method, "uni/a.go", "\x00"+stack+lines+shared+other, []uint32{1, 1, 10, 4, 13}, []uint32{31, 1, 4, 10, 10})
-	want := tableOf("\x00"+cleared(own)+method, cleared("uni/a.go"), "\x00"+stack+cleared(lines)+shared+other, []uint32{0, 1, 0, 0, 13}, []uint32{31, 1, 0, 0, 10})
+	const methodAt, reflectAt, wrapper = uint32(1 + len(own)), uint32(1 + len(own) + len(method)), 22
+	before := tableOf("\x00"+own+method+reflect, "uni/a.go", "\x00"+stack+lines+shared+other,
+		[]uint32{1, 0, 1, 10, 4, 13}, []uint32{methodAt, wrapper, 1, 4, 10, 10}, []uint32{reflectAt, 0, 1, 4, 10})
+	want := tableOf("\x00"+cleared(own)+method+reflect, cleared("uni/a.go"), "\x00"+stack+cleared(lines)+shared+other,
+		[]uint32{0, 0, 1, 0, 0, 13}, []uint32{methodAt, wrapper, 1, 0, 0, 10}, []uint32{reflectAt, 0, 1, 0, 0})
 	memory := slices.Concat([]byte("before "), before, []byte(" after"))
 	got := dropLines(memory)
 	require.Len(t, got, len(memory))
-	for _, f := range []int{0, 48} { // neither unit nor first line
-		at := 72 + 1 + len(own+method) + len("uni/a.go") + 1 + len(stack+lines+shared+other) + 16 + f + 32
+	for _, f := range []int{0, 48, 96} { // neither unit nor first line
+		at := 72 + 1 + len(own+method+reflect) + len("uni/a.go") + 1 + len(stack+lines+shared+other) + 24 + f + 32
 		require.Equal(t, []byte{7, 0, 0, 0, 99, 0, 0, 0}, want[at:at+8])
 		clear(want[at : at+8])
 	}

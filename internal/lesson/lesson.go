@@ -11,6 +11,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"unicode"
 	"unicode/utf8"
 
 	"github.com/elect-go/elect/docs/lessons"
@@ -73,11 +74,12 @@ func Read(page string) (l Lesson) {
 }
 
 // Section returns the text below a heading, formatted for a terminal. [Parts] splits it at its runs.
-func (l *Lesson) Section(heading string) string {
-	for _, s := range l.sections {
-		if s.heading == heading {
-			return plain(s.text)
-		}
+func (l *Lesson) Section(heading string) string { return plain(l.raw(heading)) }
+
+// raw returns the Markdown below a heading.
+func (l *Lesson) raw(heading string) string {
+	if i := slices.IndexFunc(l.sections, func(s section) bool { return s.heading == heading }); i >= 0 {
+		return l.sections[i].text
 	}
 	return ""
 }
@@ -120,24 +122,42 @@ func (l *Lesson) Answer() string {
 
 // Short returns the short answer: the first bold words.
 func (l *Lesson) Short() string {
-	for _, s := range l.sections {
-		if _, answer, found := strings.Cut(s.text, "<summary>Answer</summary>"); found && s.heading == "Question" {
-			_, bold, _ := strings.Cut(answer, "**")
-			bold, _, _ = strings.Cut(bold, "**")
-			return strings.TrimRight(bold, ".")
+	_, answer, _ := strings.Cut(l.raw("Question"), "<summary>Answer</summary>")
+	_, bold, _ := strings.Cut(answer, "**")
+	bold, _, _ = strings.Cut(bold, "**")
+	return strings.TrimRight(bold, ".")
+}
+
+// Right reports whether an answer contains one of the words of [Lesson.Accepted].
+func (l *Lesson) Right(answer string) bool {
+	accepted := l.Accepted()
+	return slices.ContainsFunc(wordsOf(answer), func(word string) bool { return slices.Contains(accepted, word) })
+}
+
+// Accepted returns the words of which a right answer contains one, in lower case: the first word of the short answer, and
+// other words for the same number.
+func (l *Lesson) Accepted() []string {
+	short := wordsOf(l.Short())
+	if len(short) == 0 {
+		return nil
+	}
+	for _, words := range numbers {
+		if slices.Contains(words, short[0]) {
+			return words
 		}
 	}
-	return ""
+	return short[:1]
 }
 
-// Right reports whether an answer contains the first word of the short answer.
-func (l *Lesson) Right(answer string) bool {
-	words := func(text string) []string { return strings.Fields(punctuation.Replace(strings.ToLower(text))) }
-	right := words(l.Short())
-	return len(right) > 0 && slices.Contains(words(answer), right[0])
+// numbers are words for the same number.
+var numbers = [][]string{
+	{"none", "0", "zero", "no", "neither"}, {"1", "one"}, {"2", "two"}, {"3", "three"}, {"4", "four"}, {"5", "five"},
 }
 
-var punctuation = strings.NewReplacer(",", " ", ".", " ", ";", " ", ":", " ", "!", " ")
+// wordsOf returns the words of a text in lower case, without punctuation.
+func wordsOf(text string) []string {
+	return strings.FieldsFunc(strings.ToLower(text), func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsDigit(r) })
+}
 
 // Solution returns the solution of the exercise.
 func (l *Lesson) Solution() (string, error) {

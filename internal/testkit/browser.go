@@ -13,7 +13,7 @@ import (
 var pictures = flag.String("pictures", "", "`folder` for the pictures of the pages, to look at")
 
 // browserTimeout bounds the run of a script in a browser.
-const browserTimeout = 3 * time.Minute
+const browserTimeout = 6 * time.Minute
 
 // Browser returns the command that runs a script of web/browser on the page at url. Its arguments are the
 // browser, url and a folder for pictures. The test is skipped without -long, or if something is not installed.

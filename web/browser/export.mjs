@@ -58,6 +58,14 @@ await edit('cluster 3\nrun fast\n');
 seen.mistake = await see();
 await edit(edited);
 seen.again = await see();
+// A lesson plays here, too.
+await page.goto(`${url}#lesson=1`);
+await page.fill('#prediction', '19');
+await page.keyboard.press('Enter');
+await ran();
+await page.click('#lesson-next');
+await page.waitForSelector('#verdict p');
+seen.verdict = await page.locator('#verdict p').first().textContent();
 console.log(JSON.stringify({ ...seen, errors, others }));
 await browser.close();
 process.exit(0);

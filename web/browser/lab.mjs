@@ -98,9 +98,13 @@ seen.untrusted = { ...await see(desk), images: await desk.locator('img').count()
 const time = await open({ viewport: { width: 1280, height: 900 }, colorScheme: 'light' });
 await time.evaluate(() => {
   window.counted = { reads: 0, touched: new Set() };
-  for (const type of [Element, SVGElement]) {
-    const read = type.prototype.getBoundingClientRect;
-    if (Object.hasOwn(type.prototype, 'getBoundingClientRect')) type.prototype.getBoundingClientRect = function () { window.counted.reads++; return read.call(this); };
+  // All that reads the layout is counted.
+  const isRead = /^(offset|client|scroll)(Top|Left|Width|Height)$|^get(BoundingClientRect|ClientRects|BBox|CTM|ScreenCTM|ComputedStyle|ComputedTextLength)$|^innerText$/;
+  for (const owner of [Element.prototype, HTMLElement.prototype, SVGGraphicsElement.prototype, SVGTextContentElement.prototype, window]) {
+    for (const name of Object.getOwnPropertyNames(owner).filter(name => isRead.test(name))) {
+      const p = Object.getOwnPropertyDescriptor(owner, name), key = p.get ? 'get' : 'value', read = p[key];
+      Object.defineProperty(owner, name, { ...p, [key](...args) { window.counted.reads++; return read.apply(this, args); } });
+    }
   }
   new MutationObserver(all => all.forEach(m => window.counted.touched.add(m.target.nodeType === 3 ? m.target.parentNode : m.target)))
     .observe(document.querySelector('#diagram'), { subtree: true, attributes: true, characterData: true, childList: true });
@@ -116,6 +120,12 @@ async function drag(page, message, dx, dy, during = move => move()) {
   await page.mouse.up();
 }
 const settled = page => page.waitForFunction(() => /^[✓✗]/.test(document.querySelector('#status').textContent));
+for (const message of [0, 1]) {
+  await time.evaluate(() => { window.counted.reads = 0; window.counted.touched.clear(); });
+  await time.hover(`#diagram .message[data-message="${message}"] .touch`, { force: true });
+  await time.waitForFunction(() => document.querySelector('#details').textContent.includes('election n1 → n'));
+  seen.hovers = await time.evaluate(() => ({ reads: window.counted.reads, touched: window.counted.touched.size, label: document.querySelector('#details').textContent }));
+}
 await drag(time, 0, 4, 60, async move => {
   await time.evaluate(() => { window.counted.reads = 0; window.counted.touched.clear(); });
   await move();

@@ -118,9 +118,8 @@ function timersOf(run, node, now, at) {
     .map(t => t.until < 0 ? t.name : `${t.name}, ends in ${inUnits({ ...run, from: 0 }, Math.max(0, t.until - at))} ${run.unit_name}`);
 }
 
-// leadersAt returns the nodes that lead after a step.
-export function leadersAt(run, now) {
-  const at = run.steps[now]?.at ?? run.from;
+// leadersAt returns the nodes that lead at a moment.
+export function leadersAt(run, at) {
   return run.nodes.filter((_, i) => spanAt(run, i, at)?.kind === 'leads').map(n => n.name);
 }
 

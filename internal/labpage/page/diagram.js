@@ -1,6 +1,6 @@
 // The space-time diagram: a lane for each node, time downward. All text comes from a scenario, and is set as text.
 const looks = 5; // of messages, by kind
-const top = 12, right = 66, leastGap = 22;
+const top = 12, right = 76, leastGap = 22;
 
 function draw(parent, tag, attributes, text) {
   const e = document.createElementNS('http://www.w3.org/2000/svg', tag);
@@ -59,7 +59,13 @@ export function drawRun(box, run, on) {
   const width = x(nodes - 1) + right, height = y.height + 24;
   box.replaceChildren();
   const head = draw(box, 'svg', { class: 'head', width, height: 28 }); // it stays in sight
-  const svg = draw(box, 'svg', { width, height, viewBox: `0 0 ${width} ${height}`, role: 'img' });
+  const plane = document.createElement('div');
+  plane.className = 'plane';
+  box.append(plane);
+  const svg = draw(plane, 'svg', { width, height, viewBox: `0 0 ${width} ${height}`, role: 'img' });
+  // What follows the pointer is drawn above the picture, so that the browser need not paint the picture again.
+  const over = draw(plane, 'svg', { class: 'over', width, height, 'aria-hidden': true });
+  const ring = draw(over, 'circle', { class: 'ring', r: 9 }), line = draw(over, 'line', { class: 'none' });
   draw(svg, 'title', {}, `Space-time diagram of ${nodes} nodes, ${run.messages.length} messages`);
 
   run.epochs.forEach((e, i) => {
@@ -69,10 +75,11 @@ export function drawRun(box, run, on) {
     draw(svg, 'text', { class: 'epoch-name', x: width - 4, y: from + 13, 'text-anchor': 'end' }, `epoch ${e.epoch}`);
   });
   draw(head, 'text', { class: 'time', x: 4, y: 20 }, run.unit_name);
-  let labelled = -Infinity;
+  let labelled = -Infinity, label = '';
   for (const at of y.sorted) {
-    if (y.at(at) - labelled < 14) continue;
-    draw(svg, 'text', { class: 'time', x: 4, y: y.at(at) + 4 }, inUnits(run, at));
+    if (y.at(at) - labelled < 14 || inUnits(run, at) === label) continue;
+    label = inUnits(run, at);
+    draw(svg, 'text', { class: 'time', x: 4, y: y.at(at) + 4 }, label);
     labelled = y.at(at);
   }
   for (const at of y.shortened) draw(svg, 'text', { class: 'time', x: 12, y: at + 4 }, '⋮');
@@ -107,36 +114,67 @@ export function drawRun(box, run, on) {
     });
   });
 
-  const kinds = kindsOf(run), drag = dragging(svg, run, x, y, pitch, on), grips = [];
-  const messages = run.messages.map(m => drawMessage(svg, m, kinds.indexOf(m.kind) % looks, run, x, y, on, grips));
-  const steps = run.steps.map(s => drawStep(svg, s, x(s.node), y.at(s.at), on));
-  for (const grip of grips) drawGrip(svg, grip, run, on, drag); // above the steps at which the arrows end
+  const kinds = kindsOf(run), drag = dragging(over, run, x, y, pitch, on), grips = [];
+  const bands = drawBands(svg, box, height), bandOf = m => bands.at(y.at(m.sent));
+  const messages = run.messages.map(m => {
+    const band = bandOf(m), drawn = drawMessage(band.messages, m, kinds.indexOf(m.kind) % looks, run, x, y, on, grips);
+    band.bottom = Math.max(band.bottom, drawn.y2);
+    return drawn;
+  });
+  const steps = run.steps.map(s => drawStep(bands.at(y.at(s.at)).steps, s, x(s.node), y.at(s.at), on));
+  for (const grip of grips) drawGrip(bandOf(grip.m).grips, grip, run, on, drag); // above the steps at which the arrows end
+  bands.hide();
   for (const p of run.properties.filter(p => p.step >= 0)) {
-    const s = run.steps[p.step];
-    draw(svg, 'text', { class: 'broken', x: x(s.node) + 20, y: y.at(s.at) + 16 }, `✗ ${p.name}`);
+    const s = run.steps[p.step], fits = x(s.node) + 20 + 8 * p.name.length < width;
+    draw(svg, 'text', { class: 'broken', x: x(s.node) + (fits ? 20 : -12), y: y.at(s.at) + 16, 'text-anchor': fits ? 'start' : 'end' }, `✗ ${p.name}`);
   }
+  let shown = run.steps.length - 1;
+  const isLater = (m, now) => m.step > now || m.step < 0 && m.by > now;
   return {
-    // show fades what comes after a step, and marks that step and a message.
+    hide: bands.hide,
+    // show fades what comes after a step, and marks that step and a message. It touches only what changes.
     show(now, message = -1) {
-      steps.forEach((e, i) => { e.classList.toggle('later', i > now); e.classList.toggle('chosen', i === now); });
-      run.messages.forEach((m, i) => {
-        messages[i].classList.toggle('later', m.step > now || m.step < 0 && m.by > now);
-        messages[i].classList.toggle('chosen', i === message);
-      });
-      const e = steps[now];
-      if (e) {
-        const at = y.at(run.steps[now].at) + 28, page = box.clientHeight;
+      const s = run.steps[now], m = messages[message];
+      line.setAttribute('class', m ? `over-message m${m.look} d${m.look}` : 'none');
+      if (m) for (const name of ['x1', 'y1', 'x2', 'y2']) line.setAttribute(name, m[name]);
+      if (now !== shown) {
+        for (let i = Math.min(now, shown) + 1; i <= Math.max(now, shown); i++) steps[i].classList.toggle('later', i > now);
+        run.messages.forEach((m, i) => isLater(m, now) !== isLater(m, shown) && messages[i].g.classList.toggle('later'));
+        shown = now;
+      }
+      if (m) return; // a pointer over messages changes the line alone, and reads no layout
+      ring.setAttribute('class', s ? 'ring' : 'none');
+      if (s) {
+        ring.setAttribute('cx', x(s.node));
+        ring.setAttribute('cy', y.at(s.at));
+        const at = y.at(s.at) + 28, page = box.clientHeight;
         if (at < box.scrollTop + 60 || at > box.scrollTop + page - 40) box.scrollTop = at - page / 2;
       }
     },
   };
 }
 
+// drawBands divides the picture into bands, and hides those that are out of sight: the browser looks for what is under the
+// pointer in all others. A band has the messages that are sent in it, and the steps.
+function drawBands(svg, box, height) {
+  const size = 400, margin = 200, bands = [];
+  for (let top = 0; top <= height; top += size) {
+    const g = draw(svg, 'g', {});
+    bands.push({ g, top, bottom: top + size, messages: draw(g, 'g', {}), steps: draw(g, 'g', {}), grips: draw(g, 'g', {}) });
+  }
+  const hide = () => {
+    const from = box.scrollTop - margin, to = from + box.clientHeight + 2 * margin;
+    for (const band of bands) band.g.classList.toggle('hidden', band.bottom < from || band.top > to);
+  };
+  box.onscroll = hide;
+  return { hide, at: y => bands[Math.min(bands.length - 1, Math.floor(y / size))] };
+}
+
 // dragging returns a function that begins to drag the head of a message. A move changes two elements, and reads no layout.
-function dragging(svg, run, x, y, pitch, on) {
+function dragging(over, run, x, y, pitch, on) {
   return (grip, m, x1, y1, start) => {
-    const ghost = draw(svg, 'line', { class: 'ghost', x1, y1, x2: x1, y2: y1 }), label = draw(svg, 'text', { class: 'ghost-label' });
-    const box = svg.getBoundingClientRect(); // once
+    const ghost = draw(over, 'line', { class: 'ghost', x1, y1, x2: x1, y2: y1 }), label = draw(over, 'text', { class: 'ghost-label' });
+    const box = over.getBoundingClientRect(); // once
     let result;
     const move = e => {
       if (result === undefined && Math.hypot(e.clientX - start.clientX, e.clientY - start.clientY) < 4) return; // a click
@@ -203,7 +241,7 @@ function drawMessage(svg, m, look, run, x, y, on, grips) {
   const back = Math.min(10, length / 3); // from the head, which several messages may share
   if (on.canDrag(m)) grips.push({ m, x: x2 - back * dx, y: y2 - back * dy, x1, y1, names });
   for (const event of ['mouseenter', 'focus', 'click']) g.addEventListener(event, () => on.message(m.id, event === 'click'));
-  return g;
+  return { g, look, x1, y1, x2, y2 };
 }
 
 const signs = { crash: '✕', drop: '', suspect: '?', trust: '!', pause: '‖', resume: '▸', expire: '◷', start: '○', restart: '○' };

@@ -3,6 +3,7 @@ import { asChoice, choiceOf, choicesAt, extend, inFlight, prefix, showChoices, t
 import { drawRun, inUnits, kindsOf } from './diagram.js';
 import { button, element, leadersAt, messageText, showMessage, showNodes, showStep, spanAt, stepText } from './details.js';
 import { delayMessage, insert, loseMessage } from './edit.js';
+import { openLessons, own } from './lesson.js';
 import { decode, encode } from './link.js';
 import { openFiles, save } from './files.js';
 
@@ -11,15 +12,26 @@ const data = id => JSON.parse($(id).textContent);
 const examples = data('example-data');
 const past = []; // scenarios and steps that Undo returns to
 const last = {}; // the same, of each mode
-let run = null, scenario = '', diagram = null, now = 0, chosen = -1, numbered = [], playing = 0, requests = 0, linking = 0, searching = null;
+const lessons = openLessons({
+  ask() {
+    stop();
+    searching?.abort();
+    requests++; // a result that comes later would show a run
+  },
+  play: name => runLesson(name, play),
+  end: name => (run === lessonRun ? show(run.steps.length - 1) : runLesson(name, () => show(run.steps.length - 1))),
+  leave: updateLink,
+});
+let lessonRun = null, run = null, scenario = '', diagram = null, now = 0, chosen = -1, numbered = [], playing = 0, requests = 0, linking = 0, searching = null;
 
+const withoutOutput = text => text.replace(/^ *>.*\n/gm, '');
 const isChoice = () => run.mode === 'choice';
 const first = () => (isChoice() ? -1 : 0); // before the first step, the reader has a choice
 
 // updateLink puts the scenario and the step into the address of the page.
 async function updateLink() {
-  if (run.mode === 'trace') return;
-  const link = await encode({ scenario, step: now });
+  if (run.mode === 'trace' || lessons.isAsking()) return;
+  const link = run === lessonRun && lessons.link() || await encode({ scenario, step: now });
   if (scenario !== examples[0].scenario || now !== run.steps.length - 1 || location.hash) history.replaceState(null, '', link);
 }
 
@@ -50,6 +62,12 @@ function show(step) {
     if (focused) $('choices').querySelector('button')?.focus();
   }
   showFaults();
+  if (run === lessonRun && now >= run.steps.length - 1) lessons.end(run);
+}
+
+// setText changes a text only if it differs, so that the browser need not lay it out again.
+function setText(id, text) {
+  if ($(id).textContent !== text) $(id).textContent = text;
 }
 
 // showFaults shows the buttons that have an effect now.
@@ -57,13 +75,13 @@ function showFaults() {
   const node = run.nodes[run.steps[now]?.node], m = run.messages[chosen];
   for (const [id, verb] of [['crash', 'Crash'], ['restart', 'Restart']]) {
     $(id).hidden = !node || run.mode === 'trace';
-    $(id).textContent = `${verb} ${node?.name ?? ''}`;
+    setText(id, `${verb} ${node?.name ?? ''}`);
     $(id).disabled = isChoice() && !possible(`${id} ${node?.name}`) && !possible(`${id.replace('restart', 'start')} ${node?.name}`);
   }
   $('lose').hidden = $('delay').hidden = !m || !canEdit(m);
   if (!m) return;
-  $('lose').textContent = isChoice() ? 'Drop it' : 'Lose it';
-  $('delay').textContent = isChoice() ? 'Deliver it' : `Delay it by ${inUnits({ ...run, from: 0 }, delayStep())} ${run.unit_name}`;
+  setText('lose', isChoice() ? 'Drop it' : 'Lose it');
+  setText('delay', isChoice() ? 'Deliver it' : `Delay it by ${inUnits({ ...run, from: 0 }, delayStep())} ${run.unit_name}`);
 }
 
 const possible = line => choicesAt(run, now).find(c => c.line === line);
@@ -77,10 +95,10 @@ function canEdit(m) {
 }
 
 function showCounts() {
-  const sent = run.messages.filter(m => !m.repeat && m.step >= 0 && m.step <= now).length, t = run.theory;
+  const sent = run.messages.filter(m => own(m) && m.step <= now).length, t = run.theory;
   const at = run.steps[now]?.at ?? run.from, moment = isChoice() ? '' : ` · ${inUnits(run, at)} ${run.unit_name} so far`;
   $('counts').textContent = `Step ${run.steps.length && now + 1} of ${run.steps.length} · ${sent} ${sent === 1 ? 'message' : 'messages'} so far${moment}`;
-  const leaders = leadersAt(run, now);
+  const leaders = leadersAt(run, at);
   $('leaders').textContent = leaders.length > 1 ? `✗ ${leaders.length} lead now: ${leaders.join(', ')}` : leaders.length ? `★ ${leaders[0]} leads` : '– No node leads';
   $('leaders').className = leaders.length > 1 ? 'bad' : leaders.length ? 'good' : '';
   $('theory').textContent = '';
@@ -121,7 +139,7 @@ function draw() {
     message(id, isClick) {
       const m = run.messages[id];
       if (isClick && m.by >= 0 && !(isChoice() && m.by > now)) show(m.by);
-      select(id);
+      if (id !== chosen) select(id);
     },
     canDrag: m => (isChoice() ? m.by < 0 : canEdit(m)),
     dragged: (m, at) => editMessage(m, at === null ? 'drop' : 'deliver', at - m.sent),
@@ -146,6 +164,7 @@ function selectNext() {
 // setRun shows a run from its last step, so that the picture is whole.
 function setRun(result, step = result.steps.length - 1) {
   run = result;
+  if (lessons.isAsking()) lessons.leave();
   $('title').textContent = [run.title || 'Scenario', run.algorithm, run.mode === 'time' && `seed ${run.seed}`].filter(Boolean).join(' · ');
   $('mode-time').setAttribute('aria-pressed', run.mode === 'time');
   $('mode-choice').setAttribute('aria-pressed', isChoice());
@@ -183,12 +202,14 @@ async function answerTo(request, signal) {
 }
 
 // accept shows the result of a scenario.
-async function accept(answer, text, { step, undoable = true } = {}) {
+async function accept(answer, text, { step, undoable = true, isLesson } = {}) {
+  if (isLesson) lessonRun = answer;
   if (answer.mode === 'choice') text = answer.scenario;
   if (undoable && text !== scenario) past.push({ scenario, step: now });
   if (run.mode !== 'trace') last[run.mode] = { scenario, step: now };
   $('undo').disabled = past.length === 0;
   scenario = $('scenario').value = text;
+  $('examples').selectedIndex = 1 + examples.findIndex(e => withoutOutput(e.scenario) === withoutOutput(text));
   setRun(answer, step);
   await updateLink();
   const broken = isChoice() && run.properties.some(p => p.text);
@@ -197,8 +218,14 @@ async function accept(answer, text, { step, undoable = true } = {}) {
 
 async function runScenario(text, options) {
   $('status').textContent = 'Running…';
-  const answer = await answerTo({ scenario: text, all: $('all').checked });
+  const answer = await answerTo({ scenario: text, all: $('all').checked && !options?.isLesson });
   if (answer) await accept(answer, text, options);
+  return answer;
+}
+
+// runLesson shows the first step of a run of a lesson, and does something then.
+async function runLesson(name, then) {
+  if (await runScenario(examples.find(e => e.name === name).scenario, { step: -1, isLesson: true })) then();
 }
 
 // choose takes a step of mode choice. Another one than that of the run forks it.
@@ -348,12 +375,13 @@ const keys = {
   j: 'next', ArrowDown: 'next', k: 'back', ArrowUp: 'back', Home: 'first', End: 'last', ' ': 'play', c: 'crash', r: 'restart', u: 'undo', x: 'lose', d: 'delay',
 };
 document.addEventListener('keydown', e => {
-  if (e.key === 'Enter' && e.ctrlKey) return actions.run();
+  if (e.key === 'Enter' && e.ctrlKey && !lessons.isAsking()) return actions.run();
   const isField = e.target.closest('textarea, select, input') || e.key === ' ' && e.target.closest('button, summary');
-  if (isField || e.ctrlKey || e.metaKey || e.altKey) return;
+  if (isField || e.ctrlKey || e.metaKey || e.altKey || lessons.isAsking()) return;
   const number = isChoice() && /^[1-9]$/.test(e.key) ? numbered[e.key - 1] : null;
   if (number) choose(number);
   else if (e.key === 'm') selectNext();
+  else if (e.key === 'l') $('lesson-title').focus();
   else if (e.key === 'n' && isChoice()) $('choices').querySelector('button')?.focus();
   else if (Object.hasOwn(keys, e.key)) {
     const id = keys[e.key];
@@ -363,8 +391,8 @@ document.addEventListener('keydown', e => {
   e.preventDefault();
 });
 $('all').addEventListener('change', () => runScenario(scenario));
-$('examples').append(...examples.map((e, i) => new Option(e.title, i)));
-$('examples').addEventListener('change', () => runScenario(examples[$('examples').value].scenario));
+$('examples').append(new Option('–', ''), ...examples.map((e, i) => new Option(e.title, i, i === 0, i === 0)));
+$('examples').addEventListener('change', () => $('examples').value && runScenario(examples[$('examples').value].scenario));
 openFiles($('file'), {
   scenario: text => runScenario(text),
   async trace(text) {
@@ -384,17 +412,21 @@ openFiles($('file'), {
 });
 let width = 0;
 new ResizeObserver(() => {
-  if (run && $('diagram').clientWidth !== width) {
+  if (run && $('diagram').clientWidth && $('diagram').clientWidth !== width) {
     width = $('diagram').clientWidth;
     draw();
     diagram.show(now);
-  }
+  } else diagram?.hide();
 }).observe($('diagram'));
 
 async function open() {
+  const { hash } = location;
+  if (lessons.start(hash)) return;
+  if (lessons.isAsking()) lessons.leave();
+  if (hash.startsWith('#lesson=')) $('status').textContent = `⚠ There is no lesson ${hash.slice(8)}`;
   let state = null;
   try {
-    state = await decode(location.hash);
+    state = await decode(hash);
   } catch (e) {
     $('status').textContent = `⚠ The link is damaged: ${e.message}`;
   }
