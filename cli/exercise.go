@@ -1,0 +1,141 @@
+package cli
+
+import (
+	"encoding/json"
+	"fmt"
+	"strconv"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/elect-go/elect/internal/exercise"
+	"github.com/elect-go/elect/internal/scaffold"
+)
+
+func (p *program) newExercise() *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   "exercise",
+		Short: "List the exercises of the course, and make a module for one",
+		Long: `The exercises of the course. 'elect exercise new' makes a Go module with a skeleton, the task
+and a test; 'elect grade' grades it. docs/exercises.md explains both to students and
+teachers.`,
+		Example: `  elect exercise list
+  elect exercise new bully my-bully
+  elect grade my-bully`,
+		Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
+	}
+	cmd.AddCommand(newExerciseList(), newExerciseNew())
+	return cmd
+}
+
+// exerciseObject is an exercise as JSON.
+type exerciseObject struct {
+	Name   string `json:"name"`
+	Title  string `json:"title"`
+	Source string `json:"source"`
+	Points int    `json:"points"`
+}
+
+func newExerciseList() *cobra.Command {
+	var asJSON bool
+	cmd := &cobra.Command{
+		Use:   "list",
+		Short: "List the exercises",
+		Long: `List the exercises, in the order of the course.
+
+With --json, a list of objects: name, title, source (the paper), points (of a submission
+without a fault).`,
+		Example: `  elect exercise list
+  elect exercise list --json | jq -r '.[].name'`,
+		Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			all := []exerciseObject{}
+			for _, e := range exercise.All() {
+				all = append(all, exerciseObject{e.Name, e.Title, e.Source, e.Points()})
+			}
+			if asJSON {
+				return json.NewEncoder(cmd.OutOrStdout()).Encode(all)
+			}
+			table, row := rows(cmd.OutOrStdout())
+			for _, e := range all {
+				row(e.Name, "%d points\t%s", e.Points, e.Title)
+			}
+			return table.Flush()
+		},
+	}
+	cmd.Flags().BoolVar(&asJSON, "json", false, "print a list of JSON objects")
+	return cmd
+}
+
+// exerciseModule is a new module as JSON.
+type exerciseModule struct {
+	Exercise string   `json:"exercise"`
+	Dir      string   `json:"dir"`
+	Module   string   `json:"module"`
+	Clone    string   `json:"clone,omitempty"`
+	Version  string   `json:"version"`
+	Files    []string `json:"files"`
+}
+
+func newExerciseNew() *cobra.Command {
+	var clone string
+	var asJSON bool
+	cmd := &cobra.Command{
+		Use:   "new NAME DIR",
+		Short: "Make a Go module for an exercise",
+		Long: `Make a Go module for an exercise: README.md with the task and its source, a skeleton, and a
+test that 'go test' runs. DIR is the folder of the module. It must be empty, or not exist.
+
+go.mod points to a clone of elect by a replace, so the module builds with GOPROXY=off. The
+clone is that of --elect, or the one that this program was built from, or the one around
+the working directory. Without a clone, a released program requires its own release.
+
+With --json, one object: exercise, dir, module (path of the module), clone (folder, absent
+without a clone), version (of elect, in go.mod), files (a list, relative to dir).`,
+		Example: `  elect exercise new bully my-bully
+  elect exercise new bully my-bully --elect ../elect`,
+		Args: exactly(2, "the name of an exercise and a folder"),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			e, err := findExercise(args[0])
+			if err != nil {
+				return err
+			}
+			if problem := scaffold.Occupied(args[1]); problem != "" {
+				return usagef("%s %s, want an empty folder, or none", args[1], problem)
+			}
+			source, err := electSource(cmd, clone)
+			if err != nil {
+				return err
+			}
+			m, err := e.Module(args[1], source)
+			if err != nil {
+				return err
+			}
+			if err := m.Write(); err != nil {
+				return err
+			}
+			if asJSON {
+				return json.NewEncoder(cmd.OutOrStdout()).Encode(exerciseModule{e.Name, m.Dir, m.Path, source.Clone, source.Version, m.Names()})
+			}
+			fmt.Fprintf(cmd.OutOrStdout(), "%s: %s\n", m.Dir, e.Title)
+			for _, file := range m.Names() {
+				fmt.Fprintf(cmd.OutOrStdout(), "  %s\n", file)
+			}
+			_, err = fmt.Fprintf(cmd.OutOrStdout(), "Next: read %s/README.md. To begin, %s. Then\n  elect grade %s\n", m.Dir, e.Start, m.Dir)
+			return err
+		},
+	}
+	set := cmd.Flags()
+	set.SortFlags = false
+	set.StringVar(&clone, "elect", "", "`folder` of a clone of elect (default: the clone of this program)")
+	set.BoolVar(&asJSON, "json", false, "print one JSON object")
+	return cmd
+}
+
+func findExercise(name string) (*exercise.Exercise, error) {
+	if e := exercise.Find(name); e != nil {
+		return e, nil
+	}
+	return nil, usagef("the exercise is %s, want one of %s", strconv.Quote(name), strings.Join(exercise.Names(), ", "))
+}
