@@ -1,8 +1,11 @@
 package cli
 
 import (
+	"bytes"
 	"encoding/json"
+	"errors"
 	"fmt"
+	"os"
 	"strconv"
 	"strings"
 
@@ -15,7 +18,7 @@ import (
 func (p *program) newExercise() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "exercise",
-		Short: "List the exercises of the course, and make a module for one",
+		Short: "List the exercises of the course, and make a module or a bundle of one",
 		Long: `The exercises of the course. 'elect exercise new' makes a Go module with a skeleton, the task
 and a test; 'elect grade' grades it. docs/exercises.md explains both to students and
 teachers.`,
@@ -25,7 +28,7 @@ teachers.`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
-	cmd.AddCommand(newExerciseList(), newExerciseNew())
+	cmd.AddCommand(newExerciseList(), newExerciseNew(), newExerciseBundle())
 	return cmd
 }
 
@@ -131,6 +134,79 @@ without a clone), version (of elect, in go.mod), files (a list, relative to dir)
 	set.StringVar(&clone, "elect", "", "`folder` of a clone of elect (default: the clone of this program)")
 	set.BoolVar(&asJSON, "json", false, "print one JSON object")
 	return cmd
+}
+
+// bundleObject is a bundle as JSON.
+type bundleObject struct {
+	Exercise string `json:"exercise"`
+	File     string `json:"file"`
+	Bytes    int    `json:"bytes"`
+}
+
+func newExerciseBundle() *cobra.Command {
+	var clone string
+	var asJSON bool
+	cmd := &cobra.Command{
+		Use:   "bundle NAME FILE.zip",
+		Short: "Pack an exercise with all that it is compiled with",
+		Long: `Write a zip file with the module of an exercise and a vendor folder. Students need no clone and
+no network for it: they unpack the file, and 'go test' and 'elect grade' work with the Go
+toolchain alone. FILE.zip must not exist.
+
+Packing needs a clone of elect: that of --elect, or the one that this program was built from,
+or the one around the working directory.
+
+With --json, one object: exercise, file, bytes (size of the file).`,
+		Example: `  elect exercise bundle bully bully.zip
+  unzip bully.zip && elect grade bully`,
+		Args: exactly(2, "the name of an exercise and a file"),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			e, err := findExercise(args[0])
+			if err != nil {
+				return err
+			}
+			clone, err := cloneFlag(cmd, clone)
+			if err != nil {
+				return err
+			}
+			if clone == "" {
+				return usagef("no clone of elect was found: name one with --elect DIR")
+			}
+			source, err := scaffold.FromClone(clone)
+			if err != nil {
+				return err
+			}
+			var text bytes.Buffer
+			ctx, stop := interruptible(cmd)
+			defer stop()
+			if err := e.Bundle(ctx, source, &text); err != nil {
+				return err
+			}
+			if err := writeNew(args[1], text.Bytes()); err != nil {
+				return err
+			}
+			if asJSON {
+				return json.NewEncoder(cmd.OutOrStdout()).Encode(bundleObject{e.Name, args[1], text.Len()})
+			}
+			_, err = fmt.Fprintf(cmd.OutOrStdout(), "%s has %d bytes. After unzip, 'elect grade %s' needs no clone and no network.\n", args[1], text.Len(), e.Name)
+			return err
+		},
+	}
+	set := cmd.Flags()
+	set.SortFlags = false
+	set.StringVar(&clone, "elect", "", "`folder` of a clone of elect (default: the clone of this program)")
+	set.BoolVar(&asJSON, "json", false, "print one JSON object")
+	return cmd
+}
+
+// writeNew writes a file that must not exist.
+func writeNew(name string, text []byte) error {
+	file, err := os.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o666)
+	if err != nil {
+		return err
+	}
+	_, err = file.Write(text)
+	return errors.Join(err, file.Close())
 }
 
 func findExercise(name string) (*exercise.Exercise, error) {

@@ -4,12 +4,14 @@ import (
 	"encoding/json"
 	"os"
 	"path/filepath"
+	"reflect"
 	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
 
 	"github.com/elect-go/elect/internal/exercise"
+	"github.com/elect-go/elect/internal/testkit"
 )
 
 func TestExerciseListNamesAll(t *testing.T) {
@@ -62,6 +64,21 @@ func TestExerciseNewWritesModule(t *testing.T) {
 	}
 }
 
+func TestExerciseBundleWritesOneFile(t *testing.T) {
+	testkit.OnlyLong(t)
+	file := filepath.Join(t.TempDir(), "bully.zip")
+	status, stdout, stderr := elect("exercise", "bundle", "bully", file, "--json")
+	require.Zero(t, status, stderr)
+	require.Equal(t, []string{"bytes", "exercise", "file"}, keys(t, stdout))
+	require.FileExists(t, file)
+	status, _, stderr = elect("exercise", "bundle", "bully", file)
+	require.Equal(t, statusFailed, status)
+	require.Contains(t, stderr, "file exists")
+	status, _, stderr = elect("exercise", "bundle", "bully")
+	require.Equal(t, statusUsage, status)
+	require.Contains(t, stderr, "exercise bundle wants the name of an exercise and a file, and got 1")
+}
+
 func TestGradePrintsPointsAndRuns(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "mine")
 	status, _, stderr := elect("exercise", "new", "bully", dir)
@@ -87,6 +104,13 @@ func TestGradePrintsPointsAndRuns(t *testing.T) {
 	} {
 		require.Contains(t, stdout, want)
 	}
+	page, err := os.ReadFile("../docs/exercises.md")
+	require.NoError(t, err)
+	_, example, _ := strings.Cut(string(page), "```\n")
+	example, _, _ = strings.Cut(example, "```")
+	for line := range strings.Lines(example) {
+		require.Contains(t, stdout, "\n"+line, "the example of docs/exercises.md")
+	}
 	for line := range strings.Lines(stdout) {
 		require.Equal(t, strings.TrimRight(line, " \n"), strings.TrimSuffix(line, "\n"), "no space at the end of a line")
 	}
@@ -104,6 +128,15 @@ func TestGradeOfGoodSubmission(t *testing.T) {
 	require.Equal(t, []string{"checks", "exercise", "max", "message", "points"}, keys(t, stdout))
 	var g exercise.Grade
 	decodeStrictly(t, stdout, &g)
+	page, err := os.ReadFile("../docs/exercises.md")
+	require.NoError(t, err)
+	for _, typ := range []reflect.Type{reflect.TypeFor[exercise.Grade](), reflect.TypeFor[exercise.CheckGrade]()} {
+		for field := range typ.Fields() {
+			name, _, _ := strings.Cut(field.Tag.Get("json"), ",")
+			require.Regexp(t, "`(checks\\[\\])?\\.?"+name+"`", string(page))
+			require.Contains(t, newGrade().Long, name)
+		}
+	}
 	require.Equal(t, 20, g.Points)
 	for _, c := range g.Checks {
 		require.Equal(t, exercise.Passed, c.Status)

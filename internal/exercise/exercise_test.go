@@ -240,6 +240,20 @@ func TestErrorsOfCompilerAreShown(t *testing.T) {
 	require.Equal(t, "a\nb\n", firstLines("a\nb\n", 2))
 }
 
+func goTest(t *testing.T, dir string) {
+	t.Helper()
+	runGo(t, dir, "test", "./...")
+}
+
+// runGo runs a go command in a module, without a network.
+func runGo(t *testing.T, dir string, args ...string) {
+	t.Helper()
+	cmd := exec.CommandContext(t.Context(), "go", args...)
+	cmd.Dir, cmd.Env = dir, append(os.Environ(), "GOPROXY=off", "GOFLAGS=", "GOWORK=off")
+	out, err := cmd.CombinedOutput()
+	require.NoError(t, err, "go %v: %s", args, out)
+}
+
 // Each exercise, from its skeleton to full marks.
 func TestSolutionsGetFullMarks(t *testing.T) {
 	testkit.OnlyLong(t)
@@ -247,20 +261,14 @@ func TestSolutionsGetFullMarks(t *testing.T) {
 		t.Run(e.Name, func(t *testing.T) {
 			t.Parallel()
 			dir := newModule(t, e.Name)
-			cmd := exec.CommandContext(t.Context(), "go", "vet", "./...")
-			cmd.Dir, cmd.Env = dir, append(os.Environ(), "GOPROXY=off", "GOFLAGS=", "GOWORK=off")
-			out, err := cmd.CombinedOutput()
-			require.NoError(t, err, "%s", out)
+			runGo(t, dir, "vet", "./...")
 			require.Zero(t, grade(t, dir).Points, "of the skeleton")
 			solve(t, e.Name, dir)
 			g := grade(t, dir)
 			require.Empty(t, statuses(g), g.Message)
 			require.True(t, g.Full())
 			require.Equal(t, "All properties hold.", g.Message)
-			cmd = exec.CommandContext(t.Context(), "go", "test", "./...")
-			cmd.Dir, cmd.Env = dir, append(os.Environ(), "GOPROXY=off", "GOFLAGS=", "GOWORK=off")
-			out, err = cmd.CombinedOutput()
-			require.NoError(t, err, "%s", out)
+			goTest(t, dir)
 		})
 	}
 }
