@@ -76,8 +76,7 @@ type exerciseModule struct {
 	Exercise string   `json:"exercise"`
 	Dir      string   `json:"dir"`
 	Module   string   `json:"module"`
-	Clone    string   `json:"clone,omitempty"`
-	Version  string   `json:"version"`
+	Clone    string   `json:"clone"`
 	Files    []string `json:"files"`
 }
 
@@ -92,10 +91,10 @@ test that 'go test' runs. DIR is the folder of the module. It must be empty, or 
 
 go.mod points to a clone of elect by a replace, so the module builds with GOPROXY=off. The
 clone is that of --elect, or the one that this program was built from, or the one around
-the working directory. Without a clone, a released program requires its own release.
+the working directory. 'elect exercise bundle' makes a module that needs no clone.
 
-With --json, one object: exercise, dir, module (path of the module), clone (folder, absent
-without a clone), version (of elect, in go.mod), files (a list, relative to dir).`,
+With --json, one object: exercise, dir, module (path of the module), clone (folder), files (a
+list, relative to dir).`,
 		Example: `  elect exercise new bully my-bully
   elect exercise new bully my-bully --elect ../elect`,
 		Args: exactly(2, "the name of an exercise and a folder"),
@@ -107,7 +106,7 @@ without a clone), version (of elect, in go.mod), files (a list, relative to dir)
 			if problem := scaffold.Occupied(args[1]); problem != "" {
 				return usagef("%s %s, want an empty folder, or none", args[1], problem)
 			}
-			source, err := electSource(cmd, clone)
+			source, err := cloneSource(cmd, clone)
 			if err != nil {
 				return err
 			}
@@ -119,7 +118,7 @@ without a clone), version (of elect, in go.mod), files (a list, relative to dir)
 				return err
 			}
 			if asJSON {
-				return json.NewEncoder(cmd.OutOrStdout()).Encode(exerciseModule{e.Name, m.Dir, m.Path, source.Clone, source.Version, m.Names()})
+				return json.NewEncoder(cmd.OutOrStdout()).Encode(exerciseModule{e.Name, m.Dir, m.Path, source.Clone, m.Names()})
 			}
 			fmt.Fprintf(cmd.OutOrStdout(), "%s: %s\n", m.Dir, e.Title)
 			for _, file := range m.Names() {
@@ -134,6 +133,18 @@ without a clone), version (of elect, in go.mod), files (a list, relative to dir)
 	set.StringVar(&clone, "elect", "", "`folder` of a clone of elect (default: the clone of this program)")
 	set.BoolVar(&asJSON, "json", false, "print one JSON object")
 	return cmd
+}
+
+// cloneSource returns the clone of elect that an exercise is made from.
+func cloneSource(cmd *cobra.Command, named string) (scaffold.Source, error) {
+	clone, err := cloneFlag(cmd, named)
+	if err != nil {
+		return scaffold.Source{}, err
+	}
+	if clone == "" {
+		return scaffold.Source{}, usagef("no clone of elect was found: name one with --elect DIR")
+	}
+	return scaffold.FromClone(clone)
 }
 
 // bundleObject is a bundle as JSON.
@@ -165,14 +176,7 @@ With --json, one object: exercise, file, bytes (size of the file).`,
 			if err != nil {
 				return err
 			}
-			clone, err := cloneFlag(cmd, clone)
-			if err != nil {
-				return err
-			}
-			if clone == "" {
-				return usagef("no clone of elect was found: name one with --elect DIR")
-			}
-			source, err := scaffold.FromClone(clone)
+			source, err := cloneSource(cmd, clone)
 			if err != nil {
 				return err
 			}

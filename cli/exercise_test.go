@@ -39,7 +39,7 @@ func TestExerciseNewWritesModule(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "mine")
 	status, stdout, stderr := elect("exercise", "new", "bully", dir, "--json")
 	require.Zero(t, status, stderr)
-	require.Equal(t, []string{"clone", "dir", "exercise", "files", "module", "version"}, keys(t, stdout))
+	require.Equal(t, []string{"clone", "dir", "exercise", "files", "module"}, keys(t, stdout))
 	for _, file := range []string{"README.md", "bully.go", "bully_test.go", "go.mod"} {
 		require.FileExists(t, filepath.Join(dir, file))
 	}

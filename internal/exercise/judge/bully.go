@@ -32,31 +32,12 @@ var bullyChecks = []Check{
 			start n3
 			> sends coordinator epoch=1 to n1
 			> sends coordinator epoch=1 to n2
-			> leads in epoch 1`, bullyHead+`cluster 3
-			start n2
-			> sends election to n3
-			expire n2 answer
-			> sends coordinator epoch=1 to n1
-			> leads in epoch 1`),
+			> leads in epoch 1`, bullyHead+secondLeads),
 	},
 	{
 		Name: "rule-2", Points: 2,
 		Requires: "Rule 2: a node replies with Answer to an Election of a lower node, and starts an election of its own.",
-		run: stories(bullyHead+`cluster 2
-			start n1
-			> sends election to n2
-			start n2
-			> sends coordinator epoch=1 to n1
-			> leads in epoch 1
-			deliver n1 n2 election
-			> sends answer to n1
-			> sends coordinator epoch=2 to n1
-			> leads in epoch 2`, bullyHead+`cluster 3
-			start n2
-			> sends election to n3
-			expire n2 answer
-			> sends coordinator epoch=1 to n1
-			> leads in epoch 1
+		run: stories(bullyHead+answered, bullyHead+secondLeads+`
 			start n1
 			> sends election to n2
 			> sends election to n3
@@ -79,28 +60,10 @@ var bullyChecks = []Check{
 	{
 		Name: "rule-4", Points: 2,
 		Requires: "Rule 4: a node that gets an Answer waits for a Coordinator, and starts again if none arrives. An Answer after the election has no effect.",
-		run: stories(bullyHead+`cluster 2
-			start n1
-			> sends election to n2
-			start n2
-			> sends coordinator epoch=1 to n1
-			> leads in epoch 1
-			deliver n1 n2 election
-			> sends answer to n1
-			> sends coordinator epoch=2 to n1
-			> leads in epoch 2
+		run: stories(bullyHead+answered+`
 			deliver n2 n1 answer
 			expire n1 coordinator
-			> sends election to n2`, bullyHead+`cluster 2
-			start n1
-			> sends election to n2
-			start n2
-			> sends coordinator epoch=1 to n1
-			> leads in epoch 1
-			deliver n1 n2 election
-			> sends answer to n1
-			> sends coordinator epoch=2 to n1
-			> leads in epoch 2
+			> sends election to n2`, bullyHead+answered+`
 			deliver n2 n1 coordinator epoch=2
 			> follows n2 in epoch 2
 			deliver n2 n1 answer
@@ -121,12 +84,7 @@ var bullyChecks = []Check{
 			deliver n2 n1 coordinator epoch=1
 			> follows n2 in epoch 1
 			suspect n1 n2 wrongly
-			> sends election to n2`, bullyHead+`cluster 3
-			start n2
-			> sends election to n3
-			expire n2 answer
-			> sends coordinator epoch=1 to n1
-			> leads in epoch 1
+			> sends election to n2`, bullyHead+secondLeads+`
 			campaign n2
 			> sends election to n3
 			expire n2 answer
@@ -157,6 +115,26 @@ var bullyChecks = []Check{
 		run:      bullyMessages,
 	},
 }
+
+// answered is a story in which n2 takes over from n1, which has started an election.
+const answered = `cluster 2
+	start n1
+	> sends election to n2
+	start n2
+	> sends coordinator epoch=1 to n1
+	> leads in epoch 1
+	deliver n1 n2 election
+	> sends answer to n1
+	> sends coordinator epoch=2 to n1
+	> leads in epoch 2`
+
+// secondLeads is a story in which n2 of three leads, because n3 does not run.
+const secondLeads = `cluster 3
+	start n2
+	> sends election to n3
+	expire n2 answer
+	> sends coordinator epoch=1 to n1
+	> leads in epoch 1`
 
 // elections calls check for all elections of up to most nodes, small ones first: one of the nodes starts or all do, and
 // the highest has crashed or not.

@@ -53,16 +53,7 @@ var ringChecks = []Check{
 	{
 		Name: "replies", Points: 3,
 		Requires: "Rule 5: a node passes on a Reply to another one. After two oks it doubles the limit and sends its Probes again; after a no it sends no more.",
-		run: stories(ringHead+twoOKs, ringHead+`cluster 3
-			start n2
-			> sends probe epoch=1 candidate=n2 limit=1 right=true to n3
-			> sends probe epoch=1 candidate=n2 limit=1 to n1
-			start n1
-			> sends probe epoch=1 candidate=n1 limit=1 right=true to n2
-			> sends probe epoch=1 candidate=n1 limit=1 to n3
-			start n3
-			> sends probe epoch=1 candidate=n3 limit=1 right=true to n1
-			> sends probe epoch=1 candidate=n3 limit=1 to n2
+		run: stories(ringHead+twoOKs, ringHead+allStart+`
 			deliver n2 n1 probe epoch=1 candidate=n2 limit=1
 			> sends reply epoch=1 candidate=n2 ok=true right=true to n2
 			deliver n2 n3 probe epoch=1 candidate=n2 limit=1 right=true
@@ -129,17 +120,20 @@ var ringChecks = []Check{
 	},
 }
 
-// twoOKs is a story in which n3, the highest of three, gets an ok from both sides.
-const twoOKs = `cluster 3
-	start n3
-	> sends probe epoch=1 candidate=n3 limit=1 right=true to n1
-	> sends probe epoch=1 candidate=n3 limit=1 to n2
+// allStart is a story in which all of three nodes start.
+const allStart = `cluster 3
 	start n1
 	> sends probe epoch=1 candidate=n1 limit=1 right=true to n2
 	> sends probe epoch=1 candidate=n1 limit=1 to n3
 	start n2
 	> sends probe epoch=1 candidate=n2 limit=1 right=true to n3
 	> sends probe epoch=1 candidate=n2 limit=1 to n1
+	start n3
+	> sends probe epoch=1 candidate=n3 limit=1 right=true to n1
+	> sends probe epoch=1 candidate=n3 limit=1 to n2`
+
+// twoOKs is a story in which n3, the highest of three, gets an ok from both sides.
+const twoOKs = allStart + `
 	deliver n3 n1 probe epoch=1 candidate=n3 limit=1 right=true
 	> sends reply epoch=1 candidate=n3 ok=true to n3
 	deliver n3 n2 probe epoch=1 candidate=n3 limit=1

@@ -81,6 +81,9 @@ func (s *Submission) spec(folder string) (algo.Spec, *Failure) {
 	case spec.New == nil || len(spec.Messages) == 0:
 		return spec, &Failure{What: "The Spec has no New, or no Messages."}
 	}
+	if folder == "" {
+		spec.Claims, spec.Textbook = algo.Claims{HighestLeads: true}, true // whatever the submission claims
+	}
 	return guarded(spec), nil
 }
 
