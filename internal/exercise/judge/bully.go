@@ -3,6 +3,7 @@ package judge
 import (
 	"maps"
 	"slices"
+	"time"
 
 	"github.com/elect-go/elect/algo"
 	"github.com/elect-go/elect/explore"
@@ -111,7 +112,7 @@ var bullyChecks = []Check{
 	},
 	{
 		Name: "messages", Points: 2,
-		Requires: "If the highest of N nodes has crashed, and the lowest starts, an election sends N(N−1)/2 Elections, (N−1)(N−2)/2 Answers and N−2 Coordinators: N²−N−1 messages. It takes 4T.",
+		Requires: "If the highest of N nodes has crashed, and the lowest starts, an election sends N(N−1)/2 Elections, (N−1)(N−2)/2 Answers and N−2 Coordinators: N²−N−1 messages. It takes 4T. A node waits 2T for an Answer, and 4T for a Coordinator.",
 		run:      bullyMessages,
 	},
 }
@@ -162,7 +163,11 @@ func bullyMessages(s *Submission) *Failure {
 	}
 	for n := 3; n <= 8; n++ {
 		e := election{nodes: n, crashed: 1, initiators: []int{1}}
-		if failure := e.simulate(spec).requireCounts(4, map[string]int{"election": n * (n - 1) / 2, "answer": (n - 1) * (n - 2) / 2, "coordinator": n - 2}); failure != nil {
+		r := e.simulate(spec)
+		if failure := r.requireCounts(4, map[string]int{"election": n * (n - 1) / 2, "answer": (n - 1) * (n - 2) / 2, "coordinator": n - 2}); failure != nil {
+			return failure
+		}
+		if failure := r.requireTimers(map[algo.Timer]time.Duration{"answer": 2, "coordinator": 4}); failure != nil {
 			return failure
 		}
 	}

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/elect-go/elect/algo"
 	"github.com/elect-go/elect/algo/bully"
@@ -162,6 +163,14 @@ func TestFailureNamesEventAndMessage(t *testing.T) {
 					env.Announce(algo.Leader{Epoch: p.Epoch, ID: p.Candidate})
 				}
 			}, map[string]string{"contract": "durable is broken after one step, when n1 starts: ring at n1 announced a leader in epoch 1, but keeps epoch 0."},
+		},
+		{
+			"another timer", "bully", func(env algo.Env, to algo.NodeID, m algo.Message) {
+				env.Send(to, m)
+				if m.Kind() == "coordinator" {
+					env.SetTimer("late", time.Hour, time.Hour)
+				}
+			}, map[string]string{"messages": "3 nodes, the highest has crashed, n1 starts the election: n3 waits 1h0m0s for the end of timer late, want 0T = 0s"},
 		},
 	} {
 		t.Run(tc.name, func(t *testing.T) {

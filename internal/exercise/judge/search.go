@@ -135,6 +135,16 @@ func (r *simulated) requireCounts(turnaround float64, want map[string]int) *Fail
 	return nil
 }
 
+// requireTimers requires that each timer is set to this time in T.
+func (r *simulated) requireTimers(want map[algo.Timer]time.Duration) *Failure {
+	for _, e := range r.events {
+		if waits := e.Until - e.At; e.Kind == trace.SetTimer && waits != want[e.Timer]*messageTime {
+			return r.fail("%s waits %v for the end of timer %s, want %dT = %v", sim.Name(e.Node), waits, e.Timer, want[e.Timer], want[e.Timer]*messageTime)
+		}
+	}
+	return nil
+}
+
 // lastMessage names the last message that arrived by a time.
 func lastMessage(events []trace.Event, at time.Duration) string {
 	text := "and no message had arrived"
