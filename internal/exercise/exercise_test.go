@@ -151,6 +151,8 @@ func TestUnchangedSubmissionGetsAHint(t *testing.T) {
 
 func TestFolderWithoutExerciseIsRejected(t *testing.T) {
 	dir := t.TempDir()
+	_, err := Grader{Clone: clone}.Grade(t.Context(), filepath.Join(dir, "gone"))
+	require.ErrorContains(t, err, "gone is no folder")
 	for _, tc := range []struct{ mod, want string }{
 		{"", " has no go.mod, want a module that 'elect exercise new' has made: bully, bugs, hirschberg-sinclair, test"},
 		{"go 1.26\n", " has a go.mod without a module line"},
@@ -167,7 +169,7 @@ func TestFolderWithoutExerciseIsRejected(t *testing.T) {
 	}
 	dir = newModule(t, "bully")
 	solve(t, "bully", dir)
-	_, err := Grader{}.Grade(t.Context(), dir)
+	_, err = Grader{}.Grade(t.Context(), dir)
 	require.ErrorContains(t, err, "has no vendor folder, and no clone of elect was found: name one with --elect DIR")
 }
 
@@ -193,6 +195,9 @@ func TestGradeOfSubmissionWithOneFault(t *testing.T) {
 	dir := change(t, "\tenv.Send(from, Answer{})\n", "\tprintln(\"no answer\")\n")
 	mod := []byte("module example.com/exercise/bully\n\ngo 1.26.0\n\nrequire github.com/elect-go/elect v0.0.0\n\nreplace github.com/elect-go/elect => /nowhere\n")
 	require.NoError(t, os.WriteFile(filepath.Join(dir, "go.mod"), mod, 0o600))
+	link := filepath.Join(t.TempDir(), "link")
+	require.NoError(t, os.Symlink(dir, link))
+	dir = link
 	before, err := os.ReadDir(dir)
 	require.NoError(t, err)
 	g := grade(t, dir)
@@ -288,6 +293,33 @@ func TestEachBugIsFound(t *testing.T) {
 		g := grade(t, dir)
 		require.Equal(t, []string{p.folder + " failed", p.folder + "-rest failed"}, statuses(g))
 		require.Equal(t, 15, g.Points)
+	}
+}
+
+// Each of these changes of a solution costs points.
+func TestFaultySubmissionsLosePoints(t *testing.T) {
+	testkit.OnlyLong(t)
+	t.Parallel()
+	for _, tc := range []struct{ exercise, file, old, replacement, check string }{
+		{"bully", "bully.go", "Higher(n.self)", "Lower(n.self)", "rule-1"},
+		{"bully", "bully.go", "\tif n.waits == \"\" {\n\t\tn.startElection(env)\n\t}\n}\n\n// lead", "\tn.startElection(env)\n}\n\n// lead", "one-election"},
+		{"bully", "bully.go", "timerAnswer, 2*", "timerAnswer, 1*", "highest-leads"},
+		{"bully", "bully.go", "if n.waits == timerAnswer", "if true", "rule-4"},
+		{"bully", "bully.go", "max(n.epoch, epoch)", "epoch", "rule-5"},
+		{"bully", "bully.go", "4*messageTime", "2*messageTime", "messages"},
+		{"hirschberg-sinclair", "ring.go", "n.limit *= 2", "n.limit++", "messages"},
+		{"hirschberg-sinclair", "ring.go", "m.Hops++; m.Hops < m.Limit", "m.Hops++; m.Hops <= m.Limit", "higher-probe"},
+		{"hirschberg-sinclair", "ring.go", "\tcase !m.OK:\n\t\tn.status = lost\n", "", "replies"},
+		{"hirschberg-sinclair", "ring.go", "\tn.send(env, true, m)\n", "", "winner"},
+	} {
+		dir := newModule(t, tc.exercise)
+		text, err := os.ReadFile(filepath.Join("testdata", "solutions", tc.exercise, tc.file))
+		require.NoError(t, err)
+		require.Contains(t, string(text), tc.old)
+		require.NoError(t, os.WriteFile(filepath.Join(dir, tc.file), []byte(strings.Replace(string(text), tc.old, tc.replacement, 1)), 0o600))
+		g := grade(t, dir)
+		require.False(t, g.Full(), tc.old)
+		require.Contains(t, statuses(g), tc.check+" failed", "%s: %s", tc.old, g.Compiler)
 	}
 }
 

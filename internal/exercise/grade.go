@@ -71,6 +71,8 @@ var moduleLine = regexp.MustCompile(`(?m)^module\s+"?([^\s"]+)"?\s*$`)
 func find(dir string) (*Exercise, error) {
 	text, err := os.ReadFile(filepath.Join(dir, "go.mod"))
 	switch {
+	case !isFolder(dir):
+		return nil, &SubmissionError{dir, "is no folder"}
 	case errors.Is(err, fs.ErrNotExist):
 		return nil, &SubmissionError{dir, "has no go.mod, want a module that 'elect exercise new' has made: " + strings.Join(Names(), ", ")}
 	case err != nil:

@@ -44,6 +44,9 @@ func (g Grader) newBuild(e *Exercise, dir string) (*build, error) {
 	if b.dir, err = filepath.Abs(dir); err != nil {
 		return nil, err
 	}
+	if b.dir, err = filepath.EvalSymlinks(b.dir); err != nil { // the go command would not find the overlay otherwise
+		return nil, err
+	}
 	if b.temp, err = os.MkdirTemp("", "elect-grade-*"); err != nil {
 		return nil, err
 	}

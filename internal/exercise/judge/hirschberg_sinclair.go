@@ -37,7 +37,7 @@ var ringChecks = []Check{
 	},
 	{
 		Name: "higher-probe", Points: 2,
-		Requires: "Rule 3: a node passes the Probe of a higher node on, with one hop more, and replies ok at its limit.",
+		Requires: "Rule 3: a node passes the Probe of a higher node on, with one hop more, and replies ok at its limit. It has lost: later oks to its own Probes have no effect.",
 		run: stories(ringHead+`cluster 3
 			start n2
 			> sends probe epoch=1 candidate=n2 limit=1 right=true to n3
@@ -48,7 +48,7 @@ var ringChecks = []Check{
 			deliver n2 n1 probe epoch=1 candidate=n2 limit=1
 			> sends reply epoch=1 candidate=n2 ok=true right=true to n2`, ringHead+twoOKs+`
 			deliver n3 n1 probe epoch=1 candidate=n3 limit=2 right=true
-			> sends probe epoch=1 candidate=n3 hops=1 limit=2 right=true to n2`),
+			> sends probe epoch=1 candidate=n3 hops=1 limit=2 right=true to n2`, ringHead+overtaken),
 	},
 	{
 		Name: "replies", Points: 3,
@@ -69,8 +69,8 @@ var ringChecks = []Check{
 	},
 	{
 		Name: "winner", Points: 2,
-		Requires: "Rules 4 and 6: a node that gets its own Probe back leads and sends Elected to the right. Each other node follows the leader and passes Elected on.",
-		run: stories(ringHead + `cluster 2
+		Requires: "Rules 4 and 6: a node that gets its own Probe back leads and sends Elected to the right. Each other node follows the leader and passes Elected on. Then the election is over: what is left of it has no effect, and the Probe of a lower node in a later one starts an election.",
+		run: stories(ringHead+`cluster 2
 			start n2
 			> sends probe epoch=1 candidate=n2 limit=1 right=true to n1
 			> sends probe epoch=1 candidate=n2 limit=1 to n1
@@ -93,7 +93,16 @@ var ringChecks = []Check{
 			deliver n2 n1 elected epoch=1 leader=n2
 			> sends elected epoch=1 leader=n2 to n2
 			> follows n2 in epoch 1
-			deliver n1 n2 elected epoch=1 leader=n2`),
+			deliver n1 n2 elected epoch=1 leader=n2
+			deliver n1 n2 probe epoch=1 candidate=n1 limit=1`, ringHead+`start-agreed
+			cluster 2
+			campaign n1
+			> sends probe epoch=2 candidate=n1 limit=1 right=true to n2
+			> sends probe epoch=2 candidate=n1 limit=1 to n2
+			deliver n1 n2 probe epoch=2 candidate=n1 limit=1
+			> sends reply epoch=2 candidate=n1 right=true to n1
+			> sends probe epoch=2 candidate=n2 limit=1 right=true to n1
+			> sends probe epoch=2 candidate=n2 limit=1 to n1`),
 	},
 	{
 		Name: "contract", Points: 2,
@@ -142,6 +151,39 @@ const twoOKs = allStart + `
 	deliver n2 n3 reply epoch=1 candidate=n3 ok=true right=true
 	> sends probe epoch=1 candidate=n3 limit=2 right=true to n1
 	> sends probe epoch=1 candidate=n3 limit=2 to n2`
+
+// overtaken is a story in which n2, which is higher than both neighbors, gets a Probe of n4 before their oks.
+const overtaken = `cluster 4 1 3 2 4
+	start n4
+	> sends probe epoch=1 candidate=n4 limit=1 right=true to n1
+	> sends probe epoch=1 candidate=n4 limit=1 to n3
+	start n2
+	> sends probe epoch=1 candidate=n2 limit=1 right=true to n3
+	> sends probe epoch=1 candidate=n2 limit=1 to n1
+	start n1
+	> sends probe epoch=1 candidate=n1 limit=1 right=true to n2
+	> sends probe epoch=1 candidate=n1 limit=1 to n4
+	start n3
+	> sends probe epoch=1 candidate=n3 limit=1 right=true to n4
+	> sends probe epoch=1 candidate=n3 limit=1 to n2
+	deliver n4 n1 probe epoch=1 candidate=n4 limit=1 right=true
+	> sends reply epoch=1 candidate=n4 ok=true to n4
+	deliver n4 n3 probe epoch=1 candidate=n4 limit=1
+	> sends reply epoch=1 candidate=n4 ok=true right=true to n4
+	deliver n2 n3 probe epoch=1 candidate=n2 limit=1 right=true
+	> sends reply epoch=1 candidate=n2 ok=true to n2
+	deliver n2 n1 probe epoch=1 candidate=n2 limit=1
+	> sends reply epoch=1 candidate=n2 ok=true right=true to n2
+	deliver n1 n4 reply epoch=1 candidate=n4 ok=true
+	deliver n3 n4 reply epoch=1 candidate=n4 ok=true right=true
+	> sends probe epoch=1 candidate=n4 limit=2 right=true to n1
+	> sends probe epoch=1 candidate=n4 limit=2 to n3
+	deliver n4 n1 probe epoch=1 candidate=n4 limit=2 right=true
+	> sends probe epoch=1 candidate=n4 hops=1 limit=2 right=true to n2
+	deliver n1 n2 probe epoch=1 candidate=n4 hops=1 limit=2 right=true
+	> sends reply epoch=1 candidate=n4 ok=true to n1
+	deliver n3 n2 reply epoch=1 candidate=n2 ok=true
+	deliver n1 n2 reply epoch=1 candidate=n2 ok=true right=true`
 
 // ringElections calls check for all orders of up to most nodes, small rings first. One node starts the election, or all.
 func (s *Submission) ringElections(most int, check func(algo.Spec, election) *Failure) *Failure {
