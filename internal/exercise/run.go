@@ -24,7 +24,7 @@ import (
 // depend on the speed of the machine.
 const (
 	maxCompileTime = 5 * time.Minute
-	maxTime        = 2 * time.Minute // of one check, if its own limits fail
+	maxTime        = 5 * time.Minute // of one check, if its own limits fail; long, because the machine may be busy
 	maxOutput      = 1 << 20         // bytes that a check prints
 	shownOutput    = 1 << 10         // bytes of it that a grade contains
 	shownErrors    = 20              // lines of the compiler
