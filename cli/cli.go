@@ -154,6 +154,7 @@ command line or in the configuration, 3 a limit cut the command short, 130 a sig
   elect explore --algorithm ring        visit every state of a small cluster
   elect lab                             see a scenario run in the browser
   elect lesson 1                        learn how bully elects, step by step
+  elect exercise new bully my-bully     make the first exercise; 'elect grade my-bully' grades it
   elect new cup                         make an algorithm of your own
   elect completion bash > /etc/bash_completion.d/elect    complete commands and flags with the tab key`,
 		SilenceUsage:  true,
@@ -163,7 +164,7 @@ command line or in the configuration, 3 a limit cut the command short, 130 a sig
 		RunE:          func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
 	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return explainFlag(err) })
-	root.AddCommand(p.newBench(), newCert(), p.newConfig(), p.newDebug(), p.newDemo(), p.newExplore(), p.newLab(), p.newLeave(), p.newLesson(), newMan(), p.newNew(), p.newNode(), p.newPriority(), p.newRecover(), p.newRemove(), p.newResign(), p.newRun(), newWork(), newScenarioTopic(), newSecret(), p.newSim(), p.newStatus(), newVersion(), p.newWatch())
+	root.AddCommand(p.newBench(), newCert(), p.newConfig(), p.newDebug(), p.newDemo(), p.newExercise(), p.newExplore(), newGrade(), p.newLab(), p.newLeave(), p.newLesson(), newMan(), p.newNew(), p.newNode(), p.newPriority(), p.newRecover(), p.newRemove(), p.newResign(), p.newRun(), newWork(), newScenarioTopic(), newSecret(), p.newSim(), p.newStatus(), newVersion(), p.newWatch())
 	return root
 }
 

@@ -41,8 +41,10 @@ var allowedImports = map[string]string{
 	"internal/buildinfo": "internal/store internal/wire",
 	"internal/scaffold":  "internal/buildinfo",
 
-	"tlsauth":   "algo internal/disk internal/untrusted golang.org/x/sys/unix",
-	"transport": "internal/loglimit internal/untrusted golang.org/x/sys/unix",
+	"internal/exercise":       "internal/exercise/judge internal/mutants internal/scaffold golang.org/x/sys/unix",
+	"internal/exercise/judge": "algo algo/driver explore sim trace",
+	"tlsauth":                 "algo internal/disk internal/untrusted golang.org/x/sys/unix",
+	"transport":               "internal/loglimit internal/untrusted golang.org/x/sys/unix",
 	"cluster": `algo algo/bully algo/driver algo/lease elector fd internal/buildinfo internal/disk internal/engine internal/loglimit internal/untrusted internal/membership internal/share internal/store
 		internal/wire tlsauth trace transport github.com/google/uuid golang.org/x/sys/unix`,
 	"cluster/clustertest":         "algo cluster internal/store",
@@ -68,7 +70,7 @@ var allowedImports = map[string]string{
 	"internal/faultytest":               "algo algo/bully algo/ring algo/vote",
 	"internal/testkit":                  "algo internal/algosim",
 	"internal/confload":                 "algo algo/lease cluster internal/disk internal/diag internal/options tlsauth github.com/spf13/pflag go.yaml.in/yaml/v3",
-	"cli": `algo algo/lease bench cluster client elector examples explore internal/buildinfo internal/bench/fault internal/bench/report internal/bench/result internal/confload internal/disk internal/engine
+	"cli": `algo algo/lease bench cluster client elector examples explore internal/buildinfo internal/exercise internal/bench/fault internal/bench/report internal/bench/result internal/confload internal/disk internal/engine
 		internal/proccluster internal/watchdog internal/untrusted internal/lab internal/labpage internal/lesson internal/scaffold internal/logqueue internal/diag internal/netlab internal/stats internal/scenario internal/store
 		internal/wire tlsauth sim trace transport web github.com/coreos/go-systemd/v22/daemon github.com/spf13/cobra github.com/spf13/cobra/doc github.com/spf13/pflag
 		golang.org/x/term`,

@@ -1,12 +1,62 @@
+// Package mutants checks that the tests catch a violation of each rule of a protocol.
+//
+// A mutant is the code without one rule. It is a diff in testdata, in the folder of its
+// subject:
+//
+//	A member acknowledges no config of a term below its own epoch.
+//
+//	reason: Without it, a member that has helped to elect a newer leader also commits the config of the older one.
+//	caught by: ./internal/membership TestVoterAcknowledgesInTerm
+//	--- internal/membership/reconfig.go
+//	@@ func (m *Dynamic) sendAck
+//	-	isInTerm := taken <= m.config.ID.Term || !m.keeps(r4)
+//	+	isInTerm := taken <= m.config.ID.Term || true
+//
+// The first line states the rule. Each test of "caught by", separated by ", ", must fail
+// with the mutant and pass without it. A mutant of an algorithm may name checks of
+// algo/algotest as well, or only these:
+//
+//	caught by the suite: loss, failover
+//
+// Exactly these checks must fail. A mutant fails its test if it is not caught, does not
+// compile, does not end, or no longer fits the code.
+//
+// Plain go test checks that each diff fits, that the named tests exist, and that
+// docs/rules.md lists all rules; with -update it writes that page. The mutants run with
+//
+//	go test -v ./internal/mutants -long
+//
+// and those of one folder with -run 'TestMutants/all/fd/'.
+//
+// A mutant is worth a diff only if it removes a rule of a protocol. A generator makes any
+// number of other mutants, and reports those that no test catches:
+//
+//	go run github.com/go-gremlins/gremlins/cmd/gremlins@latest unleash ./algo/bully
 package mutants
 
 import (
+	"embed"
 	"fmt"
+	"path"
 	"slices"
 	"strings"
 )
 
-// diff is a unified diff without line numbers. It finds the lines to change by their text, so
+// algorithms are the mutants that exercises plant.
+//
+//go:embed testdata/algo testdata/bully testdata/ring testdata/vote
+var algorithms embed.FS
+
+// Of returns the diff of a mutant of an algorithm, such as "bully/says-it-once".
+func Of(name string) (*Diff, error) {
+	source, err := algorithms.ReadFile(path.Join("testdata", name+".diff"))
+	if err != nil {
+		return nil, err
+	}
+	return ParseDiff(string(source))
+}
+
+// Diff is a unified diff without line numbers. It finds the lines to change by their text, so
 // it still fits after code has moved.
 //
 //	The lines before the first file are text.
@@ -18,7 +68,7 @@ import (
 //
 // The text after "@@ " is the beginning of a declaration. The lines must occur exactly once in
 // that declaration, or in the whole file if there is no such text.
-type diff struct {
+type Diff struct {
 	text  string
 	hunks []hunk
 }
@@ -30,18 +80,19 @@ type hunk struct {
 	lines []string // each begins with ' ', '-' or '+'
 }
 
-func parseDiff(source string) (*diff, error) {
-	d := &diff{}
+// ParseDiff parses the text of a diff file.
+func ParseDiff(source string) (*Diff, error) {
+	d := &Diff{}
 	var text []string
-	path, open := "", false // open: a hunk has begun
+	file, open := "", false // open: a hunk has begun
 	for line := range strings.SplitSeq(strings.TrimSuffix(source, "\n"), "\n") {
 		switch {
 		case strings.HasPrefix(line, "--- "):
-			path, open = line[len("--- "):], false
-		case path == "":
+			file, open = line[len("--- "):], false
+		case file == "":
 			text = append(text, line)
 		case strings.HasPrefix(line, "@@"):
-			d.hunks = append(d.hunks, hunk{path: path, in: strings.TrimSpace(line[len("@@"):])})
+			d.hunks = append(d.hunks, hunk{path: file, in: strings.TrimSpace(line[len("@@"):])})
 			open = true
 		case !open || line == "" || !strings.Contains(" -+", line[:1]):
 			return nil, fmt.Errorf("%q is no line of a diff: want --- file, @@ declaration, or a line after ' ', '-' or '+'", line)
@@ -62,8 +113,8 @@ func parseDiff(source string) (*diff, error) {
 	return d, nil
 }
 
-// files returns the paths of the changed files.
-func (d *diff) files() []string {
+// Files returns the paths of the changed files.
+func (d *Diff) Files() []string {
 	var paths []string
 	for _, h := range d.hunks {
 		paths = append(paths, h.path)
@@ -73,7 +124,7 @@ func (d *diff) files() []string {
 }
 
 // changed returns the number of changed lines. A replaced line counts once.
-func (d *diff) changed() (count int) {
+func (d *Diff) changed() (count int) {
 	for _, h := range d.hunks {
 		removed, added := 0, 0
 		for _, line := range h.lines {
@@ -99,11 +150,11 @@ func (h hunk) side(kept byte) (lines []string) {
 	return lines
 }
 
-// apply returns the text of a file after the change.
-func (d *diff) apply(path, source string) (string, error) {
+// Apply returns the text of a file after the change.
+func (d *Diff) Apply(file, source string) (string, error) {
 	lines := strings.Split(source, "\n")
 	for _, h := range d.hunks {
-		if h.path != path {
+		if h.path != file {
 			continue
 		}
 		from, to, err := h.within(lines)
@@ -113,7 +164,7 @@ func (d *diff) apply(path, source string) (string, error) {
 		before := h.side('-')
 		found := places(lines[from:to], before)
 		if len(found) != 1 {
-			return "", fmt.Errorf("%s: in %q these lines stand %d times, want once:\n%s", path, h.in, len(found), strings.Join(before, "\n"))
+			return "", fmt.Errorf("%s: in %q these lines stand %d times, want once:\n%s", file, h.in, len(found), strings.Join(before, "\n"))
 		}
 		at := from + found[0]
 		lines = slices.Replace(lines, at, at+len(before), h.side('+')...)

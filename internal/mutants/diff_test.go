@@ -33,11 +33,11 @@ func three() int { return 3 }
 )
 
 func TestDiffIsApplied(t *testing.T) {
-	d, err := parseDiff(change)
+	d, err := ParseDiff(change)
 	if err != nil {
 		t.Fatal(err)
 	}
-	got, err := d.apply("x.go", source)
+	got, err := d.Apply("x.go", source)
 	want := strings.Replace(source, "func two() {\n\tbegin()\n\tend()", "func two() {\n\tbegin()\n\tstop()\n\tstop()", 1)
 	want = strings.Replace(want, "func three() int { return 3 }\n", "", 1)
 	if err != nil || got != want {
@@ -46,7 +46,7 @@ func TestDiffIsApplied(t *testing.T) {
 	if d.text != "What is wrong." || d.changed() != 3 {
 		t.Errorf("the text is %q and %d lines are changed, want 3: one replaced, one added, one removed", d.text, d.changed())
 	}
-	if got, err := d.apply("y.go", source); err != nil || got != source {
+	if got, err := d.Apply("y.go", source); err != nil || got != source {
 		t.Errorf("another file becomes %q, error %v", got, err)
 	}
 }
@@ -59,11 +59,11 @@ func TestDiffThatDoesNotFitIsReported(t *testing.T) {
 		{"its declaration stands twice", source + source, `2 declarations begin with "func two("`},
 	} {
 		t.Run(test.name, func(t *testing.T) {
-			d, err := parseDiff(change)
+			d, err := ParseDiff(change)
 			if err != nil {
 				t.Fatal(err)
 			}
-			if _, err := d.apply("x.go", test.source); err == nil || !strings.Contains(err.Error(), test.want) {
+			if _, err := d.Apply("x.go", test.source); err == nil || !strings.Contains(err.Error(), test.want) {
 				t.Errorf("error %v, want one that says %q", err, test.want)
 			}
 		})
@@ -79,7 +79,7 @@ func TestInvalidDiffIsRejected(t *testing.T) {
 		"nothing changes":         "--- x.go\n@@\n-three\n+three\n",
 		"nothing to find it by":   "--- x.go\n@@\n+three\n",
 	} {
-		if d, err := parseDiff(text); err == nil {
+		if d, err := ParseDiff(text); err == nil {
 			t.Errorf("%s: it is read as %+v", name, d)
 		}
 	}

@@ -1,37 +1,3 @@
-// Package mutants checks that the tests catch a violation of each rule of a protocol.
-//
-// A mutant is the code without one rule. It is a diff in testdata, in the folder of its
-// subject:
-//
-//	A member acknowledges no config of a term below its own epoch.
-//
-//	reason: Without it, a member that has helped to elect a newer leader also commits the config of the older one.
-//	caught by: ./internal/membership TestVoterAcknowledgesInTerm
-//	--- internal/membership/reconfig.go
-//	@@ func (m *Dynamic) sendAck
-//	-	isInTerm := taken <= m.config.ID.Term || !m.keeps(r4)
-//	+	isInTerm := taken <= m.config.ID.Term || true
-//
-// The first line states the rule. Each test of "caught by", separated by ", ", must fail
-// with the mutant and pass without it. A mutant of an algorithm may name checks of
-// algo/algotest as well, or only these:
-//
-//	caught by the suite: loss, failover
-//
-// Exactly these checks must fail. A mutant fails its test if it is not caught, does not
-// compile, does not end, or no longer fits the code.
-//
-// Plain go test checks that each diff fits, that the named tests exist, and that
-// docs/rules.md lists all rules; with -update it writes that page. The mutants run with
-//
-//	go test -v ./internal/mutants -long
-//
-// and those of one folder with -run 'TestMutants/all/fd/'.
-//
-// A mutant is worth a diff only if it removes a rule of a protocol. A generator makes any
-// number of other mutants, and reports those that no test catches:
-//
-//	go run github.com/go-gremlins/gremlins/cmd/gremlins@latest unleash ./algo/bully
 package mutants
 
 import (
@@ -69,7 +35,7 @@ var quick = []string{"fd/late-frame-revives", "disk/second-process"}
 // mutant is the code without one rule.
 type mutant struct {
 	name   string // folder and name
-	diff   *diff
+	diff   *Diff
 	rule   string
 	reason string   // what goes wrong without the rule
 	pkg    string   // package of the tests that catch the mutant
@@ -91,7 +57,7 @@ const (
 
 // parseMutant parses a diff file.
 func parseMutant(name, source string) (*mutant, error) {
-	d, err := parseDiff(source)
+	d, err := ParseDiff(source)
 	if err != nil {
 		return nil, err
 	}
@@ -174,12 +140,12 @@ func read(t *testing.T) (all []*mutant) {
 // changed returns the files that the mutant changes, after the change, by path.
 func (m *mutant) changed() (map[string]string, error) {
 	files := map[string]string{}
-	for _, file := range m.diff.files() {
+	for _, file := range m.diff.Files() {
 		source, err := os.ReadFile(filepath.Join(root, file))
 		if err != nil {
 			return nil, err
 		}
-		if files[file], err = m.diff.apply(file, string(source)); err != nil {
+		if files[file], err = m.diff.Apply(file, string(source)); err != nil {
 			return nil, err
 		}
 	}

@@ -120,7 +120,7 @@ func TestSuite(t *testing.T) {
 			t.Fatal(err)
 		}
 		mutants = append(mutants, m)
-		s.add(t, path.Base(m.name), path.Dir(m.diff.files()[0]), changed)
+		s.add(t, path.Base(m.name), path.Dir(m.diff.Files()[0]), changed)
 	}
 	ran := s.run(t)
 	for _, name := range originals {
