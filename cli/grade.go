@@ -45,7 +45,7 @@ by a limit, not-run), points, max, requires (the requirement), what (why it fail
 the last three may be absent.`,
 		Example: `  elect grade my-bully
   elect grade my-bully --json | jq '.points'
-  elect grade submissions/ann --json | jq -r '[.exercise, .points] | @tsv'`,
+  elect grade my-bully --elect ../elect --json | jq -r '[.exercise, .points] | @tsv'`,
 		Args: exactly(1, "the folder of an exercise"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			clone, err := cloneFlag(cmd, clone)
