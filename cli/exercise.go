@@ -169,7 +169,7 @@ or the one around the working directory.
 
 With --json, one object: exercise, file, bytes (size of the file).`,
 		Example: `  elect exercise bundle bully bully.zip
-  unzip bully.zip && elect grade bully`,
+  elect grade bully    # once bully.zip is unpacked`,
 		Args: exactly(2, "the name of an exercise and a file"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			e, err := findExercise(args[0])
