@@ -185,19 +185,21 @@ func (h *history) String() string {
 }
 
 // violations returns the contradictions between the terms and what they must keep: that no two contenders worked at one
-// moment, and that the tokens of later leaderships are higher. Terms with one token are works of one leadership.
+// moment, and that the tokens of later leaderships are higher. Terms with one token are works of one leadership. Without
+// exclusive, two leaderships may overlap, so the order of their readings at one time says nothing about their tokens.
 func violations(terms []term, exclusive, rising bool) (found []string) {
 	terms = slices.DeleteFunc(slices.Clone(terms), func(t term) bool { return t.First.isZero() })
 	slices.SortFunc(terms, func(a, b term) int { return cmp.Compare(a.First.number, b.First.number) })
 	for i, later := range terms {
 		for _, earlier := range terms[:i] {
 			same := earlier.Name == later.Name && earlier.Token == later.Token
+			ordered := exclusive || earlier.First.time.Before(later.First.time)
 			switch {
 			case earlier.Scope != later.Scope || later.Scope == [16]byte{}:
 				found = append(found, fmt.Sprintf("the scopes %x and %x of one election differ, or are empty", earlier.Scope, later.Scope))
 			case exclusive && earlier.Name != later.Name && later.First.before(earlier.Last):
 				found = append(found, fmt.Sprintf("two work at once:\n\t%v\n\t%v", earlier, later))
-			case rising && !same && earlier.Token >= later.Token:
+			case rising && ordered && !same && earlier.Token >= later.Token:
 				found = append(found, fmt.Sprintf("the token did not rise:\n\t%v\n\t%v", earlier, later))
 			}
 		}
