@@ -30,12 +30,19 @@ func TestMain(m *testing.M) {
 	case "slow":
 		ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGTERM)
 		defer stop()
-		// With the timeouts of wan, a busy machine causes no false suspicion.
-		config := cluster.Config{Name: os.Args[1], Listen: os.Args[2], Members: os.Args[2:], Lease: lease.Off, Timing: algo.WAN()}
+		// A busy machine causes no false suspicion, and ends no drain.
+		timing := algo.WAN()
+		timing.Timeout, timing.MaxTimeout = 30*time.Second, 30*time.Second
+		config := cluster.Config{
+			Name: os.Args[1], Listen: os.Args[2], Members: os.Args[2:], Lease: lease.Off, Timing: timing, DrainTimeout: time.Hour,
+		}
 		if config.Name == "a" {
 			config.Priority = 1 // a leads whenever it runs
 		}
-		_ = cluster.Run(ctx, config, slow)
+		if err := cluster.Run(ctx, config, slow); err != nil {
+			fmt.Fprintln(os.Stderr, err)
+			os.Exit(1)
+		}
 	default:
 		if run := workers[os.Getenv("WORKER_TEST_MAIN")]; run != nil {
 			run()
@@ -73,6 +80,7 @@ func process(t *testing.T, work, dir string, args ...string) (lines <-chan strin
 	cmd := exec.Command(os.Args[0], args...)
 	cmd.Env = append(os.Environ(), "WORKER_TEST_MAIN="+work)
 	cmd.Dir = dir
+	cmd.Stderr = os.Stderr
 	out, err := cmd.StdoutPipe()
 	require.NoError(t, err)
 	in, err = cmd.StdinPipe()
