@@ -23,7 +23,7 @@ type order struct {
 	json    bool
 }
 
-// orderObject is the outcome of an order as JSON.
+// orderObject is the outcome of an admin request as JSON.
 type orderObject struct {
 	Order  string `json:"order"`
 	Addr   string `json:"addr"`
@@ -35,13 +35,13 @@ type orderObject struct {
 const orderJSON = `ADDR is host:port of the node; --addr says it as well.
 
 With --json, one object: order, addr, member (of remove), done (true or false), reason
-(in the words of the node: why it was refused, or not done in time and may still happen;
+(in the words of the node: why it was rejected, or not done in time and may still happen;
 or, with done true, that it holds there and is not known everywhere yet; or why no answer came, and
-whether the order may have been carried out). The exit status is 1 if it was not done.
+whether the request may have been carried out). The exit status is 1 if it was not done.
 
 ` + accessText + ` A cluster on
-the loopback that has neither takes orders from the same user alone. A node with no_admin in its configuration rejects
-all orders.`
+the loopback that has neither accepts admin requests of the same user only. A node with no_admin in its configuration
+rejects all admin requests.`
 
 func (o *order) register(cmd *cobra.Command, which string) {
 	set := cmd.Flags()

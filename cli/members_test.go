@@ -142,7 +142,7 @@ func TestUsageOfOrders(t *testing.T) {
 	for _, form := range []string{"leave --addr 127.0.0.1:1 --timeout 1s", "leave 127.0.0.1:1", "status 127.0.0.1:1", "status --addr 127.0.0.1:1", "remove a 127.0.0.1:1"} {
 		want := "127.0.0.1:1: connect: connection refused"
 		if !strings.HasPrefix(form, "status") {
-			want += ": the order was not given"
+			want += ": the request was not sent"
 		}
 		status, _, stderr := elect(strings.Fields(form)...)
 		require.Equal(t, statusFailed, status)

@@ -70,9 +70,9 @@ type NoReplyError struct {
 
 func (e *NoReplyError) Error() string {
 	if e.Sent {
-		return e.Err.Error() + ": the order may have been carried out; look with elect status"
+		return e.Err.Error() + ": the request may have been carried out; look with elect status"
 	}
-	return e.Err.Error() + ": the order was not given"
+	return e.Err.Error() + ": the request was not sent"
 }
 
 // Unwrap returns Err.

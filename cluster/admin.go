@@ -37,7 +37,7 @@ func (n *Node) handleClientFrame(p transport.Peer, b []byte) error {
 		n.enqueue(func() { n.handleEnd(p, m) })
 	case wire.WatchRequest:
 		if err := n.addWatcher(p.ID); err != nil {
-			n.reply(p, wire.AdminReply{Reason: "rejected: " + err.Error()})
+			n.reply(p, wire.AdminReply{Reason: rejection(err)})
 		}
 	case wire.DebugRequest:
 		n.replyDebug(p, m)
@@ -112,7 +112,12 @@ func (n *Node) handleAdminRequest(p transport.Peer, client string, order wire.Ad
 // rejectAdminRequest replies to an admin request that this node does not perform.
 func (n *Node) rejectAdminRequest(p transport.Peer, client string, order wire.AdminRequest, why error) {
 	n.limitedLog.Warn("admin request rejected", append(adminLogArgs(p, client, order), "error", why)...)
-	n.reply(p, wire.AdminReply{Reason: untrusted.Truncate("rejected: "+why.Error(), wire.MaxReason)})
+	n.reply(p, wire.AdminReply{Reason: rejection(why)})
+}
+
+// rejection returns the reason in a reply. The client names the node, so it needs no name of a package.
+func rejection(why error) string {
+	return untrusted.Truncate("rejected: "+strings.TrimPrefix(why.Error(), "cluster: "), wire.MaxReason)
 }
 
 // adminLogArgs returns the log arguments of an admin request.
@@ -142,7 +147,7 @@ func (n *Node) startAdminOperation(o wire.AdminRequest) (*operation, error) {
 	case n.failed != nil:
 		return nil, ErrStopped
 	case n.config.NoAdmin:
-		return nil, errors.New("cluster: this node rejects admin requests: no_admin is set")
+		return nil, errors.New("cluster: no_admin is set on this node")
 	case n.engine.Cluster().IsZero():
 		return nil, errors.New("cluster: this node is in no cluster yet")
 	case len(n.operations) >= maxOperations:

@@ -27,9 +27,9 @@ func TestWithoutQuorumNoMemberIsRemoved(t *testing.T) {
 		const way = "its algorithm has no quorum to agree on that: change the list members on each node, or drop lease: off"
 		var refused *client.RejectedError
 		require.ErrorAs(t, f.operator().Remove(t.Context(), addrOf(1), "n3"), &refused)
-		require.Equal(t, "rejected: cluster: remove n3: "+way, refused.Reason)
+		require.Equal(t, "rejected: remove n3: "+way, refused.Reason)
 		require.ErrorAs(t, f.operator().Leave(t.Context(), addrOf(2)), &refused)
-		require.Equal(t, "rejected: cluster: remove n2: "+way, refused.Reason)
+		require.Equal(t, "rejected: remove n2: "+way, refused.Reason)
 		testkit.Pass(2 * bound)
 		f.members(0, "n1", "n2", "n3")
 		require.Equal(t, leader, f.leader(0), "the leader has changed")

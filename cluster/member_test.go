@@ -302,7 +302,7 @@ func TestOperator(t *testing.T) {
 
 		var refused *client.RejectedError
 		require.ErrorAs(t, o.Remove(ctx, "n1:7400", "n9"), &refused)
-		require.Contains(t, refused.Error(), `n1:7400: rejected: cluster: remove "n9": there is no such member`)
+		require.Contains(t, refused.Error(), `n1:7400: rejected: remove "n9": there is no such member`)
 		if strconv.IntSize > 32 {
 			require.ErrorAs(t, o.SetPriority(ctx, "n1:7400", math.MaxInt), &refused)
 		}
@@ -358,7 +358,7 @@ func TestRemoveWithoutQuorumTimesOut(t *testing.T) {
 			require.NoError(t, err)
 			require.Equal(t, []cluster.Change{{What: "remove", ID: all[1].ID(), Name: "n2", Reason: "no leader is known"}}, status.Pending)
 		})
-		require.ErrorContains(t, f.operator().Remove(canceled, "n1:7400", "n2"), "context canceled: the order may have been carried out; look with elect status")
+		require.ErrorContains(t, f.operator().Remove(canceled, "n1:7400", "n2"), "context canceled: the request may have been carried out; look with elect status")
 		require.Len(t, all[0].Members(), 2)
 	})
 }
@@ -377,7 +377,7 @@ func TestAdminRequestBeforeBootstrapIsRejected(t *testing.T) {
 		defer cancel()
 		var refused *client.RejectedError
 		require.ErrorAs(t, f.operator().SetPriority(ctx, "n1:7400", 7), &refused)
-		require.Equal(t, "rejected: cluster: this node is in no cluster yet", refused.Reason)
+		require.Equal(t, "rejected: this node is in no cluster yet", refused.Reason)
 		f.start(3)
 		testkit.Pass(2 * bound)
 		ctx, cancel = context.WithTimeout(t.Context(), 3*time.Second)

@@ -83,13 +83,13 @@ func TestUnansweredRequestReportsWhetherSent(t *testing.T) {
 		unanswered, ok := errors.AsType[*client.NoReplyError](err)
 		require.True(t, ok, "%v", err)
 		require.True(t, unanswered.Sent)
-		require.ErrorContains(t, err, "the order may have been carried out; look with elect status")
+		require.ErrorContains(t, err, "the request may have been carried out; look with elect status")
 		release()
 
 		err = f.operator().SetPriority(t.Context(), addrOf(1), 7)
 		unanswered, ok = errors.AsType[*client.NoReplyError](err)
 		require.True(t, ok, "%v", err)
 		require.False(t, unanswered.Sent)
-		require.ErrorContains(t, err, "the order was not given")
+		require.ErrorContains(t, err, "the request was not sent")
 	})
 }
