@@ -32,7 +32,7 @@ func TestConfigCheck(t *testing.T) {
 	status, stdout, stderr := elect("config", "check", "elect.yaml", "--members", "127.0.0.1:7400")
 	require.Zero(t, status, stderr)
 	require.Equal(t, "elect.yaml: nothing is wrong\n", stdout)
-	for flag, why := range map[string]string{"--name=b": "it says neither members nor, with a quorum, bootstrap or join", "--bootstrap --witness --lease --data-dir d": "a witness cannot found a cluster",
+	for flag, why := range map[string]string{"--name=b": "it says neither members nor, with a quorum, bootstrap or join", "--bootstrap --witness --lease --data-dir d": "a witness cannot bootstrap a cluster",
 		"--join 127.0.0.1:7400 --lease --data-dir d": "join names only this node"} {
 		status, stdout, stderr = elect(append([]string{"config", "check", "elect.yaml"}, strings.Fields(flag)...)...)
 		require.Zero(t, status, stderr)

@@ -106,7 +106,7 @@ func TestUnstartableConfigHasUsageStatus(t *testing.T) {
 	t.Parallel()
 	for want, flags := range map[string][]string{
 		"the settings name no members":     {"--lease=off"},
-		"a witness cannot found a cluster": {"--bootstrap", "--witness", "--lease", "--data-dir", t.TempDir()},
+		"a witness cannot bootstrap a cluster": {"--bootstrap", "--witness", "--lease", "--data-dir", t.TempDir()},
 	} {
 		p := launch(t, append([]string{"node", "--listen", "127.0.0.1:0"}, flags...)...)
 		require.Equal(t, statusUsage, p.status(t))

@@ -200,7 +200,7 @@ func beginning(c *cluster.Config) string {
 	case !c.Bootstrap:
 		return "it says neither members nor, with a quorum, bootstrap or join"
 	case c.Witness:
-		return "a witness cannot found a cluster"
+		return "a witness cannot bootstrap a cluster"
 	}
 	return ""
 }

@@ -142,7 +142,7 @@ func TestBootstrapNodeWithLostVolumeRejoins(t *testing.T) {
 		testkit.Pass(30 * time.Second)
 		leaders, _ = clusters(one)
 		require.Zero(t, leaders, "the node created a second cluster")
-		require.NotEmpty(t, one.log.Lines(`msg="waiting for members"`, "it founds a cluster only when no address is silent"))
+		require.NotEmpty(t, one.log.Lines(`msg="waiting for members"`, "it bootstraps a cluster only when no address is silent"))
 		two.process.Resume()
 		three.process.Resume()
 		testkit.Pass(30 * time.Second)

@@ -132,7 +132,7 @@ func TestFailedRecoveryChangesNothing(t *testing.T) {
 		{"empty", folderOf(t), "a", yes, nil, "the node was never a member, or its algorithm needs no quorum"},
 		{"never a member", folderOfMember(t, 1), "a", yes, nil, "the node was never a member, or its algorithm needs no quorum"},
 		{"without a quorum", folderOfMember(t, 1, engine.SavedState{Epoch: 4, Algorithm: "bully"}), "a", yes, nil, "its members are those of the list in its settings"},
-		{"no epochs left", folderOfMember(t, 1, five(), engine.SavedState{Epoch: algo.MaxEpoch - 1}), "a", yes, nil, "found a new cluster"},
+		{"no epochs left", folderOfMember(t, 1, five(), engine.SavedState{Epoch: algo.MaxEpoch - 1}), "a", yes, nil, "bootstrap a new cluster"},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			before, _ := os.ReadFile(filepath.Join(tc.dir, store.FileName))

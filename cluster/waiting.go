@@ -117,12 +117,12 @@ func (n *Node) logWaiting() {
 	case runs:
 		why = fmt.Sprintf("no leader for %v%s", (now - since).Round(time.Second), n.noLeaderReason())
 	case len(n.config.Members) > 0 && n.spec.Claims.NeedsQuorum && n.engine.Cluster().IsZero():
-		why = fmt.Sprintf("the cluster is founded when all members of the list have answered, and %d of %d have: start the others, "+
+		why = fmt.Sprintf("the cluster bootstraps when all members of the list have answered, and %d of %d have: start the others, "+
 			"or replace them in all lists", n.answered(), len(n.config.Members))
 	case len(n.config.Members) > 0:
 		why = fmt.Sprintf("it has met %d of %d members", n.answered(), len(n.config.Members))
 	case n.config.Bootstrap:
-		why += ", and it founds a cluster only when no address is silent"
+		why += ", and it bootstraps a cluster only when no address is silent"
 	}
 	var answers []string
 	all = append(all, n.pendingContacts()...)

@@ -70,7 +70,7 @@ func TestStatusShowsPendingContacts(t *testing.T) {
 		}
 		one := f.start(1)
 		testkit.Pass(6 * time.Second)
-		require.Len(t, one.log.Lines(`msg="waiting for members"`, `why="the cluster is founded when all members of the list have answered, and 1 of 3 have: start the others, or replace them in all lists"`), 1)
+		require.Len(t, one.log.Lines(`msg="waiting for members"`, `why="the cluster bootstraps when all members of the list have answered, and 1 of 3 have: start the others, or replace them in all lists"`), 1)
 		refused := func(addr string) cluster.PendingContact {
 			return cluster.PendingContact{Addr: addr, Answer: "connection refused"}
 		}

@@ -20,7 +20,7 @@ type fields struct {
 	Name                 string        `yaml:"name" arg:"name" empty:"the name of the host and the port, HOST-7400" help:"name of this member, unique in the cluster"`
 	Listen               string        `yaml:"listen" arg:"host:port" empty:"none, it must be given" help:"where this member listens"`
 	Advertise            string        `yaml:"advertise" arg:"host:port" empty:"listen" help:"where the others reach it, if that is not listen"`
-	Bootstrap            bool          `yaml:"bootstrap" help:"found a cluster at the first start, once all that join names refuse or are in none; it may stay set; needs a quorum"`
+	Bootstrap            bool          `yaml:"bootstrap" help:"bootstrap a cluster at the first start, once all that join names refuse or are in none; it may stay set; needs a quorum"`
 	Join                 []string      `yaml:"join" flag:"peer" arg:"host:port" empty:"none" help:"members, any of which adds this one at its first start; needs a quorum"`
 	Members              []string      `yaml:"members" arg:"host:port" empty:"none, they join and leave" live:"yes" help:"all members, this one included, equal on all of them; instead of join and bootstrap; a running node with a quorum keeps its own"`
 	DataDir              string        `yaml:"data_dir" arg:"folder" empty:"none, a restart makes it a new member" help:"folder for what must survive a restart; the lease and vote need it"`

@@ -139,7 +139,7 @@ func TestSeedMayBeOwnAddress(t *testing.T) {
 	e = solo(t, by(voteSpec(), founds("localhost:7400", addr(2))))
 	e.Start(0)
 	if e.HandleReached(ms, "elsewhere:1", id(1)); !e.Cluster().IsZero() {
-		t.Error("an address that is no seed makes it found a cluster")
+		t.Error("an address that is no seed makes it bootstrap a cluster")
 	}
 	if e.HandleReached(ms, "localhost:7400", id(1)); !e.Cluster().IsZero() {
 		t.Error("it founded a cluster although another seed may answer")

@@ -41,7 +41,7 @@ type Options struct {
 	Cluster algo.NodeID
 	// Join has addresses of members. Any of them leads this node into the cluster.
 	Join []string
-	// Bootstrap makes this node found a cluster alone if all addresses in Join answer that they are
+	// Bootstrap makes this node bootstrap a cluster alone if all addresses in Join answer that they are
 	// in none.
 	Bootstrap bool
 	// List has the addresses of all founding members, this node's own included.

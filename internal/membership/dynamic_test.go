@@ -412,7 +412,7 @@ func TestWitnessCannotFound(t *testing.T) {
 	p := newNetwork().add(0, "a", "A", Options{Bootstrap: true})
 	p.self.Witness = true
 	p.start()
-	require.ErrorContains(t, p.m.End(), "a witness cannot found a cluster")
+	require.ErrorContains(t, p.m.End(), "a witness cannot bootstrap a cluster")
 }
 
 func TestMemberThatMissedChangesTrustsNewMember(t *testing.T) {

@@ -188,7 +188,7 @@ func (m *Dynamic) isKnownBlank(s seed) bool {
 // found makes this node hold a founding config.
 func (m *Dynamic) found(members []Member) {
 	if !hasEligible(members) {
-		m.end = &RejectedError{"a witness cannot found a cluster: " + ErrNoEligibleMember.Error()}
+		m.end = &RejectedError{"a witness cannot bootstrap a cluster: " + ErrNoEligibleMember.Error()}
 		return
 	}
 	m.hold(Config{Cluster: m.options.Cluster, ID: ConfigID{Version: 1}, Author: m.self(), Members: members})

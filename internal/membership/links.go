@@ -34,7 +34,7 @@ type link struct {
 	self        Member   // what the peer said last about itself
 	isLearner   bool     // the peer requests to join
 	holds       ConfigID // config of the peer at the time of self
-	bootstraps  bool     // the peer may found a cluster itself
+	bootstraps  bool     // the peer may bootstrap a cluster itself
 }
 
 // isBlank reports whether the peer was in no cluster when it sent its last digest, and its last Self.

@@ -28,7 +28,7 @@ type Self struct {
 	Member  Member
 	Holds   ConfigID      // config of the sender; without a quorum, the version of this message
 	Standby time.Duration // how long the sender stays ineligible because it resigned
-	// Bootstraps: the sender may found a cluster itself.
+	// Bootstraps: the sender may bootstrap a cluster itself.
 	Bootstraps bool
 }
 

@@ -27,7 +27,7 @@ func Recover(self algo.NodeID, saved Record, taken algo.Epoch) (Record, error) {
 	offset := algo.Epoch(binary.BigEndian.Uint64(self[8:]) % (recoveryStep / 2))
 	term := (highest/recoveryStep+2)*recoveryStep + offset
 	if term > maxTerm {
-		return saved, fmt.Errorf("membership: too few epochs are left after %d: found a new cluster", highest)
+		return saved, fmt.Errorf("membership: too few epochs are left after %d: bootstrap a new cluster", highest)
 	}
 	mine.Witness = false // it is the only member that could lead
 	next := saved.Config
