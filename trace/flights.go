@@ -62,41 +62,41 @@ func (f *flights) newFlight(from, to int, m algo.Message) (*inFlight, route) {
 
 // send handles the send of a message.
 func (f *flights) send(from, to int, e Event) *inFlight {
-	flight, route := f.newFlight(from, to, e.Message)
-	flight.sent, flight.sendKnown = e.At, true
-	f.waiting[route] = append(f.waiting[route], flight)
-	f.last[route] = flight
+	m, route := f.newFlight(from, to, e.Message)
+	m.sent, m.sendKnown = e.At, true
+	f.waiting[route] = append(f.waiting[route], m)
+	f.last[route] = m
 	switch {
 	case e.At < f.d.From:
-	case flight.periodic:
+	case m.periodic:
 		f.repeats++
 	default:
-		f.count(flight.kind).sent++
+		f.count(m.kind).sent++
 	}
-	return flight
+	return m
 }
 
 // end handles the arrival or loss of a message: of the oldest one of its route. If all have ended, it is a copy of the
 // last one.
 func (f *flights) end(from, to int, e Event) *inFlight {
-	flight, route := f.newFlight(from, to, e.Message)
+	m, route := f.newFlight(from, to, e.Message)
 	if waiting := f.waiting[route]; len(waiting) > 0 {
-		flight, f.waiting[route] = waiting[0], waiting[1:]
+		m, f.waiting[route] = waiting[0], waiting[1:]
 	} else if last := f.last[route]; last != nil {
-		flight.sent, flight.sendKnown, flight.periodic = last.sent, true, last.periodic
+		m.sent, m.sendKnown, m.periodic = last.sent, true, last.periodic
 	}
-	flight.ended, flight.lost = true, e.Kind == Drop
+	m.ended, m.lost = true, e.Kind == Drop
 	switch {
-	case e.At < f.d.From || flight.periodic:
-	case flight.lost:
-		f.count(flight.kind).lost++
+	case e.At < f.d.From || m.periodic:
+	case m.lost:
+		f.count(m.kind).lost++
 	default:
-		f.count(flight.kind).delivered++
-		if flight.sendKnown {
-			f.transitTimes[e.At-flight.sent] = true
+		f.count(m.kind).delivered++
+		if m.sendKnown {
+			f.transitTimes[e.At-m.sent] = true
 		}
 	}
-	return flight
+	return m
 }
 
 // count returns the numbers of a kind, which it adds if they are missing.
@@ -113,9 +113,9 @@ func (f *flights) count(kind string) *count {
 // countPending counts the messages that have not ended.
 func (f *flights) countPending() {
 	for _, waiting := range f.waiting {
-		for _, flight := range waiting {
-			if !flight.periodic && flight.sent >= f.d.From {
-				f.count(flight.kind).pending++
+		for _, m := range waiting {
+			if !m.periodic && m.sent >= f.d.From {
+				f.count(m.kind).pending++
 			}
 		}
 	}
