@@ -55,8 +55,8 @@ func runQuietly(name string, args ...string) error {
 	return nil
 }
 
-// BenchmarkAccess compares failovers after a kill by the access of the members: a cluster without TLS, one with a secret
-// and one with certificates take turns, so that other load affects all of them alike.
+// BenchmarkAccess compares failovers after a kill by the access of the members: a cluster without TLS, one with a
+// secret and one with certificates take turns, so that other load affects all of them alike.
 func BenchmarkAccess(b *testing.B) {
 	config := setting(b)
 	const nodes = 5

@@ -1,13 +1,17 @@
-// Package bench compares the algorithms: the messages and time of an election, the cost of a fault
-// to an application, and the cost of an idle cluster.
+// Package bench measures algorithms: the messages and the duration of an election, the effect of a fault on an
+// application, and the cost of an idle cluster.
 //
-// [Run] measures the algorithms of a registry, your own included; the command elect bench calls it.
-// The benchmarks of this package measure the same for longer.
+//	report, err := bench.Run(ctx, builtin.Registry(), bench.Options{Groups: []string{"election"}, Seed: 1})
+//	if err == nil {
+//		err = report.WriteText(os.Stdout)
+//	}
 //
-// With processes of the elect command, each with its own data folder on a disk, over TCP on the
-// loopback:
+// [Run] measures the algorithms of a registry, which may contain your own. The command elect bench calls it. The
+// benchmarks of this package measure the same for longer.
 //
-//	go test -bench Failover ./bench     the leader is killed (beside the floor of a kill), paused, stopped or cut off;
+// With processes of the elect command, each with its own data directory on a disk, over TCP on the loopback:
+//
+//	go test -bench Failover ./bench     the leader is killed (next to the floor of a kill), paused, stopped or cut off;
 //	                                    most of an hour, and part of it as in Failover/algorithm=bully/signal=kill
 //	go test -bench Access ./bench       the leader is killed, with and without TLS in turn
 //	go test -bench Cost ./bench         what faults cost an application, also in the simulator
@@ -32,14 +36,13 @@
 //
 // bench/compare, a separate module, measures other projects.
 //
-// The output is in Go's benchmark format, with the names and metrics of elect bench. benchstat and
-// elect bench compare read it; bench/page, a separate module, draws plots.
+// The output is in Go's benchmark format, with the names and metrics of elect bench. benchstat and elect bench compare
+// read it. bench/page, a separate module, draws plots.
 //
-// Each benchmark first prints its setting, which its figures depend on. Flags of this package follow
-// the package name: -rounds, -slow-rounds, -wire-rounds, -observed, -max-n, -seed, -data and -procs
-// (see go test ./bench -args -help). -benchtime can only increase the number of rounds.
+// Each benchmark first prints its setting, on which its figures depend. Flags of this package follow the package name:
+// -rounds, -slow-rounds, -wire-rounds, -observed, -max-n, -seed, -data and -procs (see go test ./bench -args -help).
+// -benchtime can only increase the number of rounds.
 //
-// A slow benchmark does not fail. A benchmark fails if its result is wrong: an unexpected leader, an
-// epoch that does not grow, a needless election, a count that differs from the theory, or a process
-// or folder that is left.
+// A benchmark fails if its result is wrong: an unexpected leader, an epoch that does not grow, a needless election, a
+// count that differs from the theory, or a process or folder that is left. It does not fail because it is slow.
 package bench

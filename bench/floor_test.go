@@ -118,7 +118,8 @@ func measureFloor(ctx context.Context, program string, nodes int) (r floorRound,
 	return r, nil
 }
 
-// add adds the times that a process has printed. The signal came at the time at, and the next leader is the last process.
+// add adds the times that a process has printed. The signal came at the time at, and the next leader is the last
+// process.
 func (r *floorRound) add(printed []string, at int64) error {
 	var times [3]time.Duration
 	for i, text := range printed {
@@ -169,8 +170,8 @@ func (p *bareProcess) line(words int) ([]string, error) {
 	return nil, errors.Join(fmt.Errorf("bench: floor: %s has written %q, want %d words", filepath.Base(p.cmd.Path), text, words), err)
 }
 
-// reportFloor reports the floor of a run, and how often the failovers contain it: with all their saves, and without those
-// that they waited for.
+// reportFloor reports the floor of a run, and how often the failovers contain it: with all their saves, and without
+// those that they waited for.
 func reportFloor(b reporter, failovers, saves []time.Duration, floors []floorRound) (text string) {
 	var seen, refused, floor []time.Duration
 	for _, r := range floors {

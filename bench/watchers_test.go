@@ -21,8 +21,8 @@ import (
 
 // BenchmarkWatchers measures failovers of five members with TLS, while clients watch them, all in this process and with
 // less priority: the failover of the members, with the part until the first suspects the leader, and the times from the
-// kill until the watchers know the new leader, those of live members and those of the killed one. With the lease most of
-// that time is the wait until the lease of the killed leader has expired.
+// kill until the watchers know the new leader, those of live members and those of the killed one. With the lease most
+// of that time is the wait until the lease of the killed leader has expired.
 func BenchmarkWatchers(b *testing.B) {
 	for _, algorithm := range []string{"bully", "bully" + lease.Suffix} {
 		for _, watchers := range []int{0, 100, 1000} {
@@ -174,8 +174,8 @@ func (a *audience) states() []client.State {
 	return slices.Clone(a.last)
 }
 
-// learned waits until all watchers know the leader of an epoch, or a newer one. It returns when each has learned of it, by
-// proccluster.Now.
+// learned waits until all watchers know the leader of an epoch, or a newer one. It returns when each has learned of it,
+// by proccluster.Now.
 func (a *audience) learned(b *testing.B, epoch uint64) (when []int64) {
 	b.Helper()
 	a.wait(b, func() bool {

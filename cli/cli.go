@@ -1,5 +1,13 @@
-// Package cli is the command elect: it runs a member of a cluster that elects a leader, requests the status of
-// members, and simulates, searches and measures elections. The caller provides the algorithms.
+// Package cli is the command elect. It runs a member of a cluster that elects a leader, requests the status of members,
+// and simulates, searches and measures elections. The caller provides the algorithms:
+//
+//	func main() {
+//		registry := builtin.Registry()
+//		registry["omega"] = omega.Factory // an algorithm of your own
+//		cli.Main(registry)
+//	}
+//
+// [MainEngine] is the command of an outside engine, such as etcd, with the same run and watch.
 package cli
 
 import (

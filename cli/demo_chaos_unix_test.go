@@ -57,7 +57,8 @@ func TestChaosWithLeaseHasOneWorkerAtATime(t *testing.T) {
 	p.requireClean(t)
 }
 
-// A partition without the lease lets both sides work. Signals alone do so while a leader is paused: its command runs on.
+// A partition without the lease lets both sides work. Signals alone do so while a leader is paused: its command runs
+// on.
 func TestChaosWithoutLeaseHasTwoWorkers(t *testing.T) {
 	testkit.OnlyLong(t)
 	t.Parallel()

@@ -31,8 +31,8 @@ type verdict struct {
 	none      time.Duration // for which no process worked, from the first work on
 }
 
-// judge computes the verdict from shifts, in the order in which they began. It ignores what begins after the time until,
-// except for two processes that work at once: the end of the members must not lead to that either.
+// judge computes the verdict from shifts, in the order in which they began. It ignores what begins after the time
+// until, except for two processes that work at once: the end of the members must not lead to that either.
 func judge(shifts []shift, freezes []freeze, until int64) (v verdict) {
 	type edge struct {
 		at         int64

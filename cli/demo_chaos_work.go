@@ -73,8 +73,8 @@ func work(folder string) error {
 	})
 }
 
-// recordWork writes periods of work, one line for each. next does a unit of work and returns the time. A write replaces the
-// last line, so a file stays small however long its process works.
+// recordWork writes periods of work, one line for each. next does a unit of work and returns the time. A write replaces
+// the last line, so a file stays small however long its process works.
 func recordWork(writeAt func([]byte, int64) (int, error), p period, next func() int64) error {
 	var offset int64
 	for {

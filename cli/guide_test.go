@@ -14,8 +14,8 @@ import (
 	"github.com/elect-go/elect/internal/testkit"
 )
 
-// guideBlock matches what docs/write-your-own.md does: a command and the output below it, a diff of cup.go, or lines that
-// are added to scenario.txt.
+// guideBlock matches what docs/write-your-own.md does: a command and the output below it, a diff of cup.go, or lines
+// that are added to scenario.txt.
 var guideBlock = regexp.MustCompile("(?m)^    \\$ (.*)\n((?:    [^$\n].*\n)*)|^```diff\n((?:.*\n)*?)```$|^```\n((?:.*\n)*?)```$")
 
 // guideStep is one block.
@@ -70,8 +70,8 @@ func TestGuideFitsNewModule(t *testing.T) {
 	}
 }
 
-// TestGuide does what docs/write-your-own.md says, and compares the output of each command. Columns may have other widths
-// and more of them: of each line, the words must stand at the beginning of a line of the output.
+// TestGuide does what docs/write-your-own.md says, and compares the output of each command. Columns may have other
+// widths and more of them: of each line, the words must stand at the beginning of a line of the output.
 func TestGuide(t *testing.T) {
 	testkit.OnlyLong(t)
 	t.Parallel()

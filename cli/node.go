@@ -91,7 +91,8 @@ func useOneThread() {
 	}
 }
 
-// forgetOthers removes all commands but cmd from the program. Their flags would be a quarter of the live heap of a node.
+// forgetOthers removes all commands but cmd from the program. Their flags would be a quarter of the live heap of a
+// node.
 func forgetOthers(cmd *cobra.Command) {
 	others := slices.DeleteFunc(slices.Clone(cmd.Root().Commands()), func(c *cobra.Command) bool { return c == cmd })
 	cmd.Root().RemoveCommand(others...)

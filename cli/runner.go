@@ -162,8 +162,8 @@ func rest(ctx context.Context, pause time.Duration) bool {
 	}
 }
 
-// once runs the command if this contender is the first leader, and keeps leading for a while, so that members that start
-// later see it. Otherwise it waits until the first leadership is over.
+// once runs the command if this contender is the first leader, and keeps leading for a while, so that members that
+// start later see it. Otherwise it waits until the first leadership is over.
 func (r *runner) once(ctx context.Context) error {
 	ctx, end := context.WithCancelCause(ctx)
 	defer end(nil)

@@ -87,7 +87,7 @@ fail; null if all did) and bound_ms.
 
 A line of --trace is an object: at (in nanoseconds), node, kind, and what the kind has:
 peer, message (an object: kind and body), timer, until, epoch, leader (an object: epoch,
-id), view and text. 'go doc github.com/elect-go/elect/trace.JSON' explains each.
+id), config_version and text. 'go doc github.com/elect-go/elect/trace.JSON' explains each.
 
 Exit status: 0 done, 1 a property was violated or something in a scenario did not hold, 2
 a mistake in the command line or in the scenario, 130 interrupted. With 1 comes the

@@ -212,7 +212,7 @@ func TestElectionIsPrintedAsText(t *testing.T) {
 		require.Regexp(t, "^n[123]$", event.Node)
 		kinds = append(kinds, event.Kind)
 	}
-	require.Subset(t, kinds, []string{"start", "send", "deliver", "drop", "set", "expire", "suspect", "save", "announce", "view", "note", "crash"})
+	require.Subset(t, kinds, []string{"start", "send", "deliver", "drop", "set", "expire", "suspect", "save", "announce", "config-changed", "note", "crash"})
 
 	_, plain, _ := elect("sim", "--nodes", "3", "--crashed", "1", "--diagram", "--ascii", "--width", "60")
 	for line := range strings.Lines(plain[strings.Index(plain, "\nT  "):]) {

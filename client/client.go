@@ -7,8 +7,8 @@
 //		}
 //	}
 //
-// A client never delays an election. What it knows of the leader may be out of date, so it proves nothing to a resource:
-// see package fence.
+// A client never delays an election. What it knows of the leader may be out of date, so it proves nothing to a
+// resource: see package fence.
 //
 // Requests to a closed cluster need its secret or a certificate: see [Client.Secure]. Admin requests need the secret or
 // the certificate of an operator. On the loopback without a secret they need a process of the same user.

@@ -8,8 +8,8 @@ import (
 	"github.com/elect-go/elect/transport"
 )
 
-// While the connections that a member has dialed are open, a wrong advertised address is not noticed. So each node dials
-// a member once that has connected to it, and warns if the dial fails.
+// While the connections that a member has dialed are open, a wrong advertised address is not noticed. So each node
+// dials a member once that has connected to it, and warns if the dial fails.
 
 const (
 	addressDelay = 10 * time.Second // wait after the connection, so that the dial delays no start

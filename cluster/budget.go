@@ -12,9 +12,9 @@ import (
 )
 
 // The limits of the saves that the messages of one peer may cause, counted in units. An election, or a change of the
-// members, causes a few saves on each member. If many nodes join, each of them is a peer with a budget of its own. A peer
-// that causes more saves for seconds is faulty, and must not occupy the disk and the loop. A leader may send a config for
-// each member of the largest cluster at once.
+// members, causes a few saves on each member. If many nodes join, each of them is a peer with a budget of its own. A
+// peer that causes more saves for seconds is faulty, and must not occupy the disk and the loop. A leader may send a
+// config for each member of the largest cluster at once.
 const (
 	saveCost    = 8             // units for a save
 	followCost  = 1             // units for a save of a config from the leader: another peer has caused it
@@ -58,8 +58,8 @@ func (n *Node) budget(peer algo.NodeID) *budget {
 	return one
 }
 
-// logOf returns the log for lines that a peer causes. All non-members share one, because a non-member may use any number
-// of IDs.
+// logOf returns the log for lines that a peer causes. All non-members share one, because a non-member may use any
+// number of IDs.
 func (n *Node) logOf(peer algo.NodeID) *loglimit.Logger {
 	if n.engine.View().Contains(peer) {
 		return &n.budget(peer).log

@@ -58,7 +58,7 @@ func TestDebugReportsEvents(t *testing.T) {
 			require.WithinDuration(t, time.Now(), time.Unix(0, int64(e.At)), time.Minute)
 			require.True(t, i == 0 || e.At >= events[i-1].At)
 		}
-		for _, want := range []trace.Kind{trace.Start, trace.Save, trace.Saved, trace.Announce, trace.Send, trace.Deliver, trace.View} {
+		for _, want := range []trace.Kind{trace.Start, trace.Save, trace.Saved, trace.Announce, trace.Send, trace.Deliver, trace.ConfigChanged} {
 			require.Contains(t, kinds, want)
 		}
 

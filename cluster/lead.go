@@ -42,12 +42,12 @@ func Run(ctx context.Context, c Config, work func(ctx context.Context, l Leaders
 // the node stops.
 //
 // The context of fn ends as soon as this node knows that its leadership has ended, before the node saves or sends
-// anything that gives it up. context.Cause returns the reason: see State.Cause. If this node is elected again in a newer
-// epoch, the context ends when that epoch is saved, unless no other node can have led in between.
+// anything that gives it up. context.Cause returns the reason: see State.Cause. If this node is elected again in a
+// newer epoch, the context ends when that epoch is saved, unless no other node can have led in between.
 //
-// After the end of the context, Lead waits until fn has returned, ignores its result, and waits for the next leadership.
-// So one Lead never runs fn twice at a time. Two nodes may run fn at the same time as far as the algorithm allows two
-// leaders.
+// After the end of the context, Lead waits until fn has returned, ignores its result, and waits for the next
+// leadership. So one Lead never runs fn twice at a time. Two nodes may run fn at the same time as far as the algorithm
+// allows two leaders.
 //
 // If fn returns or panics while the node leads, the node resigns, and another member is elected. If no other member is
 // eligible, this node stays leader. Lead then returns the result of fn, or panics. It waits for the resignation as

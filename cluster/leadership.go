@@ -74,7 +74,8 @@ func (b *leadershipState) endLeadership(cause error, last bool) {
 }
 
 // replace replaces the state. If the leadership has ended, it first cancels the contexts of the callbacks, before the
-// caller does anything that follows from the end. Cancelling a context runs no code of the application on this goroutine.
+// caller does anything that follows from the end. Cancelling a context runs no code of the application on this
+// goroutine.
 func (b *leadershipState) replace(s State) {
 	for w := range b.tasks {
 		if !s.IsLeader && !w.ended.Swap(true) {

@@ -1,7 +1,9 @@
 // Package cluster runs one member of a cluster: an election algorithm and a failure detector over TCP, with the real
 // clock and a store. A program uses it to do work on one member at a time.
 //
-//	config := cluster.Config{Name: "n1", Listen: "10.0.0.1:7400", Bootstrap: true, DataDir: "/var/lib/elect", SecretFile: "/etc/elect.secret"}
+//	config := cluster.Config{
+//		Name: "n1", Listen: "10.0.0.1:7400", Bootstrap: true, DataDir: "/var/lib/elect", SecretFile: "/etc/elect.secret",
+//	}
 //	err := cluster.Run(ctx, config, func(ctx context.Context, l cluster.Leadership) error {
 //		return work(ctx) // while this node leads
 //	})

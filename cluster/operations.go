@@ -225,8 +225,8 @@ var ErrQuorum = errors.New("cluster: with a quorum members are not listed: nodes
 
 // SetMembers replaces Config.Members, of an algorithm without a quorum. It returns when this node uses the new list.
 // Change the list on all nodes: a node rejects one that its list does not name. The list must name this node, by its
-// address in Members or by Config.Listen; to take the node itself out, change the lists of the others and stop it. The error is an *algo.SettingError, ErrQuorum,
-// context.Cause(ctx) or ErrStopped.
+// address in Members or by Config.Listen; to take the node itself out, change the lists of the others and stop it. The
+// error is an *algo.SettingError, ErrQuorum, context.Cause(ctx) or ErrStopped.
 func (n *Node) SetMembers(ctx context.Context, members []string) error {
 	c := Config{Listen: n.config.Listen, Advertise: n.config.Advertise, AllowTextbook: n.config.AllowTextbook, Members: canonicals(members)}
 	if n.hello.Load() != nil { // it listens, so its own address is known also if the port was 0

@@ -29,8 +29,8 @@ type Recovery struct {
 //
 // Recover overrides the quorum, so it is safe only if no removed node still runs. The function agree must make sure of
 // that. Recover calls agree before it writes anything, while no node can start with the folder. If agree returns an
-// error, Recover writes nothing and returns that error. If the survivor is the only member already, Recover neither calls
-// agree nor writes anything.
+// error, Recover writes nothing and returns that error. If the survivor is the only member already, Recover neither
+// calls agree nor writes anything.
 //
 // Recover returns an error if the folder is in use or damaged, if it belongs to no member or to another node than the
 // survivor, or if the algorithm of the node needs no quorum.

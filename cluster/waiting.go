@@ -82,10 +82,10 @@ func dialResult(why error) string {
 // number of these elections for one member. It runs on the loop.
 func (n *Node) unresponsiveMembers() (all []PendingContact, most uint64) {
 	for m := range n.engine.View().All() {
-		if last := n.engine.Unresponsive(m.ID); last.Number > 0 {
-			answer := fmt.Sprintf("%s (elections: %d)", last.Describe(n.displayName), last.Number)
+		if last, count := n.engine.Unresponsive(m.ID); count > 0 {
+			answer := fmt.Sprintf("%s (elections: %d)", last.Describe(n.displayName), count)
 			all = append(all, PendingContact{Addr: m.Addr, Answer: untrusted.Truncate(answer, maxAnswer)})
-			most = max(most, last.Number)
+			most = max(most, count)
 		}
 	}
 	return all, most

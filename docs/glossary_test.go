@@ -15,8 +15,8 @@ var (
 	lineComment = regexp.MustCompile(`(?m)(^|\s)//.*$`)
 )
 
-// TestGlossaryNamesCode checks the last column of the glossary: the code of the folder still has the word. After a rename
-// the cell becomes empty.
+// TestGlossaryNamesCode checks the last column of the glossary: the code of the folder still has the word. After a
+// rename the cell becomes empty.
 func TestGlossaryNamesCode(t *testing.T) {
 	page, err := os.ReadFile("glossary.md")
 	require.NoError(t, err)

@@ -9,8 +9,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// TestLadderNamesFunctions checks the second column of the tables in from-textbook-to-production.md. Each name of Go code in
-// it is a function, a type, a field or a constant of the algorithm of the section.
+// TestLadderNamesFunctions checks the second column of the tables in from-textbook-to-production.md. Each name of Go
+// code in it is a function, a type, a field or a constant of the algorithm of the section.
 func TestLadderNamesFunctions(t *testing.T) {
 	page, err := os.ReadFile("from-textbook-to-production.md")
 	require.NoError(t, err)

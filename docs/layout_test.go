@@ -23,7 +23,8 @@ const (
 	maxCell = 25  // words of a cell
 )
 
-// isWhole reports whether a line cannot be divided: a line with nothing but an image, or a directive in the source of a lesson.
+// isWhole reports whether a line cannot be divided: a line with nothing but an image, or a directive in the source of a
+// lesson.
 func isWhole(line string) bool {
 	return strings.HasPrefix(line, "![") || strings.HasPrefix(line, "{{")
 }

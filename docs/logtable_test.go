@@ -12,7 +12,8 @@ import (
 
 var logAttribute = regexp.MustCompile("`([a-z_]+)`")
 
-// notLogged are words in the table of log lines that are no attributes of these lines: states, and what a limited log adds.
+// notLogged are words in the table of log lines that are no attributes of these lines: states, and what a limited log
+// adds.
 var notLogged = map[string]bool{"indirect": true, "suppressed": true}
 
 // TestLogTableNamesAttributes checks the attributes that the table in operations.md names. The file that logs the line

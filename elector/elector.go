@@ -1,6 +1,6 @@
 // Package elector states what an application needs of an election, whatever elects: a member of package cluster, or a
-// contender in an etcd (package elector/etcd) or for a Lease of Kubernetes (package elector/kubernetes). The work of the
-// application stays when the engine changes.
+// contender in an etcd (package elector/etcd) or for a Lease of Kubernetes (package elector/kubernetes). The work of
+// the application stays when the engine changes.
 //
 //	var e elector.Elector = node.Elector() // or: e, err := etcd.New(config)
 //	err := elector.Run(ctx, e, func(ctx context.Context, l elector.Leadership) error {
@@ -105,8 +105,8 @@ type Leadership struct {
 	// only within Scope, and only with Claims.RisingTokens.
 	Token uint64
 	// Scope identifies the sequence of the tokens: the ID of the cluster; a hash of the ID of the etcd cluster and the
-	// prefix; or a hash of the namespace and the name of the Lease. Tokens of different scopes have no order. Package fence takes both:
-	// fence.Token{Cluster: l.Scope, Number: l.Token}.
+	// prefix; or a hash of the namespace and the name of the Lease. Tokens of different scopes have no order. Package
+	// fence takes both: fence.Token{Cluster: l.Scope, Number: l.Token}.
 	Scope [16]byte
 	// Meta is what the leader publishes of itself, such as the address of its service. It may be empty for a while after
 	// the election. The receiver must not change it.

@@ -1,10 +1,21 @@
-// Package explore visits every reachable state of a small cluster.
+// Package explore visits every reachable state of a small cluster, and shows a shortest run to each violated property.
 //
-// The cluster consists of [driver.Machine]s, without heartbeats and connections. [Run] searches
-// breadth first, from the state before any node has started. In each step a node starts, receives
-// a message, sees a timer expire, receives a suspicion, or crashes. So the trace of a violation is
-// a shortest one. It is recorded as a [Scenario]. Where there are too many states to visit, [Walk]
-// takes random steps.
+//	report, err := explore.Run(ctx, explore.Options{
+//		Spec: spec, Nodes: 3, StartAgreed: true, FalseSuspicions: 1,
+//		Properties: []algo.Property{algo.OneLeaderPerEpoch},
+//	})
+//	for _, v := range report.Violations {
+//		fmt.Print(v.Scenario) // a Scenario, which repeats the run
+//	}
+//
+// The cluster consists of [driver.Machine]s, without heartbeats and connections. [Run] searches breadth first, from the
+// state before any node has started. In each step, a node starts or crashes, handles a message, an expired timer or a
+// report of its detector, or starts an election on request. If there are too many states to visit, [Walk] takes random
+// steps.
+//
+// Guarantees: if a report is Complete and has no violations, no run within the budgets and bounds of [Options] violates
+// a checked property. Non-guarantees: a search proves nothing about more nodes, more faults or higher epochs. Cost: the
+// number of states grows exponentially with nodes, budgets and epochs.
 //
 // # What can happen
 //

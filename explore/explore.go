@@ -54,8 +54,8 @@ type Options struct {
 	// Properties must hold. The default is [Claimed]. algo.Contract must always hold: list it alone
 	// to check nothing else.
 	Properties []algo.Property
-	// Goal, if set, is an assertion of a scenario, such as "leader n1" or "follows n2 none". A search ends in the first state
-	// in which it holds: see Report.Reached.
+	// Goal, if set, is an assertion of a scenario, such as "leader n1" or "follows n2 none". A search ends in the first
+	// state in which it holds: see Report.Reached.
 	Goal   string
 	Limits Limits
 	// Progress, if set, is called about once a second and at the end, from the goroutine of Run or

@@ -66,8 +66,9 @@ func (m Moment) Next() (all []Next) {
 }
 
 // Search visits the states that are reachable from the end of the scenario. Its assertions must hold. Of o, the
-// properties, goal, budgets, bounds and limits count; the budgets are for the steps after the scenario. The rest is that of the
-// scenario. A violation has the steps that follow the scenario, and its Scenario has all steps, without output.
+// properties, goal, budgets, bounds and limits count; the budgets are for the steps after the scenario. The rest is
+// that of the scenario. A violation has the steps that follow the scenario, and its Scenario has all steps, without
+// output.
 func (s *Scenario) Search(ctx context.Context, o Options) (report Report, err error) {
 	defer catchUnreadable(&err)
 	o.Spec, o.View, o.Nodes, o.Network, o.StartAgreed = s.Options.Spec, s.Options.View, 0, s.Options.Network, s.Options.StartAgreed

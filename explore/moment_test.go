@@ -32,7 +32,8 @@ const (
 	twoLead  = twoSteps + "deliver n1 n2 election epoch=1\nexpire n2 answer\n"
 )
 
-// Each step that a moment lists is possible there, no other one is, and Changes says whether the state differs after it.
+// Each step that a moment lists is possible there, no other one is, and Changes says whether the state differs after
+// it.
 func TestMomentListsPossibleSteps(t *testing.T) {
 	type moment struct {
 		next  []explore.Next

@@ -91,8 +91,8 @@ type Output struct {
 	BrokenLinks []BrokenLink
 }
 
-// Detector monitors the peers of one node. All times count from an arbitrary moment, on the driver's clock. A Detector is
-// not safe for concurrent use.
+// Detector monitors the peers of one node. All times count from an arbitrary moment, on the driver's clock. A Detector
+// is not safe for concurrent use.
 type Detector struct {
 	timing      algo.Timing
 	peers       map[algo.NodeID]*peer

@@ -153,9 +153,9 @@ func (g *Gate) read(file *os.File) (newest int, both bool, err error) {
 	return newest, halves[0] == halves[1], nil
 }
 
-// save makes r the last record. The bytes of a half change only while the disk has the other half complete, which is not
-// older than the last accepted token. So the record that was found is written first: after a crash, or a failed sync, it
-// may be in one half only, and not on the disk.
+// save makes r the last record. The bytes of a half change only while the disk has the other half complete, which is
+// not older than the last accepted token. So the record that was found is written first: after a crash, or a failed
+// sync, it may be in one half only, and not on the disk.
 func (g *Gate) save(file *os.File, r record, newest int) error {
 	for i, r := range []record{g.last, g.last, r, r} {
 		if file == nil {

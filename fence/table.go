@@ -13,7 +13,9 @@ import (
 // Table is a gate in a database: a row for the resource. The row is created together with the
 // resource and never again, because a new row accepts any token.
 //
-//	CREATE TABLE fence (resource VARCHAR(255) PRIMARY KEY, cluster VARCHAR(36) NOT NULL, token BIGINT NOT NULL, writes BIGINT NOT NULL);
+//	CREATE TABLE fence (
+//		resource VARCHAR(255) PRIMARY KEY, cluster VARCHAR(36) NOT NULL, token BIGINT NOT NULL, writes BIGINT NOT NULL
+//	);
 //	INSERT INTO fence VALUES ('invoices', '00000000-0000-0000-0000-000000000000', 0, 0);
 //
 // Its methods may be called at the same time, by any number of processes.

@@ -6,8 +6,8 @@ import (
 	"github.com/elect-go/elect/internal/testkit"
 )
 
-// TestEveryElectionEnds in agreement and without violations, with any number of crashes, any initiators, any order of the
-// ring, each kind of delay, and network faults. -long runs six times as many seeds.
+// TestEveryElectionEnds in agreement and without violations, with any number of crashes, any initiators, any order of
+// the ring, each kind of delay, and network faults. -long runs six times as many seeds.
 func TestEveryElectionEnds(t *testing.T) {
 	seeds, most := uint64(testkit.Rounds(2, 12)), testkit.Rounds(6, 7)
 	if testkit.UnderRace {

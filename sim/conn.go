@@ -142,8 +142,8 @@ func (w *World) handleDialAnswer(a, b *node, e event) {
 	}
 }
 
-// handleConnect informs n about its connection to peer. The connection replaces an older one, which ends visibly only if it
-// was to another incarnation.
+// handleConnect informs n about its connection to peer. The connection replaces an older one, which ends visibly only
+// if it was to another incarnation.
 func (w *World) handleConnect(n, peer *node, e event) {
 	c := w.network.conns[between(n, peer)]
 	if c == nil || c.id != e.link {

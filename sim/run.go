@@ -121,8 +121,8 @@ func (o *Options) Check() error {
 }
 
 // Run lets a cluster elect a leader, crashes the highest nodes, and counts the messages and time of the election that
-// follows. Detection takes no time. Run returns when no message is in flight and all nodes agree, or when ctx is done. A
-// violation is not an error: see Result.Violations. Errors wrap ErrOptions, or are the error of ctx.
+// follows. Detection takes no time. Run returns when no message is in flight and all nodes agree, or when ctx is done.
+// A violation is not an error: see Result.Violations. Errors wrap ErrOptions, or are the error of ctx.
 func Run(ctx context.Context, o Options) (Result, error) {
 	if o.Delay == (Delay{}) {
 		o.Delay = Fixed(10 * time.Millisecond)

@@ -114,8 +114,8 @@ type ScenarioOptions struct {
 	Seed *uint64
 }
 
-// Run runs a scenario and returns the world at its end. The error is the first of the scenario, of Build or of Output, or
-// the error of ctx.
+// Run runs a scenario and returns the world at its end. The error is the first of the scenario, of Build or of Output,
+// or the error of ctx.
 func (s *Scenario) Run(ctx context.Context, o ScenarioOptions) (*World, error) {
 	config := s.config
 	if o.Seed != nil {

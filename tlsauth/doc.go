@@ -1,6 +1,6 @@
 // Package tlsauth authenticates and encrypts connections: each side learns the identity of the other end, and no third
-// party can read or change the data. It uses TLS 1.3 of the standard library, and one message in each direction inside of
-// it.
+// party can read or change the data. It uses TLS 1.3 of the standard library, and one message in each direction inside
+// of it.
 //
 //	e, err := tlsauth.New(tlsauth.Config{Cluster: "demo", SecretFile: "/etc/elect/secret"})
 //	conn, peer, err := e.Server(accepted) // on the side that accepts

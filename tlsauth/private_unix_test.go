@@ -15,7 +15,8 @@ import (
 	"github.com/elect-go/elect/internal/testkit"
 )
 
-// TestReadableSecretIsRejected, but for a group where the file is of root and this process is not: so are secrets that are mounted.
+// TestReadableSecretIsRejected, but for a group where the file is of root and this process is not: so are secrets that
+// are mounted.
 func TestReadableSecretIsRejected(t *testing.T) {
 	path := write(t, t.TempDir()+"/secret", NewSecret())
 	for mode, want := range map[os.FileMode]bool{0o600: true, 0o400: true, 0o640: false, 0o604: false, 0o644: false, 0o660: false, 0o602: false, 0o606: false} {

@@ -85,8 +85,8 @@ func TestSocketTables(t *testing.T) {
 	}
 }
 
-// TestReusedPortIsDetected: a process resets its connection, and one of this user takes the port, as if it had given the orders
-// that were sent before.
+// TestReusedPortIsDetected: a process resets its connection, and one of this user takes the port, as if it had given
+// the orders that were sent before.
 func TestReusedPortIsDetected(t *testing.T) {
 	l, err := net.Listen("tcp4", "127.0.0.1:0")
 	require.NoError(t, err)

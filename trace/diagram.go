@@ -11,55 +11,48 @@ import (
 	"github.com/elect-go/elect/algo"
 )
 
-// Diagram draws events as a sequence diagram for a terminal: a lane for each node, time
-// going down, what is worth knowing beside. The zero value draws all events that it is
-// given, in milliseconds.
+// Diagram draws events as a sequence diagram for a terminal. Each node has a lane, time runs down, and notes stand at
+// the right. The zero value draws all events, in milliseconds.
 //
-// A message is an arrow in the row in which it arrives, with its kind, its epoch and the
-// nodes that it names. When it was sent is marked in the lane of its sender, and stands
-// in the arrow after an @ where not all messages take equally long: so arrows never cross,
-// though messages may. What is lost ends in a ✕; what was neither taken nor lost when
-// the events end is a dotted line where it was sent. What happens in one moment at several
-// nodes, and is the same, shares a row: a broadcast is one arrow with many heads.
+// A message is an arrow in the row of its arrival, so arrows never cross. Its label is the kind, the epoch and the
+// nodes that the message names. A ● in the lane of the sender marks the send. If transit times differ, the label has
+// the time of the send after an @. The arrow of a lost message ends in a ✕. A message that has not arrived before the
+// last event is a dotted line in the row of its send. Equal events of several nodes at the same time share a row, so a
+// broadcast is one arrow with many heads.
 //
-// The line of a lane is double while its node takes itself for the leader, and absent while
-// it is down.
+// The line of a lane is double while the node considers itself the leader, and absent while the node is down.
 //
-// Below stand the messages by kind. Repeats of what was said before, see algo.Periodic,
-// are counted apart, and drawn only where something comes of them; so are timers.
-// Messages that are not among Messages are only counted.
+// A table below has the number of messages of each kind. Periodic messages (see algo.Periodic) are counted apart. They
+// are drawn only if they have an effect, as are timers.
 //
-// A Diagram is not safe for concurrent use. Its fields are set before the first event.
+// A Diagram is not safe for concurrent use. Set its fields before the first event.
 type Diagram struct {
-	// Names returns the name of a node, or "" for a node without a name, which is drawn
-	// with its ID. Nil: no node has a name.
+	// Names returns the name of a node, or "" for a node without a name, which is drawn with its ID. If Names is nil, no
+	// node has a name.
 	Names func(algo.NodeID) string
-	// Nodes has the node of each lane, from left to right. Nil: all nodes that the events
-	// name, in the order of their IDs.
+	// Nodes are the nodes of the lanes, from left to right; nil for all nodes of the events, in the order of their IDs.
 	Nodes []algo.NodeID
-	// Messages are the messages of the algorithm, as in algo.Spec. All others are only
-	// counted. Nil: all messages are drawn.
+	// Messages are the messages of the algorithm, as in algo.Spec. All others are counted and not drawn. If Messages is
+	// nil, all messages are drawn.
 	Messages []algo.Message
-	// Unit is the unit of time, and UnitName its name, such as "T". If At counts steps, Unit
-	// is 1 and UnitName is "step". Zero: a millisecond, "ms".
+	// Unit is the unit of time, and UnitName its name, such as "T". If At counts steps, Unit is 1 and UnitName is "step".
+	// The zero values are a millisecond and "ms".
 	Unit     time.Duration
 	UnitName string
-	// From is the time at which the drawing begins, which is its time 0. Earlier events only
-	// determine the states of the nodes.
+	// From is the time of the first row, which is drawn as 0. Earlier events only determine the states of the nodes.
 	From time.Duration
-	// Until is the time at which the drawing ends; zero: at the last event. A message that was
-	// sent and has not arrived by then is drawn as under way.
+	// Until is the time of the last row; zero for the last event. A message that arrives later is drawn as not arrived.
 	Until time.Duration
-	// Width is the number of columns; 100 if zero. Text is wrapped and arrows are shortened
-	// to fit. If there are too many lanes, the drawing is wider.
+	// Width is the maximum number of columns; zero for 100. Texts are wrapped and arrows are shortened to fit. The
+	// drawing is wider if the lanes need more.
 	Width int
-	// ASCII draws with characters that every terminal has.
+	// ASCII restricts the drawing to the characters of ASCII.
 	ASCII bool
-	// All also draws repeats and timers without an effect, and the saves.
+	// All adds the saves, and the periodic messages and timers without an effect.
 	All bool
 
 	events []Event
-	others int // messages sent that are not of the algorithm
+	others int // number of sent messages that are not in Messages
 }
 
 // Event adds the next event.
@@ -67,7 +60,7 @@ func (d *Diagram) Event(e Event) {
 	switch {
 	case slices.Contains([]Kind{SetTimer, StopTimer, Saved, Ready, Lost}, e.Kind), e.Kind == Save && !d.All:
 		return
-	case e.Message != nil && !d.elects(e.Message):
+	case e.Message != nil && !d.isDrawn(e.Message):
 		if e.Kind == Send && e.At >= d.From {
 			d.others++
 		}
@@ -76,8 +69,8 @@ func (d *Diagram) Event(e Event) {
 	d.events = append(d.events, e)
 }
 
-// elects reports whether a message belongs to the algorithm.
-func (d *Diagram) elects(m algo.Message) bool {
+// isDrawn reports whether Messages contains the kind of m.
+func (d *Diagram) isDrawn(m algo.Message) bool {
 	return d.Messages == nil ||
 		slices.ContainsFunc(d.Messages, func(known algo.Message) bool { return known.Kind() == m.Kind() })
 }
@@ -86,7 +79,7 @@ func (d *Diagram) elects(m algo.Message) bool {
 func (d *Diagram) String() string {
 	s := d.scene()
 	rows := layOut(s.steps, len(s.lanes))
-	p := newPage(d, s.lanes, rows, len(s.took) > 1)
+	p := newPage(d, s.lanes, rows, len(s.transitTimes) > 1)
 	p.draw(rows, s.states)
 	p.foot(s.flights)
 	if d.ASCII {
@@ -95,7 +88,7 @@ func (d *Diagram) String() string {
 	return p.String()
 }
 
-// Moments are the times at which something is drawn, in their order.
+// Moments returns the times of the drawing, in ascending order.
 func (d *Diagram) Moments() (all []time.Duration) {
 	for _, s := range d.scene().steps {
 		all = append(all, s.at)
@@ -103,30 +96,31 @@ func (d *Diagram) Moments() (all []time.Duration) {
 	return slices.Compact(all)
 }
 
-// scene contains what is drawn.
+// scene contains the elements of a drawing.
 type scene struct {
 	*flights
 	lanes  []algo.NodeID
-	states []state // state of each lane at the beginning
+	states []state // initial state of each lane
 	steps  []*step
 }
 
+// scene returns the visible steps from d.From on. Earlier steps determine the initial states.
 func (d *Diagram) scene() scene {
 	lanes := d.lanes()
-	told := d.read(lanes)
-	s := scene{flights: told.flights, lanes: lanes, states: d.born(lanes)}
-	for _, step := range told.steps {
+	read := d.read(lanes)
+	s := scene{flights: read.flights, lanes: lanes, states: d.initialStates(lanes)}
+	for _, step := range read.steps {
 		switch {
 		case step.at < d.From:
 			s.states[step.lane] = step.state.after(s.states[step.lane])
-		case d.All || step.worthIt():
+		case d.All || step.isVisible():
 			s.steps = append(s.steps, step)
 		}
 	}
 	return s
 }
 
-// lanes are the nodes, from left to right.
+// lanes returns the node of each lane, from left to right.
 func (d *Diagram) lanes() []algo.NodeID {
 	if d.Nodes != nil {
 		return d.Nodes
@@ -139,10 +133,10 @@ func (d *Diagram) lanes() []algo.NodeID {
 	return slices.SortedFunc(maps.Keys(named), algo.NodeID.Compare)
 }
 
-// name returns the name of a node, or its ID.
+// name returns the name of a node, or its ID if it has none.
 func (d *Diagram) name(id algo.NodeID) string { return nameOf(id, d.Names, "none") }
 
-// inUnits formats a time of the drawing, with the given number of digits after the point.
+// inUnits formats a time since d.From in d.Unit, with the given number of digits after the point.
 func (d *Diagram) inUnits(at time.Duration, digits int) string {
 	unit, since, sign := cmp.Or(d.Unit, time.Millisecond), at-d.From, ""
 	if since < 0 {
@@ -155,7 +149,7 @@ func (d *Diagram) inUnits(at time.Duration, digits int) string {
 // maxDigits is the maximum number of digits of a time after the point.
 const maxDigits = 2
 
-// digits returns the number of digits after the point that a time needs.
+// digits returns the number of digits after the point that a time needs, at most maxDigits.
 func (d *Diagram) digits(at time.Duration) int {
 	text := strings.TrimRight(d.inUnits(at, maxDigits), "0")
 	return len(text) - 1 - strings.IndexByte(text, '.')

@@ -22,8 +22,7 @@ var update = flag.Bool("update", false, "rewrite the diagrams in testdata")
 
 const T = 10 * time.Millisecond
 
-// spec returns an algorithm with timeouts for messages that take T. Function change may
-// change its options.
+// spec returns an algorithm with timeouts for a transit time of T. change changes its options; it may be nil.
 func spec(t *testing.T, name string, change func(options any)) algo.Spec {
 	t.Helper()
 	spec, err := builtin.Registry()[name](algo.Timing{RoundTrip: 2 * T, Heartbeat: 12 * T}, func(options any) error {
@@ -40,7 +39,7 @@ func spec(t *testing.T, name string, change func(options any)) algo.Spec {
 
 func patient(options any) { options.(*bully.Options).SkipSuspected = false }
 
-// names are those of the nodes that sim and explore make.
+// names returns the names of the nodes of sim and explore.
 func names(id algo.NodeID) string {
 	for n := 1; n < 100; n++ {
 		if id == sim.ID(n) || id == explore.NodeID(n) {
@@ -50,7 +49,7 @@ func names(id algo.NodeID) string {
 	return ""
 }
 
-// election draws the election of sim.Run, without what comes before it.
+// election draws the election of sim.Run, without the events before it.
 func election(o sim.Options) func(*testing.T, *trace.Diagram) {
 	return func(t *testing.T, d *trace.Diagram) {
 		var events []trace.Event
@@ -66,7 +65,7 @@ func election(o sim.Options) func(*testing.T, *trace.Diagram) {
 	}
 }
 
-// violation draws how bully comes to have two leaders in one epoch.
+// violation draws a run of bully that ends with two leaders in one epoch.
 func violation(t *testing.T, d *trace.Diagram) {
 	d.Names, d.Unit, d.UnitName = names, 1, "step"
 	found, err := explore.Run(t.Context(), explore.Options{
@@ -80,7 +79,7 @@ func violation(t *testing.T, d *trace.Diagram) {
 	}
 }
 
-// events draws those.
+// events draws the given events.
 func events(all ...trace.Event) func(*testing.T, *trace.Diagram) {
 	return func(t *testing.T, d *trace.Diagram) {
 		d.Names = names
@@ -99,7 +98,7 @@ func TestDiagrams(t *testing.T) {
 	}
 	for _, test := range []struct {
 		name string
-		tell func(*testing.T, *trace.Diagram)
+		draw func(*testing.T, *trace.Diagram)
 		d    trace.Diagram
 	}{
 		{"bully", election(sim.Options{
@@ -112,7 +111,7 @@ func TestDiagrams(t *testing.T) {
 		}), trace.Diagram{}},
 		{"vote", election(sim.Options{Spec: spec(t, "vote", nil), Nodes: 3, Delay: sim.Fixed(T)}), trace.Diagram{All: true}},
 		{"explore", violation, trace.Diagram{All: true}},
-		// One message is lost, one is late and arrives twice, one is refused, one never arrives.
+		// One message is lost, one is late and arrives twice, one is rejected, one does not arrive.
 		{"fates", events(
 			trace.Event{Node: n1, Kind: trace.Start},
 			trace.Event{Node: n1, Kind: trace.Send, Peer: n2, Message: bully.Election{Epoch: 7}},
@@ -130,7 +129,7 @@ func TestDiagrams(t *testing.T) {
 		{"nothing", events(), trace.Diagram{}},
 	} {
 		t.Run(test.name, func(t *testing.T) {
-			test.tell(t, &test.d)
+			test.draw(t, &test.d)
 			got := test.d.String()
 			golden := filepath.Join("testdata", test.name+".txt")
 			if *update {
@@ -167,7 +166,7 @@ func TestDiagramFitsItsWidth(t *testing.T) {
 		}
 		for _, width := range []int{70, 80, 100, 200} {
 			if width < 8*len(lanes) {
-				continue // a column has its least width
+				continue // a lane has a minimum width
 			}
 			for _, ascii := range []bool{false, true} {
 				draw := func() string {

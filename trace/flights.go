@@ -9,94 +9,97 @@ import (
 	"github.com/elect-go/elect/algo"
 )
 
-// flight is a message, from its sending to its end.
-type flight struct {
-	kind     string
-	label    string
-	from, to int // lanes
-	sent     time.Duration
-	known    bool // when it was sent
-	ended    bool // it was delivered, or lost
-	lost     bool
-	repeat   bool
+// inFlight is a message from its send to its arrival or loss.
+type inFlight struct {
+	kind      string
+	label     string
+	from, to  int // lanes
+	sent      time.Duration
+	sendKnown bool // the send is among the events
+	ended     bool // delivered or lost
+	lost      bool
+	periodic  bool
 }
 
-// count is how many messages of a kind there were. Pending are those that had not ended
-// when the events end.
+// count has the numbers of messages of a kind. Pending messages have not ended before the last event.
 type count struct {
 	kind                           string
 	sent, delivered, lost, pending int
 }
 
-// flights joins what was sent to what arrives.
+// flights matches arrivals and losses with sends.
 type flights struct {
-	d       *Diagram
-	waiting map[route][]*flight
-	last    map[route]*flight
-	counts  []count
-	repeats int                    // sent
-	took    map[time.Duration]bool // by those that were delivered
+	d            *Diagram
+	waiting      map[route][]*inFlight // sent and not ended, oldest first
+	last         map[route]*inFlight   // last message sent
+	counts       []count
+	repeats      int                    // number of periodic messages sent
+	transitTimes map[time.Duration]bool // of delivered messages
 }
 
-// route is what messages have in common that cannot be told apart.
+// route identifies messages that differ only in their times.
 type route struct {
 	from, to int
 	message  string
 }
 
 func (d *Diagram) newFlights() *flights {
-	f := &flights{d: d, waiting: make(map[route][]*flight), last: make(map[route]*flight), took: make(map[time.Duration]bool)}
+	f := &flights{
+		d: d, waiting: make(map[route][]*inFlight), last: make(map[route]*inFlight), transitTimes: make(map[time.Duration]bool),
+	}
 	for _, m := range d.Messages {
 		f.count(m.Kind())
 	}
 	return f
 }
 
-func (f *flights) of(from, to int, m algo.Message) (*flight, route) {
-	inner, repeat := algo.Unwrap(m)
-	made := &flight{kind: m.Kind(), label: f.d.label(inner), from: from, to: to, repeat: repeat}
-	return made, route{from, to, fmt.Sprintf("%T%v", inner, inner)}
+// newFlight returns m as a message in flight, and its route.
+func (f *flights) newFlight(from, to int, m algo.Message) (*inFlight, route) {
+	inner, isPeriodic := algo.Unwrap(m)
+	return &inFlight{kind: m.Kind(), label: f.d.label(inner), from: from, to: to, periodic: isPeriodic},
+		route{from, to, fmt.Sprintf("%T%v", inner, inner)}
 }
 
-// send begins a flight.
-func (f *flights) send(from, to int, e Event) *flight {
-	made, route := f.of(from, to, e.Message)
-	made.sent, made.known = e.At, true
-	f.waiting[route] = append(f.waiting[route], made)
-	f.last[route] = made
+// send handles the send of a message.
+func (f *flights) send(from, to int, e Event) *inFlight {
+	m, route := f.newFlight(from, to, e.Message)
+	m.sent, m.sendKnown = e.At, true
+	f.waiting[route] = append(f.waiting[route], m)
+	f.last[route] = m
 	switch {
 	case e.At < f.d.From:
-	case made.repeat:
+	case m.periodic:
 		f.repeats++
 	default:
-		f.count(made.kind).sent++
+		f.count(m.kind).sent++
 	}
-	return made
+	return m
 }
 
-// end ends the oldest flight of such a message. What arrives more often than it was sent
-// is a copy of the last one.
-func (f *flights) end(from, to int, e Event) *flight {
-	ended, route := f.of(from, to, e.Message)
+// end handles the arrival or loss of a message: of the oldest one of its route. If all have ended, it is a copy of the
+// last one.
+func (f *flights) end(from, to int, e Event) *inFlight {
+	m, route := f.newFlight(from, to, e.Message)
 	if waiting := f.waiting[route]; len(waiting) > 0 {
-		ended, f.waiting[route] = waiting[0], waiting[1:]
+		m, f.waiting[route] = waiting[0], waiting[1:]
 	} else if last := f.last[route]; last != nil {
-		ended.sent, ended.known, ended.repeat = last.sent, true, last.repeat
+		m.sent, m.sendKnown, m.periodic = last.sent, true, last.periodic
 	}
-	ended.ended, ended.lost = true, e.Kind == Drop
+	m.ended, m.lost = true, e.Kind == Drop
 	switch {
-	case e.At < f.d.From || ended.repeat:
-	case ended.lost:
-		f.count(ended.kind).lost++
+	case e.At < f.d.From || m.periodic:
+	case m.lost:
+		f.count(m.kind).lost++
 	default:
-		f.count(ended.kind).delivered++
-		if ended.known {
-			f.took[e.At-ended.sent] = true
+		f.count(m.kind).delivered++
+		if m.sendKnown {
+			f.transitTimes[e.At-m.sent] = true
 		}
 	}
-	return ended
+	return m
 }
 
+// count returns the numbers of a kind, which it adds if they are missing.
 func (f *flights) count(kind string) *count {
 	for i := range f.counts {
 		if f.counts[i].kind == kind {
@@ -107,19 +110,18 @@ func (f *flights) count(kind string) *count {
 	return &f.counts[len(f.counts)-1]
 }
 
-// land counts what has not ended.
-func (f *flights) land() {
+// countPending counts the messages that have not ended.
+func (f *flights) countPending() {
 	for _, waiting := range f.waiting {
-		for _, made := range waiting {
-			if !made.repeat && made.sent >= f.d.From {
-				f.count(made.kind).pending++
+		for _, m := range waiting {
+			if !m.periodic && m.sent >= f.d.From {
+				f.count(m.kind).pending++
 			}
 		}
 	}
 }
 
-// label is the text on an arrow: the kind of the message, its first epoch, and the nodes
-// that it names.
+// label returns the text of an arrow: the kind of the message, its first epoch, and the nodes that it names.
 func (d *Diagram) label(m algo.Message) string {
 	words := []string{m.Kind()}
 	v := reflect.ValueOf(m)

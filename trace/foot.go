@@ -8,15 +8,15 @@ import (
 	"unicode/utf8"
 )
 
-// foot writes what was counted, and what the signs mean that were used.
+// foot writes the numbers of messages and the legend.
 func (p *page) foot(f *flights) {
 	p.WriteByte('\n')
 	p.counts(f.counts)
-	p.rest(f.repeats, p.d.others)
+	p.others(f.repeats, p.d.others)
 	p.legend()
 }
 
-// counts is a table of messages by kind.
+// counts writes the table of messages by kind.
 func (p *page) counts(counts []count) {
 	all, width := count{kind: "all"}, len("all")
 	for _, c := range counts {
@@ -43,8 +43,8 @@ func (p *page) counts(counts []count) {
 	}
 }
 
-// rest says what is not in the table.
-func (p *page) rest(repeats, others int) {
+// others writes the numbers of messages that are not in the table.
+func (p *page) others(repeats, others int) {
 	var parts []string
 	switch {
 	case repeats == 1:
@@ -60,24 +60,24 @@ func (p *page) rest(repeats, others int) {
 	}
 }
 
-// legend explains the signs that were drawn.
+// legend explains the signs of the drawing.
 func (p *page) legend() {
 	var parts []string
 	for _, sign := range []struct {
 		mark    rune
 		meaning string
 	}{
-		{leadSign, "leads"}, {joinSign, "follows"}, {sendSign, "sends"}, {timerSign, "timer"}, {suspectSign, "suspects"}, {trustSign, "trusts again"},
+		{leadSign, "leads"}, {followSign, "follows"}, {sendSign, "sends"}, {timerSign, "timer"}, {suspectSign, "suspects"}, {trustSign, "trusts again"},
 		{startSign, "starts"}, {lostSign, "lost, or down"}, {dotSign, "not arrived"},
 	} {
 		if p.used[sign.mark] {
 			parts = append(parts, string(sign.mark)+" "+sign.meaning)
 		}
 	}
-	if p.uneven {
+	if p.showSent {
 		parts = append(parts, "@ when it was sent")
 	}
-	for i, line := range wrapped(parts, "   ", "", p.width) {
+	for i, line := range wrap(parts, "   ", "", p.width) {
 		if i == 0 {
 			p.WriteByte('\n')
 		}

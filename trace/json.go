@@ -11,38 +11,43 @@ import (
 	"github.com/elect-go/elect/internal/jsonlite"
 )
 
-// JSON writes events as lines of JSON, one object each. Its fields stand in this order;
-// those that do not count for the kind are left out, except the first three.
+// JSON writes each event as a line with a JSON object:
 //
-//	at       number   nanoseconds since the host's own zero
-//	node     string   where it happened: a name if Names knows one, else the ID
-//	kind     string   one of the Kinds
-//	peer     string   like node: the peer of a message, or the suspected or trusted node
-//	message  object   kind: a string; body: an object with the fields of the message;
-//	                  repeat: true for an algo.Periodic of it
-//	timer    string   set, stop, expire: the timer
-//	until    number   set: when it ends, like at, in the clock of the node
-//	epoch    number   start, save, crash, restart: as it was saved
-//	leader   object   announce: epoch: a number; id: a string like node, empty for a vacancy
-//	view     number   view: the number of the view
-//	text     string   drop, suspect, trust, note: why; ready: the address; lost: how many
+//	{"at":5000000,"node":"n1","kind":"announce","leader":{"epoch":1,"id":"n3"}}
+//
+// The fields have this order. The first three are always present, the others depend on the kind.
+//
+//	at              number  nanoseconds since a moment that the driver has chosen
+//	node            string  node of the event: its name, or its ID if Names returns no name
+//	kind            string  one of the Kinds
+//	peer            string  like node: peer of a message, or suspected or trusted node
+//	message         object  kind: a string; body: an object with the fields of the message;
+//	                        repeat: true for an algo.Periodic of the message
+//	timer           string  set, stop, expire: the timer
+//	until           number  set: the deadline, in the unit of at, on the clock of the node
+//	epoch           number  start, save, crash, restart: the saved epoch
+//	leader          object  announce: epoch: a number; id: a string like node, empty for no leader
+//	config_version  number  config-changed: the config version
+//	text            string  drop, suspect, trust: the reason; note: the note; ready: the address;
+//	                        lost: the number of missing events
 //
 // A JSON is not safe for concurrent use. [ParseJSON] reads a line.
 type JSON struct {
-	// Names, when set, returns the name of a node, or nothing.
+	// Names returns the name of a node, or "" for a node without a name. If Names is nil, no node has a name.
 	Names func(algo.NodeID) string
 
 	out *json.Encoder
 	err error
 }
 
-// NewJSON returns a JSON that writes to w, without a buffer of its own.
+// NewJSON returns a JSON that writes each event to w immediately.
 func NewJSON(w io.Writer) *JSON {
 	out := json.NewEncoder(w)
 	out.SetEscapeHTML(false)
 	return &JSON{out: out}
 }
 
+// line is the form of a line.
 type line struct {
 	At      time.Duration `json:"at"`
 	Node    string        `json:"node"`
@@ -53,7 +58,7 @@ type line struct {
 	Until   time.Duration `json:"until,omitempty"`
 	Epoch   *algo.Epoch   `json:"epoch,omitempty"`
 	Leader  *leader       `json:"leader,omitempty"`
-	View    uint64        `json:"view,omitempty"`
+	Version uint64        `json:"config_version,omitempty"`
 	Text    string        `json:"text,omitempty"`
 }
 
@@ -68,31 +73,32 @@ type leader struct {
 	ID    string     `json:"id"`
 }
 
-// ReadMessage is a message of a trace that was read.
+// ReadMessage is a message that [ParseJSON] has read.
 type ReadMessage struct {
-	Name string // its kind
-	Body json.RawMessage
+	Name string          // kind of the message
+	Body json.RawMessage // object with the fields of the message
 }
 
 // Kind returns the kind of the message.
 func (m ReadMessage) Kind() string { return m.Name }
 
-// MarshalJSON returns the body, so that a JSON writes the message as it was read.
+// MarshalJSON returns the body. So a JSON writes the message as it was read.
 func (m ReadMessage) MarshalJSON() ([]byte, error) { return m.Body.MarshalJSON() }
 
-// ParseJSON reads a line of a JSON without Names. The message of the event is a [ReadMessage].
+// ParseJSON parses a line that a JSON without Names has written. The message of the event is a [ReadMessage], which an
+// algo.Periodic may contain.
 func ParseJSON(data []byte) (Event, error) {
 	var body json.RawMessage
 	var epoch algo.Epoch
-	var led leader
+	var announced leader
 	sent := message{Body: &body}
-	l := line{Message: &sent, Epoch: &epoch, Leader: &led}
+	l := line{Message: &sent, Epoch: &epoch, Leader: &announced}
 	if err := jsonlite.Unmarshal(data, &l); err != nil {
 		return Event{}, fmt.Errorf("trace: %w", err)
 	}
-	e := Event{At: l.At, Kind: l.Kind, Timer: l.Timer, Until: l.Until, Epoch: epoch, Number: l.View, Format: l.Text}
-	e.Leader.Epoch = led.Epoch
-	if err := errors.Join(parseID(&e.Node, l.Node), parseID(&e.Peer, l.Peer), parseID(&e.Leader.ID, led.ID)); err != nil {
+	e := Event{At: l.At, Kind: l.Kind, Timer: l.Timer, Until: l.Until, Epoch: epoch, ConfigVersion: l.Version, Format: l.Text}
+	e.Leader.Epoch = announced.Epoch
+	if err := errors.Join(parseID(&e.Node, l.Node), parseID(&e.Peer, l.Peer), parseID(&e.Leader.ID, announced.ID)); err != nil {
 		return Event{}, fmt.Errorf("trace: %w", err)
 	}
 	switch read := (ReadMessage{Name: sent.Kind, Body: body}); {
@@ -105,7 +111,7 @@ func ParseJSON(data []byte) (Event, error) {
 	return e, nil
 }
 
-// parseID reads an ID; an empty text is none.
+// parseID parses an ID. For an empty text, it leaves id unchanged.
 func parseID(id *algo.NodeID, text string) (err error) {
 	if text != "" {
 		*id, err = algo.ParseNodeID(text)
@@ -113,14 +119,14 @@ func parseID(id *algo.NodeID, text string) (err error) {
 	return err
 }
 
-// Event writes one event. After an error of the writer it does nothing: see Err.
+// Event writes one event. After an error of the writer, it does nothing: see [JSON.Err].
 func (j *JSON) Event(e Event) {
 	if j.err != nil {
 		return
 	}
 	l := line{
 		At: e.At, Node: j.name(e.Node), Kind: e.Kind, Peer: j.name(e.Peer),
-		Timer: e.Timer, Until: e.Until, View: e.Number, Text: e.withNames(j.name).Text(),
+		Timer: e.Timer, Until: e.Until, Version: e.ConfigVersion, Text: e.withNames(j.name).Text(),
 	}
 	if e.Message != nil {
 		body, repeat := algo.Unwrap(e.Message)
@@ -135,8 +141,8 @@ func (j *JSON) Event(e Event) {
 	j.err = j.out.Encode(l)
 }
 
-// Err is the first error of the writer.
+// Err returns the first error of the writer.
 func (j *JSON) Err() error { return j.err }
 
-// name returns the name of a node; empty for no node.
+// name returns the name of a node, or its ID if it has none. For the zero ID, it returns "".
 func (j *JSON) name(id algo.NodeID) string { return nameOf(id, j.Names, "") }

@@ -36,7 +36,7 @@ func TestJSONLines(t *testing.T) {
 		{trace.Event{Node: n1, Kind: trace.Save}, `{"at":0,"node":"n1","kind":"save","epoch":0}`},
 		{trace.Event{Node: n1, Kind: trace.Announce, Leader: algo.Leader{Epoch: 3, ID: n1}}, `{"at":0,"node":"n1","kind":"announce","leader":{"epoch":3,"id":"n1"}}`},
 		{trace.Event{Node: n1, Kind: trace.Announce, Leader: algo.Leader{Epoch: 3}}, `{"at":0,"node":"n1","kind":"announce","leader":{"epoch":3,"id":""}}`},
-		{trace.Event{Node: n1, Kind: trace.View, Number: 9}, `{"at":0,"node":"n1","kind":"view","view":9}`},
+		{trace.Event{Node: n1, Kind: trace.ConfigChanged, ConfigVersion: 9}, `{"at":0,"node":"n1","kind":"config-changed","config_version":9}`},
 		{trace.Event{Node: n1, Kind: trace.Note, Format: "contests <%s>", Args: []any{n1}}, `{"at":0,"node":"n1","kind":"note","text":"contests <n1>"}`},
 	} {
 		out.Reset()
@@ -50,7 +50,7 @@ func TestJSONLines(t *testing.T) {
 	}
 }
 
-// What was read writes the same line again.
+// TestParseJSONReadsWhatJSONWrites requires that a read event gives the same line again.
 func TestParseJSONReadsWhatJSONWrites(t *testing.T) {
 	n1, n2 := algo.NodeID{15: 1}, algo.NodeID{15: 2}
 	var first, again strings.Builder
@@ -60,7 +60,7 @@ func TestParseJSONReadsWhatJSONWrites(t *testing.T) {
 		{Node: n1, Kind: trace.SetTimer, Timer: "answer", Until: 5},
 		{Node: n1, Kind: trace.Save, Epoch: 4},
 		{Node: n1, Kind: trace.Announce, Leader: algo.Leader{Epoch: 3, ID: n2}},
-		{Node: n1, Kind: trace.View, Number: 9},
+		{Node: n1, Kind: trace.ConfigChanged, ConfigVersion: 9},
 		{Node: n1, Kind: trace.Lost, Format: "%d events, 100%%", Args: []any{7}},
 	} {
 		first.Reset()

@@ -5,12 +5,12 @@ import (
 	"strings"
 )
 
-// mermaidText is a text without what ends or opens something in Mermaid.
+// mermaidText replaces the characters that have a meaning in Mermaid.
 var mermaidText = strings.NewReplacer(";", ",", "#", "No. ", "\n", " ", "<", "(", ">", ")")
 
-// Mermaid writes the events so far as a sequence diagram of Mermaid, which pages on a forge may
-// contain. A message stands where it arrives; what is lost ends in a cross, and what is under way
-// at the end is dotted.
+// Mermaid returns the events so far as a sequence diagram in the language of Mermaid, which GitHub and GitLab draw in
+// Markdown. A message stands at its arrival. The arrow of a lost message ends in a cross. That of a message that has
+// not arrived is dotted.
 func (d *Diagram) Mermaid() string {
 	var b strings.Builder
 	s := d.scene()
@@ -20,7 +20,7 @@ func (d *Diagram) Mermaid() string {
 		names[i] = d.name(id)
 		fmt.Fprintf(&b, "    participant %s\n", names[i])
 	}
-	draw := func(f *flight) {
+	draw := func(f *inFlight) {
 		arrow := "->>"
 		switch {
 		case !f.ended:
@@ -31,8 +31,8 @@ func (d *Diagram) Mermaid() string {
 		fmt.Fprintf(&b, "    %s%s%s: %s\n", names[f.from], arrow, names[f.to], mermaidText.Replace(f.label))
 	}
 	for _, step := range s.steps {
-		if step.flight != nil {
-			draw(step.flight)
+		if step.message != nil {
+			draw(step.message)
 		}
 		if len(step.texts) > 0 {
 			fmt.Fprintf(&b, "    Note over %s: %s\n", names[step.lane], mermaidText.Replace(strings.Join(step.texts, ", ")))

@@ -11,8 +11,7 @@ import (
 	"github.com/elect-go/elect/algo"
 )
 
-// Lanes, where an arrow crosses one, and where it begins in one. They are by the state of
-// the lane; down is that of the sender.
+// Signs of a lane, of an arrow that crosses it, and of the tail of an arrow in it, by the state of the lane.
 var (
 	laneSigns     = [...]rune{up: '│', leading: '║', down: ' '}
 	crossingSigns = [...]rune{up: '┼', leading: '╫', down: '─'}
@@ -20,82 +19,82 @@ var (
 	leftTails     = [...]rune{up: '┤', leading: '╢', down: '╴'}
 )
 
-// The other signs.
+// Signs of arrows, of effects in a lane, and of the first events of steps.
 const (
 	shaftSign, dotSign, leftSign, rightSign                = '─', '┄', '◄', '►'
-	leadSign, joinSign, sendSign                           = '★', '☆', '●'
+	leadSign, followSign, sendSign                         = '★', '☆', '●'
 	startSign, timerSign, suspectSign, trustSign, lostSign = '○', '◷', '?', '!', '✕'
 )
 
-// ascii has another sign for each.
+// ascii replaces each sign by a character of ASCII.
 var ascii = strings.NewReplacer(
 	"│", "|", "┼", "+", "├", "+", "┤", "+", "║", "#", "╫", "#", "╟", "#", "╢", "#", "─", "-", "╶", "-", "╴", "-", "┄", ".",
 	"◄", "<", "►", ">", "★", "*", "☆", "^", "●", "o", "○", "0", "◷", "%", "✕", "x",
 )
 
-// page is a drawing in the making.
+// page is a drawing under construction.
 type page struct {
 	strings.Builder
-	d      *Diagram
-	names  []string
-	unit   string // of time
-	digits int    // of times, after the point
-	uneven bool   // it stands in the arrows when they were sent
-	width  int    // of all
-	time   int    // of the times
-	pitch  int    // columns from one lane to the next
-	beside int    // the width of the notes
-	used   map[rune]bool
+	d          *Diagram
+	names      []string      // names of the lanes
+	unit       string        // name of the unit of time
+	digits     int           // number of digits of a time, after the point
+	showSent   bool          // labels contain the times of sends
+	width      int           // columns of a line
+	timeWidth  int           // columns of a time
+	pitch      int           // columns from one lane to the next
+	notesWidth int           // columns of a note
+	used       map[rune]bool // signs of the drawing
 }
 
-func newPage(d *Diagram, lanes []algo.NodeID, rows []*row, uneven bool) *page {
-	p := &page{d: d, uneven: uneven, width: cmp.Or(d.Width, 100), unit: cmp.Or(d.UnitName, "ms"), used: make(map[rune]bool)}
+func newPage(d *Diagram, lanes []algo.NodeID, rows []*row, showSent bool) *page {
+	p := &page{d: d, showSent: showSent, width: cmp.Or(d.Width, 100), unit: cmp.Or(d.UnitName, "ms"), used: make(map[rune]bool)}
 	for _, id := range lanes {
 		p.names = append(p.names, d.name(id))
 	}
-	p.time = utf8.RuneCountInString(p.unit)
+	p.timeWidth = utf8.RuneCountInString(p.unit)
 	for _, r := range rows {
 		p.digits = max(p.digits, d.digits(r.at))
 	}
 	for _, r := range rows {
-		p.time = max(p.time, len(d.inUnits(r.at, p.digits)))
+		p.timeWidth = max(p.timeWidth, len(d.inUnits(r.at, p.digits)))
 	}
-	p.fit(rows)
+	p.divideWidth(rows)
 	return p
 }
 
 const (
-	margin      = 2  // left of the lanes, and right of them
-	leastBeside = 24 // columns of notes that arrows must leave
+	margin        = 2 // columns on each side of the lanes
+	minNotesWidth = 24
 )
 
-// fit divides the width among lanes and notes. Arrows come first, until a label fits
-// between two lanes.
-func (p *page) fit(rows []*row) {
-	least, label, said := 4, 0, 0
+// divideWidth divides the width among lanes and notes. Lanes are as far apart as the longest label needs, if the notes
+// keep minNotesWidth.
+func (p *page) divideWidth(rows []*row) {
+	minPitch, label, note := 4, 0, 0
 	for _, name := range p.names {
-		least = max(least, utf8.RuneCountInString(name)+1)
+		minPitch = max(minPitch, utf8.RuneCountInString(name)+1)
 	}
 	for _, r := range rows {
 		if len(r.arrow) > 0 {
 			label = max(label, utf8.RuneCountInString(p.label(r.arrow)))
 		}
 		for _, text := range p.notes(r) {
-			said = max(said, utf8.RuneCountInString(text))
+			note = max(note, utf8.RuneCountInString(text))
 		}
 	}
-	width := p.width - p.time - 2*margin - 2 // 2 is the last lane
+	width := p.width - p.timeWidth - 2*margin - 2 // 2 columns for the last lane
 	gaps := max(1, len(p.names)-1)
-	p.pitch = max(least, min(label+6, (width-min(said, leastBeside))/gaps))
-	p.beside = max(leastBeside, width-p.pitch*gaps)
+	p.pitch = max(minPitch, min(label+6, (width-min(note, minNotesWidth))/gaps))
+	p.notesWidth = max(minNotesWidth, width-p.pitch*gaps)
 }
 
-// label returns the text in an arrow.
+// label returns the text of an arrow.
 func (p *page) label(a arrow) string {
 	switch f := a[0]; {
-	case !f.known:
+	case !f.sendKnown:
 		return f.label + " @?"
-	case p.uneven && f.ended:
+	case p.showSent && f.ended:
 		return f.label + " @" + p.d.inUnits(f.sent, min(p.digits, p.d.digits(f.sent)))
 	}
 	return a[0].label
@@ -104,13 +103,14 @@ func (p *page) label(a arrow) string {
 // column returns the column of a lane.
 func (p *page) column(lane int) int { return lane * p.pitch }
 
-func (p *page) line(time, lanes, beside string) {
+// line writes one line.
+func (p *page) line(time, lanes, note string) {
 	lanes = strings.TrimRight(lanes, " ")
-	text := fmt.Sprintf("%*s%*s%-*s%s", p.time, time, margin, "", p.column(len(p.names)-1)+2+margin, lanes, beside)
+	text := fmt.Sprintf("%*s%*s%-*s%s", p.timeWidth, time, margin, "", p.column(len(p.names)-1)+2+margin, lanes, note)
 	p.WriteString(strings.TrimRight(text, " ") + "\n")
 }
 
-// draw draws the rows, below the names of the lanes.
+// draw draws the names of the lanes, and the rows below. It updates states.
 func (p *page) draw(rows []*row, states []state) {
 	head := ""
 	for _, name := range p.names {
@@ -123,7 +123,7 @@ func (p *page) draw(rows []*row, states []state) {
 		if r.at != last {
 			at, last = p.d.inUnits(r.at, p.digits), r.at
 		}
-		notes := p.wrap(p.notes(r))
+		notes := p.wrapNotes(p.notes(r))
 		cells := p.row(r, states)
 		for _, s := range r.steps {
 			states[s.lane] = s.state.after(states[s.lane])
@@ -137,7 +137,7 @@ func (p *page) draw(rows []*row, states []state) {
 	}
 }
 
-// lanes are the bare lines of all lanes.
+// lanes returns the cells of a line without events.
 func (p *page) lanes(states []state) []rune {
 	cells := []rune(strings.Repeat(" ", p.column(len(p.names)-1)+3))
 	for i, s := range states {
@@ -146,7 +146,7 @@ func (p *page) lanes(states []state) []rune {
 	return cells
 }
 
-// row draws one row.
+// row returns the cells of a row.
 func (p *page) row(r *row, states []state) []rune {
 	cells := p.lanes(states)
 	if len(r.arrow) > 0 {
@@ -162,7 +162,7 @@ func (p *page) row(r *row, states []state) []rune {
 	return cells
 }
 
-// arrow draws an arrow: to the left, to the right, or both.
+// arrow draws an arrow with heads to the left, to the right, or both.
 func (p *page) arrow(a arrow, cells []rune, states []state) {
 	line := shaftSign
 	from, ended := a[0].from, a[0].ended
@@ -204,14 +204,13 @@ func (p *page) arrow(a arrow, cells []rune, states []state) {
 		}
 		cells[at] = mark
 	}
-	p.write(a, cells)
+	p.writeLabel(a, cells)
 }
 
-// write puts the label of an arrow into its shaft: between two lanes if there is
-// room, else across lanes.
-func (p *page) write(a arrow, cells []rune) {
+// writeLabel writes the label of an arrow into its shaft: between two lanes if it fits, otherwise across lanes.
+func (p *page) writeLabel(a arrow, cells []rune) {
 	label := []rune(" " + p.label(a) + " ")
-	low, high, ok := p.room(a)
+	low, high, ok := p.labelRange(a)
 	if !ok {
 		return
 	}
@@ -219,9 +218,8 @@ func (p *page) write(a arrow, cells []rune) {
 	copy(cells[low+(high-low-len(label))/2:], label)
 }
 
-// room returns the part of an arrow's shaft in which its label fits, with a space before
-// it, as near to its tail as can be.
-func (p *page) room(a arrow) (low, high int, ok bool) {
+// labelRange returns the part of an arrow's shaft, nearest to its tail, in which the label and a space fit.
+func (p *page) labelRange(a arrow) (low, high int, ok bool) {
 	columns := utf8.RuneCountInString(p.label(a)) + 1
 	for _, side := range [...]int{1, -1} {
 		from, stops := a[0].from, []int{a[0].from}
@@ -232,7 +230,7 @@ func (p *page) room(a arrow) (low, high int, ok bool) {
 		}
 		slices.SortFunc(stops, func(x, y int) int { return side * cmp.Compare(x, y) })
 		for i := range len(stops) - 1 {
-			// One gap, from the lane where it begins; then all up to the next head.
+			// First one gap between two lanes, then the shaft up to the next head.
 			for _, end := range [...]int{stops[i] + side, stops[i+1]} {
 				low, high := p.column(min(stops[i], end))+1, p.column(max(stops[i], end))
 				if side > 0 {
@@ -249,12 +247,12 @@ func (p *page) room(a arrow) (low, high int, ok bool) {
 	return 0, 0, false
 }
 
-// notes are the lines that stand beside a row, before they are wrapped.
+// notes returns the notes of a row, before they are wrapped. A label that does not fit into its arrow is a note.
 func (p *page) notes(r *row) []string {
 	var all []string
 	if a := r.arrow; len(a) > 0 {
 		label := p.label(a)
-		if _, _, ok := p.room(a); !ok {
+		if _, _, ok := p.labelRange(a); !ok {
 			all = append(all, label)
 		}
 	}
@@ -274,17 +272,17 @@ func (p *page) notes(r *row) []string {
 	return all
 }
 
-// wrap breaks lines that are too long, at words.
-func (p *page) wrap(lines []string) []string {
+// wrapNotes breaks notes into lines of notesWidth, at words.
+func (p *page) wrapNotes(notes []string) []string {
 	var all []string
-	for _, line := range lines {
-		all = append(all, wrapped(strings.Split(line, " "), " ", "  ", p.beside)...)
+	for _, note := range notes {
+		all = append(all, wrap(strings.Split(note, " "), " ", "  ", p.notesWidth)...)
 	}
 	return all
 }
 
-// wrapped joins parts to lines that are not too long. All lines but the first are indented.
-func wrapped(parts []string, gap, indent string, width int) (lines []string) {
+// wrap joins parts to lines of at most width columns. All lines but the first are indented.
+func wrap(parts []string, gap, indent string, width int) (lines []string) {
 	for i, part := range parts {
 		last := len(lines) - 1
 		switch {

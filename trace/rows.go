@@ -5,26 +5,25 @@ import (
 	"time"
 )
 
-// row contains the steps that are drawn next to each other: one arrow, or steps of the same kind
-// at some nodes.
+// row contains the steps that are drawn in one line: those of one arrow, or equal steps of several nodes.
 type row struct {
 	at    time.Duration
-	arrow arrow // empty for none
+	arrow arrow // nil if the steps have no message
 	steps []*step
 	notes []note
 }
 
-// arrow is one message, or a broadcast: flights that differ only in their ends.
-type arrow []*flight
+// arrow is one message or a broadcast: messages that differ only in their receivers and losses.
+type arrow []*inFlight
 
-// of reports whether a flight belongs to the arrow.
-func (a arrow) of(f *flight) bool {
+// includes reports whether f is part of the same broadcast.
+func (a arrow) includes(f *inFlight) bool {
 	first := a[0]
-	return first.from == f.from && first.label == f.label && first.sent == f.sent && first.known == f.known && first.ended == f.ended &&
-		!slices.ContainsFunc(a, func(other *flight) bool { return other.to == f.to })
+	return first.from == f.from && first.label == f.label && first.sent == f.sent && first.sendKnown == f.sendKnown && first.ended == f.ended &&
+		!slices.ContainsFunc(a, func(other *inFlight) bool { return other.to == f.to })
 }
 
-// note is a text next to the lanes, about some of them.
+// note is a text about some lanes.
 type note struct {
 	lanes []int
 	text  string
@@ -33,12 +32,11 @@ type note struct {
 // sheet contains the rows during the layout.
 type sheet struct {
 	rows  []*row
-	began int   // the first row of this moment
-	last  []int // last row with a step, for each lane
+	first int   // index of the first row with the time of the current step
+	last  []int // index of the last row with a step, for each lane; -1 for none
 }
 
-// layOut arranges steps in rows. Within one moment, a step may move up to an earlier row, but
-// not past another step of its lane.
+// layOut arranges steps in rows. A step may share an earlier row of the same time, below the previous step of its lane.
 func layOut(steps []*step, lanes int) []*row {
 	s := &sheet{last: make([]int, lanes)}
 	for i := range s.last {
@@ -46,24 +44,24 @@ func layOut(steps []*step, lanes int) []*row {
 	}
 	for _, step := range steps {
 		if len(s.rows) == 0 || s.rows[len(s.rows)-1].at != step.at {
-			s.began = len(s.rows)
+			s.first = len(s.rows)
 		}
 		r := s.place(step)
 		r.steps = append(r.steps, step)
-		r.note(step)
+		r.addNotes(step)
 		for _, f := range step.sent {
 			if !f.ended {
-				s.fly(f.sent, f.from, s.last[f.from], f) // next to the other flights of a broadcast
+				s.placeMessage(f.sent, f.from, s.last[f.from], f) // in the row of the same broadcast
 			}
 		}
 	}
 	return s.rows
 }
 
-// find returns the first row of this moment that fits, from a given row on, or a new row. That
-// becomes the last row of the lane.
+// find returns the first row of the current time that fits, from the index from on, or a new row. The row becomes the
+// last one of the lane.
 func (s *sheet) find(at time.Duration, lane, from int, fits func(*row) bool) *row {
-	for i := max(s.began, from); i < len(s.rows); i++ {
+	for i := max(s.first, from); i < len(s.rows); i++ {
 		if fits(s.rows[i]) {
 			s.last[lane] = i
 			return s.rows[i]
@@ -74,26 +72,26 @@ func (s *sheet) find(at time.Duration, lane, from int, fits func(*row) bool) *ro
 	return s.rows[len(s.rows)-1]
 }
 
-// place finds the row of a step: the row of its message, or of similar steps of other nodes.
+// place returns the row of a step: the row of its message, or of equal steps of other nodes.
 func (s *sheet) place(step *step) *row {
 	from := s.last[step.lane] + 1
-	if step.flight != nil {
-		return s.fly(step.at, step.lane, from, step.flight)
+	if step.message != nil {
+		return s.placeMessage(step.at, step.lane, from, step.message)
 	}
 	return s.find(step.at, step.lane, from, func(r *row) bool {
 		return len(r.arrow) == 0 && r.steps[0].kind == step.kind && slices.Equal(r.steps[0].texts, step.texts)
 	})
 }
 
-// fly lays out a flight as part of an arrow.
-func (s *sheet) fly(at time.Duration, lane, from int, f *flight) *row {
-	r := s.find(at, lane, from, func(r *row) bool { return len(r.arrow) > 0 && r.arrow.of(f) })
+// placeMessage adds a message to the arrow of its broadcast, or to a new row. It returns the row.
+func (s *sheet) placeMessage(at time.Duration, lane, from int, f *inFlight) *row {
+	r := s.find(at, lane, from, func(r *row) bool { return len(r.arrow) > 0 && r.arrow.includes(f) })
 	r.arrow = append(r.arrow, f)
 	return r
 }
 
-// note adds the texts of a step, each once for all nodes with the same text.
-func (r *row) note(s *step) {
+// addNotes adds the texts of a step. Lanes with the same text share a note.
+func (r *row) addNotes(s *step) {
 	for _, text := range s.texts {
 		i := slices.IndexFunc(r.notes, func(n note) bool { return n.text == text })
 		if i < 0 {

@@ -9,16 +9,16 @@ import (
 
 // step is an event of a node with its effects.
 type step struct {
-	at     time.Duration
-	lane   int
-	kind   Kind      // kind of the first event
-	flight *flight   // the message of a Deliver or Drop
-	sent   []*flight // without periodic messages, unless all are wanted
-	texts  []string  // notes next to the step
-	moved  bool      // it has a note or an announcement in addition to its first event
-	began  rune      // the sign of its first event, or 0
-	came   rune      // the sign of the leader that it announced last, or 0
-	state  state     // of the lane after the step; same if unchanged
+	at           time.Duration
+	lane         int
+	kind         Kind        // kind of the first event
+	message      *inFlight   // message of a Deliver or Drop
+	sent         []*inFlight // sent messages; Diagram.All includes the periodic ones
+	texts        []string    // notes
+	hasEffect    bool        // the step has a note or announcement, apart from its first event
+	firstSign    rune        // sign of the first event, or 0
+	announceSign rune        // sign of the last announcement, or 0
+	state        state       // state of the lane after the step; same if unchanged
 }
 
 // state is the look of a lane.
@@ -31,17 +31,16 @@ const (
 	down
 )
 
-// after returns the state that follows another.
-func (s state) after(before state) state {
+// after returns s, or the previous state if s is same.
+func (s state) after(previous state) state {
 	if s == same {
-		return before
+		return previous
 	}
 	return s
 }
 
-// beginnings are the kinds of the first events of steps, with their signs and the next state of
-// the lane.
-var beginnings = map[Kind]struct {
+// firstEvents has the kinds of events that start a step, each with its sign and the next state of the lane.
+var firstEvents = map[Kind]struct {
 	sign  rune
 	state state
 }{
@@ -49,13 +48,13 @@ var beginnings = map[Kind]struct {
 	Suspect: {suspectSign, same}, Trust: {trustSign, same}, Deliver: {}, Drop: {},
 }
 
-// marks returns the signs of a step in its lane: of its first event and of its effect.
+// marks returns the signs of a step in its lane: that of its first event, and that of its effect.
 func (s *step) marks() (marks []rune) {
-	came := s.came
-	if came == 0 && len(s.sent) > 0 {
-		came = sendSign
+	effect := s.announceSign
+	if effect == 0 && len(s.sent) > 0 {
+		effect = sendSign
 	}
-	for _, mark := range [...]rune{s.began, came} {
+	for _, mark := range [...]rune{s.firstSign, effect} {
 		if mark != 0 {
 			marks = append(marks, mark)
 		}
@@ -63,14 +62,14 @@ func (s *step) marks() (marks []rune) {
 	return marks
 }
 
-// worthIt reports whether to show the step. It omits periodic messages and timers that
-// change nothing, because they repeat for ever.
-func (s *step) worthIt() bool {
+// isVisible reports whether to draw the step. Periodic messages and timers without an effect are omitted, because they
+// repeat for ever.
+func (s *step) isVisible() bool {
 	switch {
-	case s.moved || len(s.sent) > 0:
+	case s.hasEffect || len(s.sent) > 0:
 		return true
-	case s.flight != nil:
-		return !s.flight.repeat
+	case s.message != nil:
+		return !s.message.periodic
 	}
 	return len(s.texts) > 0 && s.kind != Expire
 }
@@ -78,12 +77,12 @@ func (s *step) worthIt() bool {
 // reader converts events to steps.
 type reader struct {
 	*flights
-	lanes map[algo.NodeID]int
-	steps []*step
-	open  *step // the last step
+	lanes   map[algo.NodeID]int
+	steps   []*step
+	current *step // the last step
 }
 
-// read converts all events to steps, in their order.
+// read converts the events up to d.Until to steps.
 func (d *Diagram) read(lanes []algo.NodeID) *reader {
 	r := &reader{flights: d.newFlights(), lanes: make(map[algo.NodeID]int)}
 	for i, id := range lanes {
@@ -91,111 +90,115 @@ func (d *Diagram) read(lanes []algo.NodeID) *reader {
 	}
 	for _, e := range d.events {
 		if lane, ok := r.lanes[e.Node]; ok && (d.Until == 0 || e.At <= d.Until) {
-			r.take(e.withNames(d.name), lane)
+			r.handle(e.withNames(d.name), lane)
 		}
 	}
-	r.land()
+	r.countPending()
 	return r
 }
 
-// take handles one event of a lane: it begins a step, or it is an effect of the last step.
-func (r *reader) take(e Event, lane int) {
-	goesOn := r.open != nil && r.open.lane == lane && r.open.at == e.At
-	_, begins := beginnings[e.Kind]
+// handle handles one event of a lane: the event starts a step, or it is an effect of the last step.
+func (r *reader) handle(e Event, lane int) {
+	continues := r.current != nil && r.current.lane == lane && r.current.at == e.At
+	_, isFirst := firstEvents[e.Kind]
 	switch {
-	case goesOn && r.refuses(e):
-		r.open.add("refused: " + e.Text())
-		r.open.moved = true
+	case continues && r.isRejection(e):
+		r.current.addText("rejected: " + e.Text())
+		r.current.hasEffect = true
 		return
-	case begins:
-		if !goesOn || e.Kind != Start || r.open.kind != Restart {
-			r.begin(e, lane)
+	case isFirst:
+		if !continues || e.Kind != Start || r.current.kind != Restart {
+			r.startStep(e, lane)
 		}
 		return
-	case !goesOn || r.open.kind == Drop || r.open.kind == Crash:
-		r.next(e, lane)
+	case !continues || r.current.kind == Drop || r.current.kind == Crash:
+		r.addStep(e, lane)
 	}
-	r.proceed(e)
+	r.addEffect(e)
 }
 
-// refuses reports whether the event drops the message that was just delivered.
-func (r *reader) refuses(e Event) bool {
-	if e.Kind != Drop || r.open.kind != Deliver {
+// isRejection reports whether e is the rejection of the message that the last step has delivered.
+func (r *reader) isRejection(e Event) bool {
+	if e.Kind != Drop || r.current.kind != Deliver {
 		return false
 	}
-	return e.Message == nil || r.open.flight != nil && r.open.flight.from == r.lanes[e.Peer] && r.open.flight.label == r.d.label(e.Message)
+	delivered := r.current.message
+	return e.Message == nil || delivered != nil && delivered.from == r.lanes[e.Peer] && delivered.label == r.d.label(e.Message)
 }
 
-func (r *reader) next(e Event, lane int) {
-	r.open = &step{at: e.At, lane: lane, kind: e.Kind}
-	r.steps = append(r.steps, r.open)
+// addStep adds a step without texts and signs.
+func (r *reader) addStep(e Event, lane int) {
+	r.current = &step{at: e.At, lane: lane, kind: e.Kind}
+	r.steps = append(r.steps, r.current)
 }
 
-func (r *reader) begin(e Event, lane int) {
-	r.next(e, lane)
-	s := r.open
-	s.began, s.state = beginnings[e.Kind].sign, beginnings[e.Kind].state
+// startStep adds a step with e as its first event.
+func (r *reader) startStep(e Event, lane int) {
+	r.addStep(e, lane)
+	s := r.current
+	s.firstSign, s.state = firstEvents[e.Kind].sign, firstEvents[e.Kind].state
 	if from, ok := r.lanes[e.Peer]; ok && e.Message != nil {
-		s.flight = r.end(from, lane, e)
+		s.message = r.end(from, lane, e)
 	}
 	switch e.Kind {
 	case Start:
-		s.add("starts")
+		s.addText("starts")
 	case Restart:
-		s.add(fmt.Sprintf("%s, with epoch %d saved", e.Describe(r.d.name), e.Epoch))
+		s.addText(fmt.Sprintf("%s, with epoch %d saved", e.Describe(r.d.name), e.Epoch))
 	case Expire:
-		s.add(e.Words(r.d.name, r.d.label))
+		s.addText(e.Words(r.d.name, r.d.label))
 	case Drop:
-		s.add(e.Text())
+		s.addText(e.Text())
 	default:
-		s.add(e.Describe(r.d.name))
+		s.addText(e.Describe(r.d.name))
 	}
 }
 
-// proceed handles an effect of the open step.
-func (r *reader) proceed(e Event) {
-	s := r.open
+// addEffect adds an effect to the last step.
+func (r *reader) addEffect(e Event) {
+	s := r.current
 	switch e.Kind {
 	case Send:
-		r.sends(s, e)
+		r.addSend(s, e)
 	case Announce, Note, Pause, Resume:
-		s.moved = true
-		s.add(e.Describe(r.d.name))
-	case Save, View:
-		s.moved = s.moved || e.Kind == View
-		s.add(e.Words(r.d.name, r.d.label))
+		s.hasEffect = true
+		s.addText(e.Describe(r.d.name))
+	case Save, ConfigChanged:
+		s.hasEffect = s.hasEffect || e.Kind == ConfigChanged
+		s.addText(e.Words(r.d.name, r.d.label))
 	}
 	switch {
 	case e.Kind != Announce:
 	case e.Leader.IsVacant():
-		s.state, s.came = up, 0
+		s.state, s.announceSign = up, 0
 	case e.Leader.ID == e.Node:
-		s.state, s.came = leading, leadSign
+		s.state, s.announceSign = leading, leadSign
 	default:
-		s.state, s.came = up, joinSign
+		s.state, s.announceSign = up, followSign
 	}
 }
 
-func (r *reader) sends(s *step, e Event) {
+// addSend adds a sent message to s. A message to a node without a lane is ignored.
+func (r *reader) addSend(s *step, e Event) {
 	to, ok := r.lanes[e.Peer]
 	if !ok {
 		return
 	}
-	if made := r.send(s.lane, to, e); r.d.All || !made.repeat {
-		s.sent = append(s.sent, made)
+	if m := r.send(s.lane, to, e); r.d.All || !m.periodic {
+		s.sent = append(s.sent, m)
 	}
 }
 
-// add adds a note to the step.
-func (s *step) add(text string) {
+// addText adds a note to the step. An empty text is none.
+func (s *step) addText(text string) {
 	if text != "" {
 		s.texts = append(s.texts, text)
 	}
 }
 
-// born returns the states of the lanes before the first event. A node is absent if its first
-// event is its start, or if it has no event and other nodes start.
-func (d *Diagram) born(lanes []algo.NodeID) []state {
+// initialStates returns the states of the lanes before the first event. A node is down if its first event is its start,
+// or if it has no event and other nodes start.
+func (d *Diagram) initialStates(lanes []algo.NodeID) []state {
 	first := make(map[algo.NodeID]Kind)
 	starts := false
 	for _, e := range d.events {

@@ -9,7 +9,7 @@ import (
 	"unicode/utf8"
 )
 
-// The measures of a drawing, in pixels of a page of svgWidth.
+// Sizes of a drawing, in pixels.
 const (
 	svgWidth  = 800
 	svgLeft   = 64  // x of the first lane
@@ -18,12 +18,12 @@ const (
 	svgTop    = 52  // y of the first moment
 	svgLine   = 16  // height of a line of text
 	svgLetter = 6.9 // average width of a letter
-	leastGap  = 34  // minimum distance between two moments
-	mostGap   = 78
-	unitGap   = 52 // of what the fastest message takes
+	minGap    = 34  // minimum distance between two moments
+	maxGap    = 78  // maximum distance between two moments, unless notes need more
+	unitGap   = 52  // distance that stands for the shortest transit time
 )
 
-// svgStyle is readable on light and on dark. Colour and dashes show the kind of a message.
+// svgStyle is readable on a light and on a dark background. Colour and dashes show the kind of a message.
 const svgStyle = `text{font:12px system-ui,"DejaVu Sans",sans-serif;fill:#1f2328}
 .bg{fill:#fff}.lane{stroke:#8b949e;stroke-width:1.5}.lead{stroke:#1a7f37;stroke-width:7;stroke-linecap:round}
 .time,.note{fill:#59636e}.name{font-weight:600;font-size:14px}.label{font-size:11px;stroke:#fff;stroke-width:3px;paint-order:stroke}
@@ -39,10 +39,10 @@ const colours = 5
 
 var escape = strings.NewReplacer("&", "&amp;", "<", "&lt;", ">", "&gt;", `"`, "&quot;")
 
-// SVG draws the events so far as a space-time diagram. Each node has a lane, and time runs down. A
-// message is an arrow from its send to its arrival. A lost message ends in a cross. A lane is thick
-// while its node leads, and absent while the node is down. Time is to scale if there is room: a long
-// wait is shortened and marked.
+// SVG returns the events so far as a space-time diagram. Each node has a lane, and time runs down. A message is an
+// arrow from its send to its arrival. The arrow of a lost message ends in a cross. A lane is thick while its node
+// leads, and absent while the node is down. Distances are in proportion to time, except that a long wait is shortened
+// and marked.
 func (d *Diagram) SVG(title string) string {
 	p := &picture{d: d, scene: d.scene()}
 	p.layOut()
@@ -64,40 +64,41 @@ type picture struct {
 	labels  strings.Builder // elements in front of the arrows
 	front   strings.Builder // elements in front of the labels
 	moments []time.Duration
-	y       map[time.Duration]float64
-	notes   map[time.Duration][]string
-	pitch   float64
+	y       map[time.Duration]float64  // y of each moment
+	notes   map[time.Duration][]string // lines of notes of each moment
+	pitch   float64                    // distance between two lanes
 	height  int
-	used    map[rune]bool
-	ways    map[[4]float64]int // number of flights from one place to another
+	used    map[rune]bool      // signs of the drawing
+	arrows  map[[4]float64]int // number of arrows from one point to another
 }
 
+// x returns the x of a lane.
 func (p *picture) x(lane int) float64 { return svgLeft + float64(float64(lane)*p.pitch) }
 
-// beside returns the x of the notes.
-func (p *picture) beside() float64 { return p.x(len(p.lanes)-1) + 26 }
+// notesX returns the x of the notes.
+func (p *picture) notesX() float64 { return p.x(len(p.lanes)-1) + 26 }
 
 // layOut places each moment below the notes of the previous one, at a distance that shows the time between them.
 func (p *picture) layOut() {
-	p.used, p.ways = make(map[rune]bool), make(map[[4]float64]int)
+	p.used, p.arrows = make(map[rune]bool), make(map[[4]float64]int)
 	p.pitch = min(svgPitch, svgLanes/float64(max(1, len(p.lanes)-1)))
 	p.y, p.notes = make(map[time.Duration]float64), make(map[time.Duration][]string)
 	for at, rows := range p.byMoment() {
 		p.notes[at] = p.wrapNotes(rows)
 	}
 	fastest := time.Duration(0)
-	for took := range p.took {
-		if took > 0 && (fastest == 0 || took < fastest) {
-			fastest = took
+	for transit := range p.transitTimes {
+		if transit > 0 && (fastest == 0 || transit < fastest) {
+			fastest = transit
 		}
 	}
 	y := float64(svgTop)
 	for i, at := range p.moments {
 		if i > 0 {
 			before := p.moments[i-1]
-			gap := leastGap + 0.0
+			gap := minGap + 0.0
 			if fastest > 0 {
-				gap = min(mostGap, max(leastGap, unitGap*float64(at-before)/float64(fastest)))
+				gap = min(maxGap, max(minGap, unitGap*float64(at-before)/float64(fastest)))
 			}
 			y += max(gap, float64(svgLine*len(p.notes[before])+6))
 		}
@@ -110,7 +111,7 @@ func (p *picture) layOut() {
 	p.height = int(y) + max(40, svgLine*last+24)
 }
 
-// byMoment returns the steps of each moment, in the order of the rows.
+// byMoment returns the rows of each moment, and sets p.moments.
 func (p *picture) byMoment() map[time.Duration][]*row {
 	all := make(map[time.Duration][]*row)
 	for _, r := range layOut(p.steps, len(p.lanes)) {
@@ -123,35 +124,35 @@ func (p *picture) byMoment() map[time.Duration][]*row {
 	return all
 }
 
-// wrapNotes returns the notes of a moment in lines that fit.
+// wrapNotes returns the notes of a moment, wrapped into lines.
 func (p *picture) wrapNotes(rows []*row) (lines []string) {
-	width := int((svgWidth - p.beside() - 6) / svgLetter)
+	width := int((svgWidth - p.notesX() - 6) / svgLetter)
 	var texts []string
-	said := make(map[string][]int) // lanes, by note
+	lanesOf := make(map[string][]int) // lanes of each note
 	for _, r := range rows {
 		for _, step := range r.steps {
 			if step.kind == Drop {
 				continue // shown as a cross
 			}
 			for _, text := range step.texts {
-				if said[text] == nil {
+				if lanesOf[text] == nil {
 					texts = append(texts, text)
 				}
-				said[text] = append(said[text], step.lane)
+				lanesOf[text] = append(lanesOf[text], step.lane)
 			}
 		}
 	}
 	for _, text := range texts {
 		var names []string
-		for _, lane := range slices.Compact(slices.Sorted(slices.Values(said[text]))) {
+		for _, lane := range slices.Compact(slices.Sorted(slices.Values(lanesOf[text]))) {
 			names = append(names, p.d.name(p.lanes[lane]))
 		}
-		lines = append(lines, wrapped(strings.Split(strings.Join(names, " ")+": "+text, " "), " ", "  ", width)...)
+		lines = append(lines, wrap(strings.Split(strings.Join(names, " ")+": "+text, " "), " ", "  ", width)...)
 	}
 	return lines
 }
 
-// drawLanes draws the lanes, with the names above, and the times and notes next to them.
+// drawLanes draws the lanes, the names above them, the times at the left and the notes at the right.
 func (p *picture) drawLanes() {
 	for i, id := range p.lanes {
 		fmt.Fprintf(p, `<text class="name" x="%.0f" y="26" text-anchor="middle">%s</text>`+"\n", p.x(i), escape.Replace(p.d.name(id)))
@@ -163,12 +164,12 @@ func (p *picture) drawLanes() {
 	}
 	for i, at := range p.moments {
 		fmt.Fprintf(p, `<text class="time" x="8" y="%.0f">%s</text>`+"\n", p.y[at]+4, p.d.inUnits(at, digits))
-		if i > 0 && p.shortened(p.moments[i-1], at) {
+		if i > 0 && p.isShortened(p.moments[i-1], at) {
 			p.used['⋮'] = true
 			fmt.Fprintf(p, `<text class="time" x="14" y="%.0f">⋮</text>`+"\n", (p.y[at]+p.y[p.moments[i-1]])/2+4)
 		}
 		for n, line := range p.notes[at] {
-			fmt.Fprintf(p, `<text class="note" xml:space="preserve" x="%.0f" y="%.0f">%s</text>`+"\n", p.beside(), p.y[at]+4+float64(n*svgLine), escape.Replace(line))
+			fmt.Fprintf(p, `<text class="note" xml:space="preserve" x="%.0f" y="%.0f">%s</text>`+"\n", p.notesX(), p.y[at]+4+float64(n*svgLine), escape.Replace(line))
 		}
 	}
 	for lane := range p.lanes {
@@ -183,16 +184,17 @@ func (p *picture) drawLanes() {
 	}
 }
 
-// shortened reports whether a wait is drawn shorter than its time.
-func (p *picture) shortened(before, at time.Duration) bool {
-	for took := range p.took {
-		if took > 0 && unitGap*float64(at-before)/float64(took) < 3*mostGap {
+// isShortened reports whether the time between two moments is drawn much shorter than in proportion.
+func (p *picture) isShortened(before, at time.Duration) bool {
+	for transit := range p.transitTimes {
+		if transit > 0 && unitGap*float64(at-before)/float64(transit) < 3*maxGap {
 			return false
 		}
 	}
-	return len(p.took) > 0
+	return len(p.transitTimes) > 0
 }
 
+// drawLane draws a part of a lane in which its state is s.
 func (p *picture) drawLane(lane int, s state, from, to float64) {
 	class := map[state]string{up: "lane", leading: "lead"}[s]
 	if class != "" {
@@ -202,13 +204,13 @@ func (p *picture) drawLane(lane int, s state, from, to float64) {
 
 // drawStep draws the arrow of an arriving message, the arrows of lost messages, and the marks of the step in its lane.
 func (p *picture) drawStep(s *step) {
-	if f := s.flight; f != nil {
-		p.drawFlight(f, s.at)
+	if m := s.message; m != nil {
+		p.drawMessage(m, s.at)
 	}
 	labelled := make(map[string]bool)
 	for _, f := range s.sent {
 		if !f.ended {
-			p.drawFlight(f, -1)
+			p.drawMessage(f, -1)
 		}
 		if !labelled[f.label] {
 			p.drawLabel(s, f)
@@ -218,31 +220,33 @@ func (p *picture) drawStep(s *step) {
 	p.drawMarks(s)
 }
 
-// place returns the two ends of a flight. A message that does not arrive ends on its way.
-func (p *picture) place(f *flight, arrives time.Duration) (x1, y1, x2, y2 float64) {
+// place returns the two ends of the arrow of a message, which arrives at arrives; negative if it has not arrived. The
+// arrow of a message that does not arrive ends on the way. Arrows between the same points are shifted.
+func (p *picture) place(f *inFlight, arrives time.Duration) (x1, y1, x2, y2 float64) {
 	x1, x2 = p.x(f.from), p.x(f.to)
 	y1, y2 = p.y[f.sent], p.y[arrives]
-	if _, drawn := p.y[f.sent]; !drawn || !f.known {
-		y1 = y2 - leastGap/2
+	if _, drawn := p.y[f.sent]; !drawn || !f.sendKnown {
+		y1 = y2 - minGap/2
 	}
 	if arrives < 0 {
-		x2, y2 = x1+float64((x2-x1)*0.3), y1+leastGap*0.5
-	} else if f.lost && y1 == y2 { // as soon as it was sent
-		x2, y2 = x1+float64((x2-x1)*0.6), y1+leastGap*0.5
+		x2, y2 = x1+float64((x2-x1)*0.3), y1+minGap*0.5
+	} else if f.lost && y1 == y2 { // lost at the time of the send
+		x2, y2 = x1+float64((x2-x1)*0.6), y1+minGap*0.5
 	}
-	way := [4]float64{x1, y1, x2, y2}
-	beside := float64(4 * p.ways[way])
-	p.ways[way]++
-	return x1, y1 + beside, x2, y2 + beside
+	points := [4]float64{x1, y1, x2, y2}
+	shift := float64(4 * p.arrows[points])
+	p.arrows[points]++
+	return x1, y1 + shift, x2, y2 + shift
 }
 
-func (p *picture) drawFlight(f *flight, arrives time.Duration) {
+// drawMessage draws the arrow of a message.
+func (p *picture) drawMessage(f *inFlight, arrives time.Duration) {
 	x1, y1, x2, y2 := p.place(f, arrives)
 	look := p.look(f.kind)
 	dx, dy := x2-x1, y2-y1
 	length := max(1, root(float64(dx*dx)+float64(dy*dy)))
 	dx, dy = dx/length, dy/length
-	x2, y2 = x2-float64(5*dx), y2-float64(5*dy) // next to the line of the lane
+	x2, y2 = x2-float64(5*dx), y2-float64(5*dy) // not on the line of the lane
 	fmt.Fprintf(p, `<line class="m%d d%d" x1="%.1f" y1="%.1f" x2="%.1f" y2="%.1f"/>`+"\n", look, look, x1, y1, x2, y2)
 	switch {
 	case !f.ended:
@@ -257,8 +261,8 @@ func (p *picture) drawFlight(f *flight, arrives time.Duration) {
 	}
 }
 
-// root is the square root, by Newton. A conversion to float64 keeps a machine from fusing a product with a
-// sum, so that no drawing differs by machine.
+// root returns the square root, by Newton's method. As elsewhere in this file, a conversion to float64 stops the
+// compiler from fusing a product with a sum, so a drawing is the same on all processors.
 func root(square float64) float64 {
 	r := max(square, 1)
 	for range 40 {
@@ -268,7 +272,7 @@ func root(square float64) float64 {
 }
 
 // drawLabel writes the fields of a message next to its sender. Its colour shows its kind.
-func (p *picture) drawLabel(s *step, f *flight) {
+func (p *picture) drawLabel(s *step, f *inFlight) {
 	_, label, found := strings.Cut(f.label, " ")
 	if !found || label == "e0" {
 		return
@@ -278,8 +282,8 @@ func (p *picture) drawLabel(s *step, f *flight) {
 		side, anchor = -1, "end"
 	}
 	y := p.y[s.at] - 3
-	if s.flight != nil && (s.flight.from-s.lane)*side > 0 { // the label would cover the arriving message
-		if y -= 6; s.flight.from-s.lane == side {
+	if s.message != nil && (s.message.from-s.lane)*side > 0 { // the label would cover the arriving message
+		if y -= 6; s.message.from-s.lane == side {
 			y += 24
 		}
 	}
@@ -297,11 +301,11 @@ func (p *picture) cross(x, y, r float64) {
 	fmt.Fprintf(&p.front, `<path class="lost" d="M%.1f %.1fL%.1f %.1fM%.1[1]f %.1[4]fL%.1[3]f %.1[2]f"/>`+"\n", x-r, y-r, x+r, y+r)
 }
 
-// drawMarks draws the signs of a step in the lane.
+// drawMarks draws the sign of the first event of a step in the lane.
 func (p *picture) drawMarks(s *step) {
 	x, y := p.x(s.lane), p.y[s.at]
-	p.used[s.began] = true
-	switch s.began {
+	p.used[s.firstSign] = true
+	switch s.firstSign {
 	case lostSign:
 		p.cross(x, y, 6)
 	case startSign:
@@ -309,7 +313,7 @@ func (p *picture) drawMarks(s *step) {
 	case timerSign:
 		fmt.Fprintf(&p.front, `<rect class="mark" x="%.1f" y="%.1f" width="8" height="8"/>`+"\n", x-4, y-4)
 	case suspectSign, trustSign:
-		fmt.Fprintf(&p.front, `<circle class="mark" cx="%.1f" cy="%.1f" r="7"/><text x="%.1[1]f" y="%.1[3]f" text-anchor="middle">%[4]c</text>`+"\n", x, y, y+4, s.began)
+		fmt.Fprintf(&p.front, `<circle class="mark" cx="%.1f" cy="%.1f" r="7"/><text x="%.1[1]f" y="%.1[3]f" text-anchor="middle">%[4]c</text>`+"\n", x, y, y+4, s.firstSign)
 	case 0:
 		if len(s.sent) > 0 {
 			fmt.Fprintf(&p.front, `<circle class="dot" cx="%.1f" cy="%.1f" r="3"/>`+"\n", x, y)
@@ -317,7 +321,7 @@ func (p *picture) drawMarks(s *step) {
 	}
 }
 
-// drawLegend explains what was drawn, below, with the messages of each kind.
+// drawLegend draws the number of messages of each kind, and explains the signs, below the lanes.
 func (p *picture) drawLegend() {
 	type entry struct{ sign, text string }
 	var all []entry
@@ -332,8 +336,8 @@ func (p *picture) drawLegend() {
 		all = append(all, entry{fmt.Sprintf(`<line class="m%d d%d" x1="0" y1="-4" x2="26" y2="-4"/>`, i%colours, i%colours), text})
 	}
 	for _, sign := range []struct {
-		mark       rune
-		drawn, say string
+		mark        rune
+		drawn, text string
 	}{
 		{lostSign, `<path class="lost" d="M8 -9L18 1M8 1L18 -9"/>`, "lost, or down"},
 		{startSign, `<circle class="mark" cx="13" cy="-4" r="4"/>`, "starts"},
@@ -343,7 +347,7 @@ func (p *picture) drawLegend() {
 		{'⋮', `<text class="time" x="10">⋮</text>`, "time left out"},
 	} {
 		if p.used[sign.mark] {
-			all = append(all, entry{sign.drawn, sign.say})
+			all = append(all, entry{sign.drawn, sign.text})
 		}
 	}
 	all = append(all, entry{`<line class="lead" x1="4" y1="-4" x2="22" y2="-4"/>`, "leads"})

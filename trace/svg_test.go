@@ -20,7 +20,7 @@ func crash(t *testing.T) *trace.Diagram {
 	return d
 }
 
-// The pages of docs/lessons have whole drawings, which a test of package cli compares.
+// TestSVGIsWellFormed checks a few texts only. A test of package cli compares the drawings of docs/lessons.
 func TestSVGIsWellFormed(t *testing.T) {
 	text := crash(t).SVG("<title> & more")
 	decoder := xml.NewDecoder(strings.NewReader(text))
@@ -64,6 +64,6 @@ func TestDiagramEndsAtUntil(t *testing.T) {
 	d.Until = moments[0]
 	require.Equal(t, moments[:1], d.Moments())
 	text := d.String()
-	require.Contains(t, text, "┄", "what was sent is under way")
+	require.Contains(t, text, "┄", "the sent message has not arrived")
 	require.NotContains(t, text, "answer ends")
 }

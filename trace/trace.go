@@ -1,9 +1,13 @@
-// Package trace is what happened in a run, as data.
+// Package trace contains what happened in a run, as data. A live node, a simulation and a search emit the same
+// [Event]s.
 //
-// Hosts emit an [Event] for everything that an observer could want to see: a
-// live node, a simulation and a search emit the same ones. What draws or stores
-// them reads them from here. [Event.Words] says one in words, [JSON] writes one as
-// a line, and a [Diagram] draws them all.
+//	var d trace.Diagram
+//	for _, e := range events {
+//		d.Event(e)
+//	}
+//	fmt.Println(d.String()) // a sequence diagram
+//
+// [Event.Words] describes an event in words, and [JSON] writes it as a line.
 package trace
 
 import (
@@ -13,51 +17,51 @@ import (
 	"github.com/elect-go/elect/algo"
 )
 
-// Kind says what happened.
+// Kind is the kind of an event.
 type Kind string
 
 // The kinds of events.
 const (
-	Start     Kind = "start"    // the algorithm started, with Epoch as saved
-	Send      Kind = "send"     // Message left for Peer
-	Deliver   Kind = "deliver"  // Message from Peer was taken
-	Drop      Kind = "drop"     // Message from Peer was refused, or did not arrive; Text says why
-	SetTimer  Kind = "set"      // Timer was armed to expire at Until
-	StopTimer Kind = "stop"     // Timer was stopped before it ended
-	Expire    Kind = "expire"   // Timer ended
-	Suspect   Kind = "suspect"  // the detector takes Peer for dead; Text is its evidence
-	Trust     Kind = "trust"    // the detector takes that back
-	Save      Kind = "save"     // Stable state of Epoch was handed to the store
-	Saved     Kind = "saved"    // the store has what it was handed last; live nodes only
-	Announce  Kind = "announce" // this node follows Leader
-	View      Kind = "view"     // the membership changed; Number is the view's
-	Note      Kind = "note"     // the algorithm says why, in Text
-	Crash     Kind = "crash"    // the node died
-	Restart   Kind = "restart"  // the node came back with what it had saved
-	Pause     Kind = "pause"    // the process of the node was stopped
-	Resume    Kind = "resume"   // and continued
-	Ready     Kind = "ready"    // the node runs, and listens at the address in Text; live nodes only
-	Lost      Kind = "lost"     // events are missing here, as Text says: the output was too slow
+	Start         Kind = "start"          // the algorithm started, with the saved Epoch
+	Send          Kind = "send"           // the node sent Message to Peer
+	Deliver       Kind = "deliver"        // the node handled Message from Peer
+	Drop          Kind = "drop"           // Message from Peer was rejected or lost; Text is the reason
+	SetTimer      Kind = "set"            // Timer was set to expire at Until
+	StopTimer     Kind = "stop"           // Timer was stopped before it expired
+	Expire        Kind = "expire"         // Timer expired
+	Suspect       Kind = "suspect"        // the detector suspects Peer; Text is the evidence
+	Trust         Kind = "trust"          // the detector trusts Peer again
+	Save          Kind = "save"           // the hard state of Epoch was passed to the store
+	Saved         Kind = "saved"          // the last passed state is durable; live nodes only
+	Announce      Kind = "announce"       // the node leads or follows, as Leader describes
+	ConfigChanged Kind = "config-changed" // the node has a new config, of the version ConfigVersion
+	Note          Kind = "note"           // the algorithm explains a decision in Text
+	Crash         Kind = "crash"          // the node crashed
+	Restart       Kind = "restart"        // the node started again from its saved state
+	Pause         Kind = "pause"          // the process was paused
+	Resume        Kind = "resume"         // the process continued
+	Ready         Kind = "ready"          // the node runs, and listens at the address in Text; live nodes only
+	Lost          Kind = "lost"           // events are missing, because the output was too slow; Text is their number
 )
 
-// Event is one thing that happened at one node. Which fields count follows from
-// Kind; the others are zero.
+// Event is one event at one node. Kind determines which fields are set.
 type Event struct {
-	At      time.Duration // since the host's own zero
-	Node    algo.NodeID   // where it happened
-	Kind    Kind
-	Peer    algo.NodeID
-	Message algo.Message
-	Timer   algo.Timer
-	Until   time.Duration
-	Epoch   algo.Epoch
-	Leader  algo.Leader
-	Number  uint64
-	Format  string // with Args, the text, formatted only when it is read
-	Args    []any
+	At            time.Duration // time since a moment that the driver has chosen
+	Node          algo.NodeID   // node of the event
+	Kind          Kind
+	Peer          algo.NodeID
+	Message       algo.Message
+	Timer         algo.Timer
+	Until         time.Duration // deadline of Timer, on the clock of the node
+	Epoch         algo.Epoch
+	Leader        algo.Leader
+	ConfigVersion uint64
+	Format        string // format of the text, see Text
+	Args          []any  // arguments of Format
 }
 
-// Text returns the text of Format and Args.
+// Text returns the text of Format and Args, or Format itself if there are no Args. So a text costs nothing until it is
+// read.
 func (e Event) Text() string {
 	if len(e.Args) == 0 {
 		return e.Format
@@ -96,8 +100,8 @@ func (e Event) Describe(name func(algo.NodeID) string) string {
 	return ""
 }
 
-// Words returns text for any event: that of Describe, and text for messages, timers, saves and views. message returns
-// the text of a message.
+// Words returns text for any event: that of Describe, and text for starts, messages, timers, saves and
+// configs. message returns the text of a message.
 func (e Event) Words(name func(algo.NodeID) string, message func(algo.Message) string) string {
 	switch e.Kind {
 	case Start:
@@ -105,15 +109,15 @@ func (e Event) Words(name func(algo.NodeID) string, message func(algo.Message) s
 	case Send:
 		return "sends " + message(e.Message) + " to " + name(e.Peer)
 	case Deliver:
-		return "hears " + message(e.Message) + " from " + name(e.Peer)
+		return "receives " + message(e.Message) + " from " + name(e.Peer)
 	case Drop:
 		return "loses " + message(e.Message) + " from " + name(e.Peer) + because(e)
 	case Expire:
 		return "timer " + string(e.Timer) + " ends"
 	case Save:
 		return fmt.Sprintf("saves epoch %d", e.Epoch)
-	case View:
-		return fmt.Sprintf("has view %d", e.Number)
+	case ConfigChanged:
+		return fmt.Sprintf("has config version %d", e.ConfigVersion)
 	case Announce:
 		if e.Leader.IsVacant() && e.Leader.Epoch > 0 {
 			return fmt.Sprintf("follows no leader in epoch %d", e.Leader.Epoch)
@@ -122,15 +126,15 @@ func (e Event) Words(name func(algo.NodeID) string, message func(algo.Message) s
 	return e.Describe(name)
 }
 
+// because returns the text of e as the reason of what stands before it.
 func because(e Event) string {
-	if why := e.Text(); why != "" {
-		return ": " + why
+	if reason := e.Text(); reason != "" {
+		return ": " + reason
 	}
 	return ""
 }
 
-// withNames returns e with the names of nodes in place of their IDs among its Args, for
-// its text.
+// withNames returns e with names in place of the IDs of nodes in Args.
 func (e Event) withNames(name func(algo.NodeID) string) Event {
 	args := make([]any, len(e.Args))
 	for i, arg := range e.Args {
@@ -143,7 +147,7 @@ func (e Event) withNames(name func(algo.NodeID) string) Event {
 	return e
 }
 
-// nameOf returns the name of a node if it has one, and otherwise its ID.
+// nameOf returns the name of a node, or its ID if it has no name. For the zero ID, it returns none.
 func nameOf(id algo.NodeID, names func(algo.NodeID) string, none string) string {
 	if id.IsZero() {
 		return none

@@ -24,7 +24,7 @@ func TestTextIsFormattedWhenItIsRead(t *testing.T) {
 	}
 }
 
-// Times are as exact as the most exact of them needs, up to two digits, and cut off there.
+// TestTimesAreInUnits: all times have as many digits as the one that needs most, at most two, and are not rounded.
 func TestTimesAreInUnits(t *testing.T) {
 	for _, test := range []struct {
 		unit, from time.Duration
@@ -52,7 +52,7 @@ func TestTimesAreInUnits(t *testing.T) {
 	}
 }
 
-// What was sent before a drawing begins was sent at a time below zero.
+// TestMessageSentBeforeDrawing: the time of the send is negative.
 func TestMessageSentBeforeDrawing(t *testing.T) {
 	d := trace.Diagram{Unit: 10, From: 100}
 	n1, n2 := algo.NodeID{15: 1}, algo.NodeID{15: 2}
@@ -81,12 +81,12 @@ func TestWords(t *testing.T) {
 	}{
 		{trace.Event{Kind: trace.Start, Epoch: 4}, "starts with epoch 4"},
 		{trace.Event{Kind: trace.Send, Peer: n2, Message: ballot{n1, 7}}, "sends ballot round=7 to n2"},
-		{trace.Event{Kind: trace.Deliver, Peer: n2, Message: ballot{n1, 7}}, "hears ballot round=7 from n2"},
+		{trace.Event{Kind: trace.Deliver, Peer: n2, Message: ballot{n1, 7}}, "receives ballot round=7 from n2"},
 		{trace.Event{Kind: trace.Drop, Peer: n2, Message: ballot{n1, 7}}, "loses ballot round=7 from n2"},
 		{trace.Event{Kind: trace.Drop, Peer: n2, Message: ballot{n1, 7}, Format: "too old"}, "loses ballot round=7 from n2: too old"},
 		{trace.Event{Kind: trace.Expire, Timer: "answer"}, "timer answer ends"},
 		{trace.Event{Kind: trace.Save, Epoch: 4}, "saves epoch 4"},
-		{trace.Event{Kind: trace.View, Number: 9}, "has view 9"},
+		{trace.Event{Kind: trace.ConfigChanged, ConfigVersion: 9}, "has config version 9"},
 		{trace.Event{Kind: trace.Announce}, "follows no leader"},
 		{trace.Event{Kind: trace.Announce, Leader: algo.Leader{Epoch: 4}}, "follows no leader in epoch 4"},
 		{trace.Event{Node: n1, Kind: trace.Announce, Leader: algo.Leader{Epoch: 4, ID: n1}}, "leads in epoch 4"},

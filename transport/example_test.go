@@ -11,7 +11,8 @@ import (
 	"github.com/elect-go/elect/transport"
 )
 
-// A node trusts peers with a certificate of the authority. During a migration it also accepts peers that send plain text.
+// A node trusts peers with a certificate of the authority. During a migration it also accepts peers that send plain
+// text.
 func ExampleSecurity() {
 	authority := x509.NewCertPool()
 	var security transport.Security = func(nc net.Conn, dialed bool) (net.Conn, any, error) {

@@ -422,7 +422,8 @@ func TestConnectedClientIsReached(t *testing.T) {
 	})
 }
 
-// TestIdlestSessionIsEvicted: one identity, or one host of it, does not keep others out, neither as nodes nor as clients.
+// TestIdlestSessionIsEvicted: one identity, or one host of it, does not keep others out, neither as nodes nor as
+// clients.
 func TestIdlestSessionIsEvicted(t *testing.T) {
 	for _, client := range []bool{false, true} {
 		t.Run(fmt.Sprintf("client=%v", client), func(t *testing.T) {

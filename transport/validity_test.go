@@ -64,8 +64,8 @@ func TestConnectionEndsWithCertificateOfPeer(t *testing.T) {
 	}
 }
 
-// TestClientEndsWithItsCertificate: an operator that stays connected gives no order after the end of its certificate, also
-// if the clock has been set since and no timer has seen it.
+// TestClientEndsWithItsCertificate: an operator that stays connected gives no order after the end of its certificate,
+// also if the clock has been set since and no timer has seen it.
 func TestClientEndsWithItsCertificate(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		m := newMemory()

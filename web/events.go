@@ -100,8 +100,8 @@ type streams struct {
 
 type stream struct{ end context.CancelFunc }
 
-// enter adds a client. Its stream must end with the returned context, and then call leave. The context ends with ctx, or
-// when a newer client needs the slot.
+// enter adds a client. Its stream must end with the returned context, and then call leave. The context ends with ctx,
+// or when a newer client needs the slot.
 func (s *streams) enter(ctx context.Context) (stays context.Context, leave func()) {
 	stays, end := context.WithCancel(ctx)
 	entered := &stream{end}

@@ -14,8 +14,9 @@
 //     [Handler.WriteMetrics].
 //   - /: a live page for people. It loads nothing from other hosts.
 //
-// The node computes one status for all requests within 100 ms, so a flood of them does not delay its elections. /metrics is
-// computed once in that time as well. A node with a blocked loop, for example in a save, answers within a second.
+// The node computes one status for all requests within 100 ms, so a flood of them does not delay its elections.
+// /metrics is computed once in that time as well. A node with a blocked loop, for example in a save, answers within a
+// second.
 //
 // # Security
 //

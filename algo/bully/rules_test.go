@@ -325,9 +325,9 @@ func TestProcessDoesNotFollowItself(t *testing.T) {
 	})
 }
 
-// A Coordinator that names a suspected process is not followed. Without this rule, a process receives a Coordinator for its
-// crashed leader from a process that has not noticed, and follows it. The detector has
-// reported that crash already, so the process follows the crashed leader for good.
+// A Coordinator that names a suspected process is not followed. Without this rule, a process receives a Coordinator for
+// its crashed leader from a process that has not noticed, and follows it. The detector has reported that crash already,
+// so the process follows the crashed leader for good.
 func TestSuspectedProcessIsNotFollowed(t *testing.T) {
 	checkRun(t, 3, func(c *algosim.Cluster) string {
 		c.StartAll()

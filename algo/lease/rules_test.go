@@ -311,9 +311,8 @@ func TestWithdrawnMemberTakesNoPart(t *testing.T) {
 	all(append([]string{"2 members, a quorum of 2", "3 members, a quorum of 2"}, known...)...)
 }
 
-// TestDeadMembersWithdrawalIsRelayedOnce delivers copies of the Aside that n3 sent before it crashed. A node that relayed
-// a copy again
-// would keep it alive with the other nodes, which relay it too.
+// TestDeadMembersWithdrawalIsRelayedOnce delivers copies of the Aside that n3 sent before it crashed. A node that
+// relayed a copy again would keep it alive with the other nodes, which relay it too.
 func TestDeadMembersWithdrawalIsRelayedOnce(t *testing.T) {
 	var events []string
 	inner := algo.Spec{Name: "recorder", Messages: []algo.Message{point{}}, New: func(algo.NodeID) algo.Algorithm { return recorder{events: &events} }}
@@ -334,7 +333,8 @@ func TestDeadMembersWithdrawalIsRelayedOnce(t *testing.T) {
 	requireEffects(t, "its next process", n.Receive(3, message), "n2 n4 <- lease/withdraw")
 }
 
-// The Withdraw that n1 sent before its restart is still relayed, and would exclude n1 for as long as the others remember it.
+// The Withdraw that n1 sent before its restart is still relayed, and would exclude n1 for as long as the others
+// remember it.
 func TestRestartedMemberCorrectsItsWithdrawal(t *testing.T) {
 	inner := algo.Spec{Name: "recorder", Messages: []algo.Message{point{}}, New: func(algo.NodeID) algo.Algorithm { return recorder{events: new([]string)} }}
 	spec, err := lease.Wrap(inner, algo.Timing{RoundTrip: 100 * ms, Timeout: 200 * ms}, options)
@@ -445,7 +445,8 @@ func TestLeaderDeniedByMajorityStops(t *testing.T) {
 	requireEffects(t, "denied by all", n.Receive(2, lease.Reply{Ballot: 10, HighestBallot: 11}), "announce none in 1")
 }
 
-// After a leader has changed the members, it does not change them again until a majority of the new ones has granted its lease.
+// After a leader has changed the members, it does not change them again until a majority of the new ones has granted
+// its lease.
 func TestReconfigWaitsForGrantsOfNewMembers(t *testing.T) {
 	n := leading(t, 0)
 	if n.Receive(3, grantMsg(1, 1)); holdsLease(n) {

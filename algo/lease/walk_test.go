@@ -17,11 +17,12 @@ import (
 )
 
 // A random walk over machines without a cluster. The inner algorithm nominates the node that a message names, and each
-// node has its own clock. The walk injects faults at random: messages are late, lost, duplicated or reordered; processes crash,
-// also between the effects of an event, and restart; they stop for a while; their clocks run within the drift; the members
-// change by the rules of package membership. The walk knows the whole state, and checks whether two nodes work at
-// the same moment, each by its own clock. After a crash, the work of a process continues until its lease expires, or
-// until its watchdog has ended it. Then the watchdog reports the end: to any nodes, late, and several times.
+// node has its own clock. The walk injects faults at random: messages are late, lost, duplicated or reordered;
+// processes crash, also between the effects of an event, and restart; they stop for a while; their clocks run within
+// the drift; the members change by the rules of package membership. The walk knows the whole state, and checks whether
+// two nodes work at the same moment, each by its own clock. After a crash, the work of a process continues until its
+// lease expires, or until its watchdog has ended it. Then the watchdog reports the end: to any nodes, late, and several
+// times.
 
 // puppet nominates the node that a message names.
 type puppet struct{ algo.Base }

@@ -67,20 +67,20 @@ func Example_election() {
 	//   0.0T n2 sends election epoch=1 eligible=true id=n2 hops=1 to n3
 	//   0.0T n3 starts with epoch 0
 	//   0.0T n3 sends election epoch=1 eligible=true id=n3 hops=1 to n1
-	//   1.0T n2 hears election epoch=1 eligible=true id=n1 hops=1 from n1
-	//   1.0T n3 hears election epoch=1 eligible=true id=n2 hops=1 from n2
-	//   1.0T n1 hears election epoch=1 eligible=true id=n3 hops=1 from n3
+	//   1.0T n2 receives election epoch=1 eligible=true id=n1 hops=1 from n1
+	//   1.0T n3 receives election epoch=1 eligible=true id=n2 hops=1 from n2
+	//   1.0T n1 receives election epoch=1 eligible=true id=n3 hops=1 from n3
 	//   1.0T n1 sends election epoch=1 eligible=true id=n3 hops=2 to n2
-	//   2.0T n2 hears election epoch=1 eligible=true id=n3 hops=2 from n1
+	//   2.0T n2 receives election epoch=1 eligible=true id=n3 hops=2 from n1
 	//   2.0T n2 sends election epoch=1 eligible=true id=n3 hops=3 to n3
-	//   3.0T n3 hears election epoch=1 eligible=true id=n3 hops=3 from n2
+	//   3.0T n3 receives election epoch=1 eligible=true id=n3 hops=3 from n2
 	//   3.0T n3 sends elected epoch=1 id=n3 hops=1 to n1
 	//   3.0T n3 leads in epoch 1
-	//   4.0T n1 hears elected epoch=1 id=n3 hops=1 from n3
+	//   4.0T n1 receives elected epoch=1 id=n3 hops=1 from n3
 	//   4.0T n1 sends elected epoch=1 id=n3 hops=2 to n2
 	//   4.0T n1 follows n3 in epoch 1
-	//   5.0T n2 hears elected epoch=1 id=n3 hops=2 from n1
+	//   5.0T n2 receives elected epoch=1 id=n3 hops=2 from n1
 	//   5.0T n2 sends elected epoch=1 id=n3 hops=3 to n3
 	//   5.0T n2 follows n3 in epoch 1
-	//   6.0T n3 hears elected epoch=1 id=n3 hops=3 from n2
+	//   6.0T n3 receives elected epoch=1 id=n3 hops=3 from n2
 }

@@ -53,7 +53,8 @@ func TestLargeClusterWaitsBeforeRequestingAgain(t *testing.T) {
 	expect(t, "a majority claims; the pause is scaled as well", s.Expire(timerWindow), "save 7 for n2; pause in 240ms to 480ms; monitor")
 }
 
-// Each server of a large cluster monitors a few others until they have claimed, to avoid N² heartbeats in each interval.
+// Each server of a large cluster monitors a few others until they have claimed, to avoid N² heartbeats in each
+// interval.
 func TestLargeClusterMonitorsSubset(t *testing.T) {
 	s := alone(2, viewOf(20), Defaults(timing))
 	s.Start(6)

@@ -31,8 +31,8 @@ func TestOneTimeoutEndsNoLeadership(t *testing.T) {
 	c.RequireLeader(t, 3, leadership(1, 1))
 }
 
-// Claims of servers that have found the leader again do not add up to a majority: one server requests without success for
-// a long time, and others time out once each.
+// Claims of servers that have found the leader again do not add up to a majority: one server requests without success
+// for a long time, and others time out once each.
 func TestFollowerNoLongerRequestsRound(t *testing.T) {
 	s := following(t, 5, 1, viewOf(5), Defaults(timing))
 	s.Suspect(1)

@@ -1,6 +1,6 @@
-// Package clustertest tests a service that elects its leader with package cluster. Its nodes use a network in memory, and
-// can be killed, paused and partitioned. In a bubble of testing/synctest a failover takes a few milliseconds, whatever the
-// timing of the nodes.
+// Package clustertest tests a service that elects its leader with package cluster. Its nodes use a network in memory,
+// and can be killed, paused and partitioned. In a bubble of testing/synctest a failover takes a few milliseconds,
+// whatever the timing of the nodes.
 //
 //	func TestFailover(t *testing.T) {
 //		synctest.Test(t, func(t *testing.T) {
@@ -15,8 +15,8 @@
 //		})
 //	}
 //
-// The nodes run the code of production. Only the network and the clock are replaced. A service that creates its node itself
-// sets [cluster.Config.Network] to [Process.Cluster] of a process on a [Network].
+// The nodes run the code of production. Only the network and the clock are replaced. A service that creates its node
+// itself sets [cluster.Config.Network] to [Process.Cluster] of a process on a [Network].
 package clustertest
 
 import (

@@ -1,6 +1,5 @@
-// Command elect runs a member of a cluster that elects a leader, asks one for its
-// status, and shows an election with real processes. It is [command.Main] with the
-// algorithms of this module.
+// Command elect runs a member of a cluster that elects a leader, requests the status of members, and simulates,
+// searches and measures elections. It is [cli.Main] with the algorithms of this module.
 package main
 
 import (

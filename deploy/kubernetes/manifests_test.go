@@ -1,5 +1,5 @@
-// Package kubernetes has no code. Its test reads the manifests as Kubernetes does: an unknown field is an error. It is a
-// module of its own, so that no user of elect downloads the types of Kubernetes.
+// Package kubernetes has no code. Its test reads the manifests as Kubernetes does: an unknown field is an error. It is
+// a module of its own, so that no user of elect downloads the types of Kubernetes.
 package kubernetes_test
 
 import (

@@ -146,8 +146,8 @@ func (h *history) working(name string) *term {
 	return nil
 }
 
-// find returns the term of a leadership; nil if there is none. Several works of it are one term, which ends with the last
-// of them.
+// find returns the term of a leadership; nil if there is none. Several works of it are one term, which ends with the
+// last of them.
 func (h *history) find(l elector.Leadership) (found *term) {
 	for _, t := range h.all() {
 		switch {
@@ -185,8 +185,9 @@ func (h *history) String() string {
 }
 
 // violations returns the contradictions between the terms and what they must keep: that no two contenders worked at one
-// moment, and that the tokens of later leaderships are higher. Terms with one token are works of one leadership. Without
-// exclusive, two leaderships may overlap, so the order of their readings at one time says nothing about their tokens.
+// moment, and that the tokens of later leaderships are higher. Terms with one token are works of one leadership.
+// Without exclusive, two leaderships may overlap, so the order of their readings at one time says nothing about their
+// tokens.
 func violations(terms []term, exclusive, rising bool) (found []string) {
 	terms = slices.DeleteFunc(slices.Clone(terms), func(t term) bool { return t.First.isZero() })
 	slices.SortFunc(terms, func(a, b term) int { return cmp.Compare(a.First.number, b.First.number) })

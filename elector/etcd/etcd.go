@@ -1,7 +1,9 @@
 // Package etcd elects a leader with an etcd cluster. It is a module of its own, so that other users do not download the
 // client of etcd.
 //
-//	e, err := etcd.New(etcd.Config{Endpoints: []string{"10.0.0.1:2379", "10.0.0.2:2379"}, Prefix: "/service/leader", Name: "web3"})
+//	e, err := etcd.New(etcd.Config{
+//		Endpoints: []string{"10.0.0.1:2379", "10.0.0.2:2379"}, Prefix: "/service/leader", Name: "web3",
+//	})
 //	if err != nil {
 //		return err
 //	}
@@ -35,7 +37,8 @@
 // change of the leader among them.
 //
 // Contenders have no priority: they lead in the order in which they came. After a crash the next contender waits for
-// the TTL, unless another process has proof of the end and calls [GiveUp], as the watchdog of the command elect-etcd does.
+// the TTL, unless another process has proof of the end and calls [GiveUp], as the watchdog of the command elect-etcd
+// does.
 //
 // # Cost
 //

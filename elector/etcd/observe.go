@@ -18,8 +18,8 @@ import (
 // later one. The Token of a vacancy is zero. A slow reader skips all but the latest.
 //
 // An error means that etcd has not responded for the TTL of the configuration, so that the leader is unknown. Then
-// Observe tries again. It ends with ctx, and after an error of the configuration, the authentication or the permissions.
-// The name and the metadata of the configuration have no meaning here.
+// Observe tries again. It ends with ctx, and after an error of the configuration, the authentication or the
+// permissions. The name and the metadata of the configuration have no meaning here.
 func Observe(ctx context.Context, c Config) iter.Seq2[elector.Leadership, error] {
 	return func(yield func(elector.Leadership, error) bool) {
 		e, err := New(c)

@@ -20,9 +20,10 @@
 //
 // At most one contender works at any moment, as long as the rates of any two clocks differ by less than a tenth. The
 // work ends with the RenewDeadline, which counts from the moment when this contender last sent a renewal that the API
-// server has confirmed: at most nine tenths of the LeaseDuration. Another contender takes the Lease only after it has seen the same record for the whole duration, by its
-// own clock. It writes with the resource version that it has read, so a renewal in between prevents the takeover. The
-// times in the Lease are for readers: no contender compares them with its clock.
+// server has confirmed: at most nine tenths of the LeaseDuration. Another contender takes the Lease only after it has
+// seen the same record for the whole duration, by its own clock. It writes with the resource version that it has read,
+// so a renewal in between prevents the takeover. The times in the Lease are for readers: no contender compares them
+// with its clock.
 //
 // The token is the resource version that the takeover replaced. Only one takeover can replace it, and a later one
 // replaces a higher one. Since Kubernetes 1.35 the API promises that resource versions of one resource are integers
@@ -37,10 +38,10 @@
 // the Lease before it writes again. A contender never takes up a leadership that it cannot date. If it finds itself as
 // the holder, it takes the Lease again, with a new token.
 //
-// Watch does not depend on one watch of the API. A contender also reads the Lease once in each RetryPeriod.
-// Error 410 (Gone), a closed connection or a restart of the API server delays a state, and does not end Watch. A
-// contender that has seen no renewal for the duration of the Lease reports that no leader is known. It ignores a version
-// that is older than one which it has seen.
+// Watch does not depend on one watch of the API. A contender also reads the Lease once in each RetryPeriod. Error 410
+// (Gone), a closed connection or a restart of the API server delays a state, and does not end Watch. A contender that
+// has seen no renewal for the duration of the Lease reports that no leader is known. It ignores a version that is older
+// than one which it has seen.
 //
 // # Non-guarantees
 //
@@ -58,8 +59,8 @@
 // # Cost
 //
 // Each contender reads the Lease and opens a watch once in each RetryPeriod, and the holder writes it as often. That is
-// three times in each LeaseDuration unless Config says otherwise. A resignation first asks through the Lease whether another contender is there. Without an answer within half
-// of the LeaseDuration it fails with ErrNoOther.
+// three times in each LeaseDuration unless Config says otherwise. A resignation first asks through the Lease whether
+// another contender is there. Without an answer within half of the LeaseDuration it fails with ErrNoOther.
 //
 // The contender needs the verbs get, watch, create and update for the Lease. Without watch it still reads the Lease
 // once in each RetryPeriod.

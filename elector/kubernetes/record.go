@@ -171,8 +171,8 @@ func (d draft) touch(now time.Time) {
 	d.lease.Spec.RenewTime = &renewed
 }
 
-// vacantLease returns a Lease to create, which has no holder. Each contender waits for its duration: there may have been
-// another Lease before it.
+// vacantLease returns a Lease to create, which has no holder. Each contender waits for its duration: there may have
+// been another Lease before it.
 func vacantLease(c Config, now time.Time) *coordinationv1.Lease {
 	d := draft{lease: &coordinationv1.Lease{ObjectMeta: metav1.ObjectMeta{Namespace: c.Namespace, Name: c.Lease}}}
 	seconds := int32(c.LeaseDuration / time.Second)
@@ -181,7 +181,8 @@ func vacantLease(c Config, now time.Time) *coordinationv1.Lease {
 	return d.lease
 }
 
-// takeover returns the Lease with which a run of a contender takes this version. The token is the number of the version.
+// takeover returns the Lease with which a run of a contender takes this version. The token is the number of the
+// version.
 func (v version) takeover(c Config, contender string, now time.Time) *coordinationv1.Lease {
 	d := v.draft()
 	d.touch(now)

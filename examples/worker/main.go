@@ -1,5 +1,5 @@
-// Command worker does its work on the leader only, so on one machine at a time. A quorum of the machines must run, so three
-// machines survive the failure of one.
+// Command worker does its work on the leader only, so on one machine at a time. A quorum of the machines must run, so
+// three machines survive the failure of one.
 //
 //	worker a 10.0.0.1:7400                the first
 //	worker b 10.0.0.2:7400 10.0.0.1:7400  the others name a running member

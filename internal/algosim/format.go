@@ -90,7 +90,7 @@ func NewTraceEvent(e driver.Event) trace.Event {
 	case driver.EventReceive:
 		t.Kind = trace.Deliver
 	case driver.EventReconfigure:
-		t.Kind, t.Number = trace.View, e.View.Version()
+		t.Kind, t.ConfigVersion = trace.ConfigChanged, e.View.Version()
 	case driver.EventCampaign:
 		t.Kind, t.Format = trace.Note, "starts a campaign"
 	}

@@ -6,8 +6,11 @@
 //   - public_test.go: a public package shows no type of an internal package.
 //   - comments_test.go: a comment begins with the name of what it describes, and names what exists.
 //
-// A rule is a function that returns violations. A module in testdata violates the rule: a comment
-// "want:" announces a violation in its line. Test files are exempt from the rules.
+// A rule is a function that returns violations. A module in testdata violates the rule: a comment "want:" announces a
+// violation in its line. Test files are exempt from the rules.
+//
+// Two tests read all files as text, also those of tests and of the other modules in this repository: words_test.go
+// counts words that are not the field's terms, and lines_test.go finds comment lines that are too long.
 package archtest
 
 import (
@@ -38,7 +41,8 @@ func TestModuleKeepsRules(t *testing.T) {
 	expect(t, m, slices.Concat(checkImports(m, allowedImports), checkStandardOnly(m, strings.Fields(standardOnly)), checkPurity(m, pure), checkPublic(t, m), checkComments(m)))
 }
 
-// load parses the module in root. It builds with the flags of the environment, as go test does, so both share the result.
+// load parses the module in root. It builds with the flags of the environment, as go test does, so both share the
+// result.
 func load(t *testing.T, root string) module {
 	t.Helper()
 	list := exec.Command("go", "list", "-deps", "-export", "-f", "{{.ImportPath}}\t{{.Dir}}\t{{.Export}}", "./...")

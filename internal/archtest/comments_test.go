@@ -21,8 +21,9 @@ var (
 	qualifiedName = regexp.MustCompile(`\b([a-z]\w*)\.([A-Z]\w*)(?:\.([A-Z]\w*))?`)
 )
 
-// checkComments reports each comment of a function or type that does not begin with its name, and each comment that names
-// something that the named package does not have. A rename does not reach comments, and a reader looks for the old name.
+// checkComments reports each comment of a function or type that does not begin with its name, and each comment that
+// names something that the named package does not have. A rename does not reach comments, and a reader looks for the
+// old name.
 func checkComments(m module) (violations []string) {
 	names := make(map[string]map[string]bool) // the identifiers of each package, by import path
 	paths := make(map[string][]string)        // import paths by the name of the package
@@ -111,8 +112,8 @@ func identifiers(files []*ast.File) map[string]bool {
 	return all
 }
 
-// importPaths returns the import paths below modulePath by the names that a file uses for the packages. The path of another
-// package is "-", which no package of m has.
+// importPaths returns the import paths below modulePath by the names that a file uses for the packages. The path of
+// another package is "-", which no package of m has.
 func importPaths(m module, file *ast.File) map[string]string {
 	all := make(map[string]string)
 	for _, spec := range file.Imports {

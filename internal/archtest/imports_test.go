@@ -109,8 +109,8 @@ func checkStandardOnly(m module, packages []string) (violations []string) {
 	return violations
 }
 
-// templates are packages that call methods by name. If one of them is linked, the linker keeps every method of every type
-// in the program, which made a node larger by two MiB of memory. A module beside this one may import them.
+// templates are packages that call methods by name. If one of them is linked, the linker keeps every method of every
+// type in the program, which made a node larger by two MiB of memory. Another module may import them.
 var templates = []string{"text/template", "html/template"}
 
 // checkImports reports each import that table does not allow, each import of templates, each package

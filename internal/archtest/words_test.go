@@ -34,12 +34,10 @@ var (
 	testOfWho = regexp.MustCompile(`(?m)^func (Test|Fuzz|Benchmark|Example)\w*(Who([A-Z]|m|se|ever)|Nobody|Somebody|Anybody|Everybody)`)
 )
 
-// texts are the files of the module by kind.
-type texts struct{ code, tests, documents string }
-
-func readTexts(t *testing.T, root string) (all texts) {
+// forEachFile calls read with each Go file and document below root, except for the data of tests and the packages of
+// others.
+func forEachFile(t *testing.T, root string, read func(path string, text []byte)) {
 	t.Helper()
-	var code, tests, documents strings.Builder
 	err := filepath.WalkDir(root, func(path string, entry os.DirEntry, err error) error {
 		if err != nil {
 			return err
@@ -50,21 +48,37 @@ func readTexts(t *testing.T, root string) (all texts) {
 			}
 			return nil
 		}
-		into := map[string]*strings.Builder{".go": &code, ".md": &documents}[filepath.Ext(path)]
-		if into == nil || filepath.Base(path) == "words_test.go" { // it names the words
+		if ext := filepath.Ext(path); ext != ".go" && ext != ".md" {
 			return nil
 		}
-		if strings.HasSuffix(path, "_test.go") {
-			into = &tests
-		}
 		text, err := os.ReadFile(path)
-		into.Write(text)
-		into.WriteByte('\n')
+		read(path, text)
 		return err
 	})
 	if err != nil {
 		t.Fatal(err)
 	}
+}
+
+// texts are the files of the module by kind.
+type texts struct{ code, tests, documents string }
+
+func readTexts(t *testing.T, root string) texts {
+	t.Helper()
+	var code, tests, documents strings.Builder
+	forEachFile(t, root, func(path string, text []byte) {
+		into := &code
+		switch {
+		case filepath.Base(path) == "words_test.go": // it names the words
+			return
+		case strings.HasSuffix(path, "_test.go"):
+			into = &tests
+		case filepath.Ext(path) == ".md":
+			into = &documents
+		}
+		into.Write(text)
+		into.WriteByte('\n')
+	})
 	return texts{code.String(), tests.String(), documents.String()}
 }
 

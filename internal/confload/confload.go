@@ -1,18 +1,23 @@
-// Package confload reads the settings of a node from a YAML file, from environment
-// variables and from flags. Each source overrides the previous one.
+// Package confload reads the settings of a node from a YAML file, from environment variables and from flags. Each
+// source overrides the previous one.
 //
-// A [Table] lists all fields. The three sources, help, example and listing are derived from
-// it, so all have the same fields. The table is built from one struct with tags for the node
-// and from the options that the lease and the factory of each algorithm return. So an
+//	table := confload.NewTable(builtin.Registry())
+//	settings, err := table.Load("elect.yaml", os.Environ(), nil)
+//	if err != nil {
+//		return err // for example, there is no such file
+//	}
+//	node, err := settings.Node() // the error has all problems, each with its place
+//
+// A [Table] lists all fields. The sources, help, example and listing are derived from it, so all have the same fields.
+// The table is built from the tags of one struct, and from the options of the lease and of each algorithm. So an
 // algorithm that this package does not know is configured like a built-in one.
 //
-// The name of a field in the file gives the others: timing.heartbeat is the flag
-// --timing-heartbeat and the variable ELECT_TIMING_HEARTBEAT.
+// The name of a field in the file gives the others: timing.heartbeat is the flag --timing-heartbeat and the variable
+// ELECT_TIMING_HEARTBEAT.
 //
-// [Table.Load] reports all mistakes at once, each with its place. No library does: koanf and
-// ff do not keep the lines, and kong stops at the first mistake. The strict mode of yaml stops
-// in a section that sets a name twice. It does not name the field if a value has the wrong
-// type, and it has no line for a valid value.
+// No library reports all problems at once, each with its place. koanf and ff do not keep the lines, and kong stops at
+// the first problem. The strict mode of yaml stops in a section that sets a name twice. It does not name the field if a
+// value has the wrong type, and it has no line for a valid value.
 package confload
 
 import (
@@ -82,7 +87,8 @@ func (s *Settings) resolve() {
 	s.checkLease()
 }
 
-// checkLease reports lease options that are set although the lease is off, unless a stronger source turns the lease off.
+// checkLease reports lease options that are set although the lease is off, unless a stronger source turns the lease
+// off.
 func (s *Settings) checkLease() {
 	sources := []string{"", diag.File, diag.Environment, diag.Flag}
 	off := s.given[leasePart]

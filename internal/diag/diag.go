@@ -1,6 +1,12 @@
-// Package diag reports the mistakes in settings, in a file, in the environment or in a
-// command line. It reports all mistakes at once, each with its place, the wanted value and
-// the name that was probably meant.
+// Package diag reports the problems of settings: in a file, in the environment or in a command line. It reports all
+// problems at once, each with its place, the wanted value and the name that was probably meant.
+//
+//	var problems diag.List
+//	problems.Add(&algo.SettingError{
+//		Field: "priority", Got: `"high"`, Want: "a whole number",
+//		Origin: algo.Origin{Source: diag.Flag, Name: "--priority"},
+//	})
+//	return problems.Err("command line") // --priority is "high", want a whole number
 package diag
 
 import (

@@ -68,9 +68,10 @@ func (e *Engine) handleNonMember(now time.Duration, from algo.NodeID, said algo.
 }
 
 // Counters returns the counters since the start of this node. Messages are counted by event and kind, such as
-// "received.elect". The kind "heartbeat" counts all messages of the detector, and messages that an algorithm repeats (see
-// algo.Periodic). "nonmembers" counts dropped messages of non-members: "heartbeats" and "elections". "rejected" counts invalid
-// messages, for which the connection was closed. "elections" and "suspicions" count those of this node, by cause.
+// "received.elect". The kind "heartbeat" counts all messages of the detector, and messages that an algorithm repeats
+// (see algo.Periodic). "nonmembers" counts dropped messages of non-members: "heartbeats" and "elections". "rejected"
+// counts invalid messages, for which the connection was closed. "elections" and "suspicions" count those of this node,
+// by cause.
 func (e *Engine) Counters() map[string]uint64 {
 	all := make(map[string]uint64, len(e.counters))
 	for c, count := range e.counters {

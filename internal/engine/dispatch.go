@@ -147,7 +147,7 @@ func (e *Engine) applyView(now time.Duration, view algo.View) {
 	before := e.view
 	e.view = view
 	e.out.ViewChanged = true
-	e.trace(trace.Event{At: now, Kind: trace.View, Number: view.Version()})
+	e.trace(trace.Event{At: now, Kind: trace.ConfigChanged, ConfigVersion: view.Version()})
 	for m := range view.All() {
 		if link, connected := e.conns[m.ID]; connected && !before.Contains(m.ID) {
 			e.detector.Up(now, m.ID, link.incarnation)
@@ -170,8 +170,7 @@ func (e *Engine) stepAlgorithm(now time.Duration, event driver.Event) {
 		event := trace.Event{At: now, Kind: trace.Note, Format: n.Format, Args: n.Args}
 		e.trace(event)
 		if id := n.Unresponsive; !id.IsZero() {
-			event.Number = e.unresponsive[id].Number + 1
-			e.unresponsive[id] = event
+			e.unresponsive[id] = unresponsive{event, e.unresponsive[id].count + 1}
 		}
 	}
 	for _, t := range effects.Timers {

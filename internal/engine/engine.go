@@ -29,7 +29,7 @@ type Engine struct {
 
 	running       bool       // the algorithm has been started
 	savedState    SavedState // last saved
-	unresponsive  map[algo.NodeID]trace.Event
+	unresponsive  map[algo.NodeID]unresponsive
 	timers        []timer
 	leadershipEnd time.Duration
 	timersMade    uint64 // number of timers made so far
@@ -69,7 +69,7 @@ func New(config Config, saved ...algo.Message) *Engine {
 		machine:      driver.NewMachine(&config.Spec, config.Self.ID),
 		detector:     config.Detector,
 		conns:        make(map[algo.NodeID]*connState),
-		unresponsive: make(map[algo.NodeID]trace.Event),
+		unresponsive: make(map[algo.NodeID]unresponsive),
 		kinds:        kinds(config.Spec.Messages),
 		savedState:   findSaved(saved, config.Spec.Name),
 		counters:     map[counter]uint64{{"sent", "heartbeat"}: 0, {"received", "heartbeat"}: 0, {event: "rejected"}: 0},
@@ -326,9 +326,18 @@ func (e *Engine) Members() []Member {
 // Leader returns the leader that was announced last; false before the algorithm was started.
 func (e *Engine) Leader() (algo.Leader, bool) { return e.machine.Leader(), e.running }
 
-// Unresponsive returns the last note that a member did not respond in an election, since there was a leader. Its
-// Number counts these notes.
-func (e *Engine) Unresponsive(id algo.NodeID) trace.Event { return e.unresponsive[id] }
+// unresponsive has the notes that a member did not respond in an election, since there was a leader.
+type unresponsive struct {
+	last  trace.Event
+	count uint64
+}
+
+// Unresponsive returns the last note that a member did not respond in an election, since there was a leader, and the
+// number of these notes.
+func (e *Engine) Unresponsive(id algo.NodeID) (last trace.Event, count uint64) {
+	notes := e.unresponsive[id]
+	return notes.last, notes.count
+}
 
 func (e *Engine) startCall(now time.Duration) {
 	o := &e.out

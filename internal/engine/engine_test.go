@@ -346,7 +346,7 @@ func TestTraceContainsEveryEvent(t *testing.T) {
 		}
 	}
 	for _, kind := range []trace.Kind{trace.Start, trace.Send, trace.Deliver, trace.Drop, trace.SetTimer, trace.Suspect,
-		trace.Save, trace.Announce, trace.View, trace.Expire, trace.Note} {
+		trace.Save, trace.Announce, trace.ConfigChanged, trace.Expire, trace.Note} {
 		if !seen[kind] {
 			t.Errorf("no event %q", kind)
 		}

@@ -8,8 +8,8 @@
 // # How a submission is graded
 //
 // The grader compiles package judge together with the module of the submission, in one program. It runs this program
-// once for each check, in a process of its own with limits: see [Grader]. A check that exceeds a limit counts as failed,
-// and the next one runs. All checks are deterministic.
+// once for each check, in a process of its own with limits: see [Grader]. A check that exceeds a limit counts as
+// failed, and the next one runs. All checks are deterministic.
 //
 // This is no sandbox. The limits stop a submission that loops, allocates, panics or prints for ever by mistake. A
 // submission may read and write all files of the user that grades it, and may forge its result.

@@ -1,5 +1,9 @@
-// Package faultytest has a member that takes part in elections and never leads. Only tests import it. It is
-// no part of testkit, which tests inside the algorithms import: that would be an import cycle.
+// Package faultytest makes algorithms that take part in elections and never lead. Only tests import it.
+//
+//	spec, err := bully.New(bully.Defaults(timing))
+//	spec = faultytest.NeverLeads(spec) // its nodes win elections, and do not announce it
+//
+// Testkit cannot contain it, because the tests inside the algorithms import testkit.
 package faultytest
 
 import (

@@ -12,8 +12,8 @@ import (
 // maxDepth limits how deep values contain each other, because the text may come from an untrusted source.
 const maxDepth = 1000
 
-// Unmarshal sets what the pointer into leads to. It ignores fields that a struct does not have. A list of bytes, such as
-// an [encoding/json.RawMessage], takes the text of a value as it is. The error names the byte, from 0, and what was
+// Unmarshal sets what the pointer into leads to. It ignores fields that a struct does not have. A list of bytes, such
+// as an [encoding/json.RawMessage], takes the text of a value as it is. The error names the byte, from 0, and what was
 // expected there.
 func Unmarshal(data []byte, into any) error { return (&reader{data: data}).read(into) }
 

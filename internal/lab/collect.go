@@ -158,7 +158,7 @@ func (c *collector) take(node int, e trace.Event) {
 		}
 		return
 	case sameMoment && e.Kind == trace.Drop && c.open.Kind == trace.Deliver:
-		c.open.note("refused: " + e.Text()) // the algorithm has not started, for example
+		c.open.note("rejected: " + e.Text()) // the algorithm has not started, for example
 		return
 	case sameMoment && e.Kind == trace.Start && c.open.Kind == trace.Restart:
 		return

@@ -1,9 +1,15 @@
-// Package lab runs a scenario, and returns all that a page needs to show the run: nodes, steps, messages with their
-// causes, the state of each node, and violations. In mode choice it also returns what can happen next, and searches for
-// a run that violates a property. Command elect lab serves it over HTTP.
+// Package lab runs a scenario and returns what a page needs to show the run: nodes, steps, messages with their causes,
+// the state of each node, and violations.
 //
-// [Run] is a function of its arguments alone: the same request gives the same result, byte for byte as JSON. It reads
-// no file. Only the limit of a search reads a clock.
+//	request := lab.Request{Scenario: "cluster 3\nrun 1s\ncrash n3\nrun 1s\nleader n2\n"}
+//	result, err := lab.Run(ctx, request, lab.BuildFrom(builtin.Registry()))
+//	fmt.Println(len(result.Messages), result.Failure)
+//
+// In mode choice, the result also has the possible next steps, and [Run] can search for steps that violate a property.
+// The command elect lab serves the package over HTTP.
+//
+// Guarantees: the same request gives the same result, byte for byte as JSON. [Run] reads no file, and only the limit of
+// a search reads a clock. Cost: a request is bounded by the limits of this package, such as [MaxEvents].
 package lab
 
 import (

@@ -14,9 +14,9 @@ import (
 	"github.com/elect-go/elect/trace"
 )
 
-// readTrace returns the run of a live cluster, from the lines that its nodes have written. The lines of several nodes may
-// follow each other: their times come from one clock if the nodes ran on one machine. The nodes are n1, n2 and so on in
-// the order of their IDs.
+// readTrace returns the run of a live cluster, from the lines that its nodes have written. The lines of several nodes
+// may follow each other: their times come from one clock if the nodes ran on one machine. The nodes are n1, n2 and so
+// on in the order of their IDs.
 func readTrace(text string) (*Result, error) {
 	if len(text) > MaxTrace {
 		return nil, fmt.Errorf("%w: the trace has %d bytes, want at most %d: cut its oldest lines", ErrLimit, len(text), MaxTrace)

@@ -95,8 +95,8 @@ func symbolsOf(e theory.Election, formula string) string {
 	return strings.Join(all, ", ")
 }
 
-// electionOf returns the ID of the step that starts the election of a run, and the properties of the election. The ID is
-// -1 if the run is something else than one election.
+// electionOf returns the ID of the step that starts the election of a run, and the properties of the election. The ID
+// is -1 if the run is something else than one election.
 func electionOf(r *Result, ranks []int) (start int, e theory.Election) {
 	start = slices.IndexFunc(r.Steps, startsElection)
 	if start < 0 || len(ranks) != len(r.Nodes) {

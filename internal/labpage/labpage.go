@@ -1,14 +1,22 @@
-// Package labpage serves the page of elect lab: an editor for scenarios, and a picture of their runs. It needs no
-// internet, and no other program. The first picture is part of the page.
+// Package labpage serves the page of elect lab: an editor for scenarios, and a picture of their runs.
+//
+//	page, err := labpage.New(ctx, lab.BuildFrom(builtin.Registry()))
+//	if err != nil {
+//		return err
+//	}
+//	return http.Serve(listener, web.AllowHosts(page))
+//
+// The page needs no internet and no other program, and contains its first picture. The handler has two kinds of paths:
 //
 //   - GET /: the page, with the examples, the lessons and the first run as data.
-//   - POST /run: takes a [lab.Request] (a scenario, a search, or a trace) and returns a [lab.Result], both as JSON. For a mistake in the scenario, the
-//     status is 422, and the answer is a [lab.Rejection]. The other calls of [lab.Calls] have the same form.
+//   - POST /run: takes a [lab.Request] (a scenario, a search or a trace) and returns a [lab.Result], both as JSON. For
+//     an invalid scenario, the status is 422, and the answer is a [lab.Rejection]. The other calls of [lab.Calls] have
+//     the same form.
 //
-// [Export] returns the page as one file that needs no server: it contains the engine, package lab as WebAssembly.
+// [Export] returns the page as one file that needs no server: it contains package lab as WebAssembly.
 //
-// Requests are not authenticated. A run reads nothing of the machine, and its limits are those of package lab. Wrap the
-// handler in [web.AllowHosts], as elect lab does.
+// Guarantees: a run reads nothing of the machine, and has the limits of package lab. Non-guarantees: requests are not
+// authenticated. [web.AllowHosts] protects them against DNS rebinding.
 package labpage
 
 import (

@@ -69,8 +69,9 @@ func (t *lineTable) drop() {
 	t.clear(units, offsets-units) // the names of the files
 }
 
-// needsName reports whether the run time reads the name of a function. It reads some of its own packages. When a pointer
-// is nil, it reads those of functions that the compiler generates, as it does those of other functions with a special ID.
+// needsName reports whether the run time reads the name of a function. It reads some of its own packages. When a
+// pointer is nil, it reads those of functions that the compiler generates, as it does those of other functions with a
+// special ID.
 func needsName(name []byte, id byte) bool {
 	isOfRuntime := func(prefix string) bool { return bytes.HasPrefix(name, []byte(prefix)) }
 	return id != 0 || slices.ContainsFunc([]string{"runtime.", "reflect.", "internal/"}, isOfRuntime)

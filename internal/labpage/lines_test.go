@@ -9,7 +9,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// tableOf returns a table of functions. Each is a list: its name, its ID, its tables of stack, files and lines, and others.
+// tableOf returns a table of functions. Each is a list: its name, its ID, its tables of stack, files and lines, and
+// others.
 func tableOf(names, files, tables string, functions ...[]uint32) []byte {
 	u32, u64 := binary.LittleEndian.AppendUint32, binary.LittleEndian.AppendUint64
 	var list, bodies []byte

@@ -13,8 +13,8 @@ import (
 	"github.com/elect-go/elect/web"
 )
 
-// BenchmarkPointer measures how long the main thread of the page works after a move of the pointer, with 7 nodes and 500
-// messages: in the median, in 95 of 100 moves, and at most. See docs/benchmarks.md.
+// BenchmarkPointer measures how long the main thread of the page works after a move of the pointer, with 7 nodes and
+// 500 messages: in the median, in 95 of 100 moves, and at most. See docs/benchmarks.md.
 //
 //	go test ./internal/labpage -long -run xxx -bench Pointer -benchtime 1x
 func BenchmarkPointer(b *testing.B) {

@@ -103,8 +103,8 @@ func appendSegments(to []byte, all []segment) []byte {
 	return to
 }
 
-// varint parses a signed number in LEB128, which is not the encoding of [binary.Varint]. It returns the length as well, 0
-// for an error.
+// varint parses a signed number in LEB128, which is not the encoding of [binary.Varint]. It returns the length as well,
+// 0 for an error.
 func varint(data []byte) (v int64, n int) {
 	for i, b := range data[:min(len(data), 5)] {
 		v |= int64(b&0x7f) << (7 * i)

@@ -1,6 +1,17 @@
 // Package lesson reads the lessons of docs/lessons and runs their scenarios.
 //
-// A lesson is a page of sections with diagrams of scenarios. A test of package cli generates the pages from runs.
+//	all, err := lesson.All()
+//	if err != nil {
+//		return err
+//	}
+//	fmt.Println(all[0].Question())
+//	run, err := lesson.Play(ctx, all[0].Runs[0], build)
+//	if err != nil {
+//		return err
+//	}
+//	fmt.Println(run.Diagram())
+//
+// A lesson is a page of sections, with diagrams of scenarios. A test of package cli generates the pages from runs.
 package lesson
 
 import (
@@ -134,8 +145,8 @@ func (l *Lesson) Right(answer string) bool {
 	return slices.ContainsFunc(wordsOf(answer), func(word string) bool { return slices.Contains(accepted, word) })
 }
 
-// Accepted returns the words of which a right answer contains one, in lower case: the first word of the short answer, and
-// other words for the same number.
+// Accepted returns the words of which a right answer contains one, in lower case: the first word of the short answer,
+// and other words for the same number.
 func (l *Lesson) Accepted() []string {
 	short := wordsOf(l.Short())
 	if len(short) == 0 {

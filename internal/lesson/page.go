@@ -32,8 +32,8 @@ type PageRun struct {
 	Text string `json:"text"` // after the run
 }
 
-// Measure is what the first runs of a lesson show, so that the answer of a student is compared with them. A page has it as
-// a comment below its question.
+// Measure is what the first runs of a lesson show, so that the answer of a student is compared with them. A page has it
+// as a comment below its question.
 type Measure struct {
 	// What is messages (that the run sends), leaders (nodes that lead), runs with two leaders, or writes (that a resource
 	// accepts: one of each leader in turn, and then a late one of the first). The measure is their number.
@@ -85,7 +85,8 @@ var (
 	otherLink  = regexp.MustCompile(`\[([^\]]+)\]\([^#)][^)]*\)`)
 )
 
-// html converts Markdown. A link to a lesson becomes one of the page of elect lab; of another link, only the text is left.
+// html converts Markdown. A link to a lesson becomes one of the page of elect lab; of another link, only the text is
+// left.
 func html(markdown string) string {
 	markdown = lessonLink.ReplaceAllString(markdown, "](#lesson=$1)")
 	markdown = solution.ReplaceAllString(markdown, "")

@@ -6,7 +6,8 @@ import (
 	"slices"
 )
 
-// Disconnect calls cut to disconnect nodes from the others. The nodes of names that are up are Isolated until Reconnect.
+// Disconnect calls cut to disconnect nodes from the others. The nodes of names that are up are Isolated until
+// Reconnect.
 func (c *Cluster) Disconnect(names []string, cut func() error) error {
 	c.change(func() {
 		for _, n := range c.nodes {

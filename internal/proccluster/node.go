@@ -258,7 +258,7 @@ func (n *node) record(p *process, e trace.Event) {
 		at := int64(e.At)
 		isElection := true // or a suspicion
 		switch e.Kind {
-		case trace.View:
+		case trace.ConfigChanged:
 			isElection, n.state.ConfigAt = false, at
 		case trace.Ready:
 			isElection = false

@@ -1,14 +1,24 @@
-// Package proccluster runs a cluster of real processes on one machine, makes the leader fail
-// and measures the failover: for the demonstration, the benchmarks and the tests.
+// Package proccluster runs a cluster of real processes on one machine, makes the leader fail and measures the failover.
+// The demonstration, the benchmarks and the tests use it.
 //
-// Each node is a process with its own data folder, on a free port of the loopback. It
-// writes its trace (elect node --trace), each event with its time. All processes of the
-// machine share the clock of these times, so a delay of the pipe or the reader does not
-// count.
+//	c, err := proccluster.New(ctx, proccluster.Config{Command: []string{"elect"}, Nodes: 3})
+//	if err != nil {
+//		return err
+//	}
+//	defer c.Close()
+//	if _, err := c.WaitLeader(ctx); err != nil {
+//		return err
+//	}
+//	f, err := c.Failover(ctx, proccluster.Kill)
+//	fmt.Println(f.Failover, f.Detect, f.Elect)
 //
-// No process and no folder outlives a [Cluster], also when a node fails to start. If the
-// program that holds the cluster is killed, its nodes end too: on Linux the kernel kills
-// them, elsewhere they stop when their standard input ends.
+// Each node is a process with its own data directory, on a free port of the loopback. It writes its trace (elect node
+// --trace), each event with its time. All processes of a machine share the clock of these times. So a delay of the pipe
+// or of the reader does not change a measurement.
+//
+// Guarantees: no process and no folder outlives a [Cluster], also if a node fails to start. If the program with the
+// cluster is killed, its nodes end too: on Linux the kernel kills them, on other systems they stop at the end of their
+// standard input.
 package proccluster
 
 import (
@@ -42,8 +52,8 @@ type Config struct {
 	Args []string
 	// ArgsOf returns additional flags of one node; nil for none.
 	ArgsOf func(name string) []string
-	// Run is a command that the leader runs: the processes are "elect run" with it, and not "elect node". They take
-	// no requests from the cluster (see [Cluster.Campaign]). Only the kernel of Linux ends them if the program that holds the
+	// Run is a command that the leader runs: the processes are "elect run" with it, and not "elect node". They take no
+	// requests from the cluster (see [Cluster.Campaign]). Only the kernel of Linux ends them if the program that holds the
 	// cluster is killed. The command must not write to its standard output, which is the trace.
 	Run []string
 	// Hosts has a host for each node, n1 first. Empty: all nodes run on the loopback of

@@ -1,5 +1,9 @@
-// Package stats sums up what was measured again and again. What two samples tell apart is a question
-// for golang.org/x/perf/benchmath.
+// Package stats summarizes repeated measurements.
+//
+//	s := stats.Milliseconds(durations)
+//	fmt.Printf("median %.1f ms, 90 %% are below %.1f ms\n", s.Median, s.P90)
+//
+// It does not compare two samples: golang.org/x/perf/benchmath does.
 package stats
 
 import (

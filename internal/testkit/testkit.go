@@ -1,6 +1,11 @@
-// Package testkit has the helpers that tests of several packages share: how much of the tests is asked
-// for and what they may count on (this file), virtual time, and the options of an algorithm. Only tests
-// import it: it registers the flag -long.
+// Package testkit has helpers for the tests of several packages: the flag -long, requirements of a test, virtual time,
+// and the options of an algorithm. Only tests import it.
+//
+//	func TestSeeds(t *testing.T) {
+//		for seed := range testkit.Rounds(10, 1000) { // 1000 with -long
+//			check(t, seed)
+//		}
+//	}
 package testkit
 
 import (

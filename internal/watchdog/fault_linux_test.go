@@ -357,7 +357,8 @@ func TestCommandIsGoneInTime(t *testing.T) {
 	}
 }
 
-// A command receives SIGTERM early enough to end by itself, also if it is stopped at that time. It gets its grace if the deadline permits.
+// A command receives SIGTERM early enough to end by itself, also if it is stopped at that time. It gets its grace if
+// the deadline permits.
 func TestSIGTERMPrecedesSIGKILL(t *testing.T) {
 	testkit.OnlyLong(t)
 	for _, role := range []string{safe, cutOff} {

@@ -4,9 +4,9 @@
 //	defer s.Close()
 //	outcome, err := s.Run(ctx, watchdog.Command{Args: args, Grace: grace, Timeout: timeout}, renew)
 //
-// The process that calls [Supervisor.Run] is the supervisor. It starts its own program again as a watchdog, which
-// calls [Serve] and starts the command in a new process group. Over a pipe, the supervisor repeatedly sends the deadline of the
-// command. The watchdog acknowledges each deadline. When the deadline is near, or the pipe closes because the
+// The process that calls [Supervisor.Run] is the supervisor. It starts its own program again as a watchdog, which calls
+// [Serve] and starts the command in a new process group. Over a pipe, the supervisor repeatedly sends the deadline of
+// the command. The watchdog acknowledges each deadline. When the deadline is near, or the pipe closes because the
 // supervisor has died, the watchdog ends the command and all its descendants: with SIGTERM first, and with SIGKILL
 // while there still is time. If the watchdog fails to do so, the supervisor kills the watchdog and the rest.
 //
@@ -28,8 +28,8 @@
 //
 // Nothing is guaranteed while both processes are stopped. The watchdog does not end what another service has started
 // for the command, as systemd-run, at or docker do. It cannot end processes that this user may not signal.
-// [Supervisor.Run] waits for a process in a system call that cannot be interrupted. Systems other than Linux guarantee less: see
-// [Limitations].
+// [Supervisor.Run] waits for a process in a system call that cannot be interrupted. Systems other than Linux guarantee
+// less: see [Limitations].
 package watchdog
 
 import "time"

@@ -4,9 +4,9 @@
 //	b, err := codec.Append(nil, Elect{Round: 7})
 //	m, err := codec.Decode(b) // Elect{Round: 7}
 //
-// A [Codec] is compiled from the fields of its messages when they are registered: package schema has the rules for them.
-// So every algorithm gets a safe codec without code of its own. The same codec serves all messages between nodes, and the records that nodes save.
-// The package knows neither frames nor their maximum length.
+// A [Codec] is compiled from the fields of its messages when they are registered: package schema has the rules for
+// them. So every algorithm gets a safe codec without code of its own. The same codec serves all messages between nodes,
+// and the records that nodes save. The package knows neither frames nor their maximum length.
 //
 // # The encoding
 //

@@ -12,8 +12,9 @@ import (
 	"github.com/elect-go/elect/algo"
 )
 
-// Version is the newest version of the protocol that this package implements. A message may gain optional fields without
-// a new version. A new kind of message needs one, because a peer rejects an unknown kind. See the package comment.
+// Version is the newest version of the protocol that this package implements. A message may gain optional fields
+// without a new version. A new kind of message needs one, because a peer rejects an unknown kind. See the package
+// comment.
 const Version = 1
 
 // MinVersion is the oldest version of the protocol that this package implements. It stays one below a new Version for a

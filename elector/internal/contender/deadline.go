@@ -9,8 +9,8 @@ import (
 // Usable returns the part of a lease that its holder uses: nine tenths, because clocks may run at different rates.
 func Usable(lease time.Duration) time.Duration { return lease * 9 / 10 }
 
-// Deadline is the end of a leadership by the clock of this process, unless it is renewed. It counts from the moment when
-// a renewal was sent, because the engine counts from a later one.
+// Deadline is the end of a leadership by the clock of this process, unless it is renewed. It counts from the moment
+// when a renewal was sent, because the engine counts from a later one.
 type Deadline struct {
 	now    func() time.Duration
 	usable time.Duration // of the lease

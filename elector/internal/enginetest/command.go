@@ -347,8 +347,8 @@ func (c Command) TestWatch(t *testing.T) {
 	watch.Terminate()
 }
 
-// TestWatcherSurvivesServers tests that a watcher of servers that are gone reports it, and sees the leader when they are
-// back.
+// TestWatcherSurvivesServers tests that a watcher of servers that are gone reports it, and sees the leader when they
+// are back.
 func (c Command) TestWatcherSurvivesServers(t *testing.T) {
 	watch := Launch(t, nil, c.args(t, "watch", "gone", NewLink(), 2)...)
 	require.Contains(t, watch.NextLine(), "  no leader is known")

@@ -1,5 +1,11 @@
-// Package enginetest has what tests of outside engines share: a network of a contender that can be cut, a contender in a
-// process of its own, and the tests of a command elect-ENGINE.
+// Package enginetest has helpers for the tests of outside engines: a network of a contender that a test can cut, a
+// contender in a process of its own, and the tests of a command elect-ENGINE.
+//
+//	link := enginetest.NewLink() // the contender first dials through link.Dial
+//	running := enginetest.Run(first)
+//	leader := enginetest.Await(t, second, elector.State.HasLeader).Leader
+//	link.Cut()
+//	enginetest.Await(t, second, enginetest.IsAfter(leader)) // the next leader
 package enginetest
 
 import (

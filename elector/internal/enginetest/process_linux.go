@@ -69,8 +69,8 @@ type Trial struct {
 	Next        elector.Elector
 }
 
-// TestProcessWithoutLease tests that a contender in a process of its own, which is stopped, or cut off from the servers,
-// for longer than its lease, does not work when the next contender does.
+// TestProcessWithoutLease tests that a contender in a process of its own, which is stopped, or cut off from the
+// servers, for longer than its lease, does not work when the next contender does.
 func TestProcessWithoutLease(t *testing.T, begin func(t *testing.T) Trial) {
 	t.Run("stopped", func(t *testing.T) {
 		begin(t).run(t, func(p *os.Process, _ *Link) (resume func()) {

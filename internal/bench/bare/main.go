@@ -1,14 +1,14 @@
 // Command bare is a member without an algorithm, a store and memory of its own. It does only what no failover can do
-// without: it notices the end of a peer, dials it without success, and sends one message. So the failover of such processes is
-// the floor of every failover on this machine.
+// without: it notices the end of a peer, dials it without success, and sends one message. So the failover of such
+// processes is the floor of every failover on this machine.
 //
 //	bare ADDRESS INDEX NODES    ADDRESS as in 127.0.0.1:0, INDEX from 0
 //
 // The process prints its address. It reads a line with the addresses of all processes below it, dials each, accepts a
 // connection from each process above it, and prints "ready". Process 0 then waits to be killed. When it has ended, each
-// other process prints three times of CLOCK_MONOTONIC in ns: when it saw the end, when its dial was refused, and when it
-// received the message of the highest process, which sends it to the others after its own dial. The process ends with
-// its standard input.
+// other process prints three times of CLOCK_MONOTONIC in ns: when it saw the end, when its dial was refused, and when
+// it received the message of the highest process, which sends it to the others after its own dial. The process ends
+// with its standard input.
 package main
 
 import (

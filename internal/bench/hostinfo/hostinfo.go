@@ -1,4 +1,6 @@
-// Package hostinfo describes the machine and the disk on which a measurement is made.
+// Package hostinfo describes the machine and the disk of a measurement.
+//
+//	fmt.Println(hostinfo.Describe()) // linux/amd64, 2 cores (…), kernel 6.1.0, go1.26, load average 0.10 0.08 0.05
 package hostinfo
 
 import (

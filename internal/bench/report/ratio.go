@@ -15,8 +15,9 @@ type Ratio struct {
 	Times, Low, High float64
 }
 
-// RatioOf compares values with others. With fewer than seven values a median and a ratio have no interval: then Low is 0,
-// and High is infinite. The ratio is not defined without values on both sides, and if one of the others is not positive.
+// RatioOf compares values with others. With fewer than seven values a median and a ratio have no interval: then Low is
+// 0, and High is infinite. The ratio is not defined without values on both sides, and if one of the others is not
+// positive.
 func RatioOf(values, others []float64) Ratio {
 	if len(values) == 0 || len(others) == 0 || slices.Min(others) <= 0 {
 		return Ratio{}

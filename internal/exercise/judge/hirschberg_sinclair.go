@@ -185,7 +185,8 @@ const overtaken = `cluster 4 1 3 2 4
 	deliver n3 n2 reply epoch=1 candidate=n2 ok=true
 	deliver n1 n2 reply epoch=1 candidate=n2 ok=true right=true`
 
-// ringElections calls check for all orders of up to most nodes, small rings first. One node starts the election, or all.
+// ringElections calls check for all orders of up to most nodes, small rings first. One node starts the election, or
+// all.
 func (s *Submission) ringElections(most int, check func(algo.Spec, election) *Failure) *Failure {
 	spec, failure := s.spec("")
 	for nodes := 1; nodes <= most && failure == nil; nodes++ {
@@ -226,8 +227,8 @@ func permutations(n int, f func([]int) bool) {
 	}
 }
 
-// ringMessages compares elections of up to 64 nodes with the paper: in the order of the ring, in the opposite order, and
-// in an order in which many candidates survive for long.
+// ringMessages compares elections of up to 64 nodes with the paper: in the order of the ring, in the opposite order,
+// and in an order in which many candidates survive for long.
 func ringMessages(s *Submission) *Failure {
 	spec, failure := s.spec("")
 	if failure != nil {

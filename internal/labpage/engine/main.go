@@ -1,8 +1,8 @@
 //go:build js && wasm
 
 // Command engine is the engine of an exported page of elect lab: package lab with the algorithms of this module, as
-// WebAssembly. It gives JavaScript one function, electLab(call, request), for the calls of [lab.Calls]. The request is a
-// text, JSON. The answer is an object: ok, and text, which is JSON as well.
+// WebAssembly. It gives JavaScript one function, electLab(call, request), for the calls of [lab.Calls]. The request is
+// a text, JSON. The answer is an object: ok, and text, which is JSON as well.
 package main
 
 import (
