@@ -72,7 +72,7 @@ func FuzzReceive(f *testing.F) {
 	thief.Addr, renamed.Name, renamed.Priority = addr(2), "n3", math.MaxInt
 	said := append(Messages(), membership.Update{Config: founding}, membership.Update{Config: newer}, membership.Update{Config: newer, Committed: true},
 		membership.Ack{Config: newer.ID}, membership.Self{Member: membership.MemberOf(testMember(9)), Holds: record.Config.ID, Standby: time.Hour},
-		membership.RemoveRequest{ID: id(2)}, membership.FoundingReply{Member: membership.MemberOf(testMember(2))}, membership.Update{Config: last}, membership.Update{Config: later, Committed: true},
+		membership.RemoveRequest{ID: id(2)}, membership.BootstrapReply{Member: membership.MemberOf(testMember(2))}, membership.Update{Config: last}, membership.Update{Config: later, Committed: true},
 		membership.Self{Member: thief}, membership.Self{Member: renamed, Standby: -1}, membership.Self{}, membership.Reject{Reason: "no"},
 		fd.Subscribe{Interval: time.Millisecond, TTL: time.Hour}, fd.Subscribe{Interval: -1, TTL: 1<<63 - 1},
 		ring.Election{Epoch: 3, Eligible: true, Priority: 1, ID: id(5), Hops: 1}, ring.Elected{Epoch: 3, ID: id(5), Hops: 9},

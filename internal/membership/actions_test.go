@@ -553,11 +553,11 @@ func (w *world) delivery(i int, n *node, f fact, do func(action, func(*world))) 
 		isNewer := w.nodes[f.part(0)].life > n.m.listBootstrap.repliedToIncarnation
 		isUnanswered := !w.hasFact(newFact(factBootstrapReply, i, f.part(0)))
 		if f.part(0) != i && n.m.isBlank() && !n.deaf.has(f.part(0)) && (isNewer || isUnanswered) {
-			receive('q', f.part(0), 0, FoundingRequest{})
+			receive('q', f.part(0), 0, BootstrapRequest{})
 		}
 	case factBootstrapReply:
 		if f.part(1) == i && n.m.isFirst() && !n.deaf.has(f.part(0)) {
-			receive('y', f.part(0), 0, FoundingReply{w.nodes[f.part(0)].m.options.Self})
+			receive('y', f.part(0), 0, BootstrapReply{w.nodes[f.part(0)].m.options.Self})
 		}
 	case factCandidate:
 		w.votes(i, n, f, do)

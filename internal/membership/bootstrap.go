@@ -40,7 +40,7 @@ func (m *Dynamic) sendBootstrapRequests() {
 	}
 	for _, peer := range m.links.peers() {
 		if m.findReply(peer) == nil {
-			m.env.Send(peer, FoundingRequest{})
+			m.env.Send(peer, BootstrapRequest{})
 		}
 	}
 }
@@ -59,11 +59,11 @@ func (m *Dynamic) handleBootstrapRequest(now time.Duration, from algo.NodeID) {
 	if b := &m.listBootstrap; l.incarnation >= b.repliedToIncarnation {
 		b.repliedTo, b.repliedToIncarnation = from, l.incarnation
 	}
-	m.env.Send(from, FoundingReply{m.options.Self})
+	m.env.Send(from, BootstrapReply{m.options.Self})
 }
 
 // handleBootstrapReply records that a node is in no cluster.
-func (m *Dynamic) handleBootstrapReply(from algo.NodeID, r FoundingReply) {
+func (m *Dynamic) handleBootstrapReply(from algo.NodeID, r BootstrapReply) {
 	l := m.links.find(from)
 	if l == nil || !m.isFirst() {
 		return

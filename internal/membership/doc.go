@@ -39,13 +39,13 @@
 //
 // # Messages
 //
-//	config            Update           on a change, on a commit, and to a peer with another digest
-//	config-ack        Ack              to the author: saved, and in no later epoch; without a quorum, for a Self
-//	self              Self             on connect, on a change, and while the entry in the config differs
-//	remove-request    RemoveRequest    to the leader, until a config shows the result
-//	join-rejected     Reject           to a learner that can never be added, or to a node that a list leaves out
-//	founding-request  FoundingRequest  from the first node of a list
-//	founding-reply    FoundingReply    to it, from a node in no cluster
+//	config             Update            on a change, on a commit, and to a peer with another digest
+//	config-ack         Ack               to the author: saved, and in no later epoch; without a quorum, for a Self
+//	self               Self              on connect, on a change, and while the entry in the config differs
+//	remove-request     RemoveRequest     to the leader, until a config shows the result
+//	join-rejected      Reject            to a learner that can never be added, or to a node that a list leaves out
+//	bootstrap-request  BootstrapRequest  from the first node of a list
+//	bootstrap-reply    BootstrapReply    to it, from a node in no cluster
 //
 // # Rules
 //

@@ -174,9 +174,9 @@ func (m *Dynamic) Receive(now time.Duration, from algo.NodeID, message algo.Mess
 		m.handleRemoveRequest(now, from, message)
 	case Reject:
 		m.handleReject(message)
-	case FoundingRequest:
+	case BootstrapRequest:
 		m.handleBootstrapRequest(now, from)
-	case FoundingReply:
+	case BootstrapReply:
 		m.handleBootstrapReply(from, message)
 	default:
 		return false

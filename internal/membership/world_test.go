@@ -238,9 +238,9 @@ func (v *testEnv) Send(to algo.NodeID, message algo.Message) {
 		}
 	case RemoveRequest:
 		v.w.add(newFact(factRemove, indexOf(message.ID)))
-	case FoundingRequest:
+	case BootstrapRequest:
 		v.w.add(newFact(factBootstrapRequest, v.i))
-	case FoundingReply:
+	case BootstrapReply:
 		v.w.add(newFact(factBootstrapReply, v.i, indexOf(to)))
 	}
 }
