@@ -80,8 +80,8 @@ type runners struct {
 	proxies *proxies
 	args    []string
 	nodes   map[string]*process
-	// founders are the addresses of the first members. Another one joins them.
-	founders []string
+	// initial are the addresses of the initial members. Another one joins them.
+	initial []string
 }
 
 func newRunners(t *testing.T, lab *netlab.Lab, names []string, args ...string) *runners {
@@ -99,7 +99,7 @@ func newRunners(t *testing.T, lab *netlab.Lab, names []string, args ...string) *
 
 func (r *runners) startAll(names []string) {
 	for _, name := range names {
-		r.founders = append(r.founders, r.addrs[host(name)])
+		r.initial = append(r.initial, r.addrs[host(name)])
 	}
 	for _, name := range names {
 		r.start(name)
@@ -111,7 +111,7 @@ func host(name string) int { return int(name[1] - '0') }
 
 func (r *runners) start(name string) {
 	way := "--join"
-	if slices.Contains(r.founders, r.addrs[host(name)]) {
+	if slices.Contains(r.initial, r.addrs[host(name)]) {
 		way = "--members"
 	}
 	listen := []string{"--listen", r.addrs[host(name)]}
@@ -119,7 +119,7 @@ func (r *runners) start(name string) {
 		listen = []string{"--listen", r.proxies.all[r.addrs[host(name)]].behind, "--advertise", r.addrs[host(name)]}
 	}
 	words := slices.Concat([]string{os.Args[0], "run", "--name", name}, listen, []string{
-		way, strings.Join(r.founders, ","), "--data-dir", filepath.Join(r.dir, name), "--priority", name[1:]}, r.args)
+		way, strings.Join(r.initial, ","), "--data-dir", filepath.Join(r.dir, name), "--priority", name[1:]}, r.args)
 	if r.lab != nil {
 		words = append(r.lab.Command(host(name)), words...)
 	}

@@ -34,7 +34,7 @@ func FuzzWireTypes(f *testing.F) {
 		ring.Election{Epoch: 1, Eligible: true, Priority: -3, ID: id, Hops: 4}, ring.Elected{Epoch: 2, ID: id, Hops: 5},
 		vote.Elect{Round: 1, Term: 2, Msg: 3, Leader: id}, vote.Vote{Round: 4}, vote.Lead{Term: 5, Msg: 6},
 		membership.Update{Config: config, Committed: true}, membership.Ack{Config: config.ID}, membership.Self{Member: entry, Holds: config.ID, Standby: 3, Bootstraps: true},
-		membership.RemoveRequest{ID: id}, membership.Reject{Reason: "no"}, membership.FoundingRequest{}, membership.FoundingReply{Member: entry}, engine.Goodbye{},
+		membership.RemoveRequest{ID: id}, membership.Reject{Reason: "no"}, membership.BootstrapRequest{}, membership.BootstrapReply{Member: entry}, engine.Goodbye{},
 		engine.SavedState{Epoch: 9, Vote: id, Extra: "x"}, membership.Record{Config: config, Committed: true, WasMember: true, Before: config.Members},
 		wire.AdminRequest{Action: wire.Remove, Member: "n1", Timeout: 1}, wire.AdminRequest{Action: wire.SetPriority, Priority: -3, Timeout: -4}, wire.AdminReply{Reason: "no"}, identity{ID: id, Cluster: "elect"},
 		n.newHello(id, "127.0.0.1:7400"), wire.StatusRequest{},

@@ -80,10 +80,10 @@ func TestProtocolDocument(t *testing.T) {
 			Member: membership.Member{ID: id(1), Name: "n1", Addr: "10.0.0.1:7400", Priority: -1, Witness: true},
 			Holds:  membership.ConfigID{Term: 6, Version: 9}, Standby: 2 * time.Second, Bootstraps: true,
 		},
-		"remove-request":   membership.RemoveRequest{ID: id(2)},
-		"join-rejected":    membership.Reject{Reason: "full", Holds: membership.ConfigID{Version: 4}},
-		"founding-request": membership.FoundingRequest{},
-		"founding-reply":   membership.FoundingReply{Member: membership.Member{ID: id(1), Name: "n1", Addr: "10.0.0.1:7400", Priority: -1}},
+		"remove-request":    membership.RemoveRequest{ID: id(2)},
+		"join-rejected":     membership.Reject{Reason: "full", Holds: membership.ConfigID{Version: 4}},
+		"bootstrap-request": membership.BootstrapRequest{},
+		"bootstrap-reply":   membership.BootstrapReply{Member: membership.Member{ID: id(1), Name: "n1", Addr: "10.0.0.1:7400", Priority: -1}},
 
 		"lease-request": lease.Request{
 			Ballot: 7, Round: 2, ConfigID: algo.ConfigID{Term: 6, Version: 9}, Duration: 960 * time.Millisecond, Leading: true, Again: true,

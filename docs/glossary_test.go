@@ -10,7 +10,7 @@ import (
 )
 
 var (
-	// wordInCode matches a name and the folder of its package, as in "`founding` in `internal/membership`".
+	// wordInCode matches a name and the folder of its package, as in "`leadTask` in `cluster`".
 	wordInCode  = regexp.MustCompile("`(\\w+)` in `([\\w/]+)`")
 	lineComment = regexp.MustCompile(`(?m)(^|\s)//.*$`)
 )

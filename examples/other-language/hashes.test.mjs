@@ -47,8 +47,8 @@ test('proof of the secret', () => {
 })
 
 const kinds = [
-  'hello', 'subscribe', 'heartbeat', 'probe', 'probe-ack', 'self', 'config', 'config-ack', 'join-rejected', 'remove-request', 'founding-request',
-  'founding-reply', 'goodbye', 'election', 'answer', 'coordinator', 'inquiry', 'lease/request', 'lease/reply', 'lease/release', 'lease/withdraw'
+  'hello', 'subscribe', 'heartbeat', 'probe', 'probe-ack', 'self', 'config', 'config-ack', 'join-rejected', 'remove-request', 'bootstrap-request',
+  'bootstrap-reply', 'goodbye', 'election', 'answer', 'coordinator', 'inquiry', 'lease/request', 'lease/reply', 'lease/release', 'lease/withdraw'
 ]
 for (const kind of kinds) {
   test(`message ${kind}`, () => {

@@ -61,7 +61,7 @@ export class Register {
       case 'join-rejected':
         if (!this.isVoter()) this.env.stop(`cannot join: ${message.reason}`)
         return true
-      case 'remove-request': case 'founding-request': case 'founding-reply': return true // for a leader, and for a founder
+      case 'remove-request': case 'bootstrap-request': case 'bootstrap-reply': return true // for a leader, and for a bootstrap
     }
     return false
   }
@@ -78,7 +78,7 @@ export class Register {
     const { leads, epoch } = this.env.leadership()
     if (leads && config.id.term <= epoch) return this.write(now) // R7
     const lists = config.members.some(({ id }) => id === this.self.id)
-    if (this.isBlank() && config.id.term === 0n && !committed) return // it does not take part in a founding
+    if (this.isBlank() && config.id.term === 0n && !committed) return // it does not take part in a bootstrap
     if (this.isVoter() && !lists && !committed) return // R11
     const wasVoter = this.isVoter()
     this.hold(now, config)

@@ -10,7 +10,7 @@ import (
 	"github.com/elect-go/elect/fd"
 )
 
-// "With neither seeds nor a stored view it founds a cluster of one."
+// A node with neither seeds nor a saved config bootstraps a cluster of one.
 func TestBootstrapCreatesCluster(t *testing.T) {
 	w := newWorld(t)
 	h := w.add(testMember(1), by(voteSpec())).start()
@@ -67,7 +67,7 @@ func TestFirstMessagesOfJoinerAreNotRejected(t *testing.T) {
 	}
 }
 
-// "A node that has a stored view" needs no seed, and founds nothing.
+// A node with a saved config needs no seed, and bootstraps no cluster.
 func TestSavedConfigPrecedesSeeds(t *testing.T) {
 	w := newCluster(t, voteSpec(), 3)
 	two := w.nodes[1]
@@ -85,16 +85,16 @@ func TestSavedConfigPrecedesSeeds(t *testing.T) {
 		h.crash()
 	}
 	w.run(time.Second)
-	w.nodes[0].config.Join = nil // the founder
+	w.nodes[0].config.Join = nil // the node that bootstrapped the cluster
 	w.nodes[0].start()
 	if got := w.nodes[0].engine.Cluster(); got != w.nodes[0].config.Cluster || w.nodes[0].engine.View().Len() != 3 {
-		t.Errorf("the founder comes back with cluster %v and view %v", got, w.nodes[0].engine.View())
+		t.Errorf("the bootstrap node comes back with cluster %v and view %v", got, w.nodes[0].engine.View())
 	}
 }
 
-// TestListWithQuorumFoundsOnce has an algorithm with a quorum wait for all nodes of a list. A node that joins
+// TestListWithQuorumBootstrapsOnce has an algorithm with a quorum wait for all nodes of a list. A node that joins
 // waits with them.
-func TestListWithQuorumFoundsOnce(t *testing.T) {
+func TestListWithQuorumBootstrapsOnce(t *testing.T) {
 	needsQuorum := func(c *Config) { c.Spec.Claims.NeedsQuorum = true }
 	listed := by(bullySpec(), listed(5), needsQuorum)
 	w := newWorld(t)
@@ -126,23 +126,23 @@ func TestListWithQuorumFoundsOnce(t *testing.T) {
 
 func TestSeedMayBeOwnAddress(t *testing.T) {
 	w := newWorld(t)
-	w.add(testMember(1), by(voteSpec(), founds(addr(1)))).start() // as it calls itself
+	w.add(testMember(1), by(voteSpec(), bootstraps(addr(1)))).start() // as it calls itself
 	w.run(time.Second)
 	w.wantLeader(1)
 
-	// Under another name: the host finds out. It founds nothing for want of others.
+	// Under another name: the host finds out. It bootstraps nothing for want of others.
 	e := solo(t, by(voteSpec(), joins("localhost:7400")))
 	e.Start(0)
 	if e.HandleReached(ms, "localhost:7400", id(1)); !e.Cluster().IsZero() {
-		t.Error("its only seed is itself, and it founds a cluster")
+		t.Error("its only seed is itself, and it bootstraps a cluster")
 	}
-	e = solo(t, by(voteSpec(), founds("localhost:7400", addr(2))))
+	e = solo(t, by(voteSpec(), bootstraps("localhost:7400", addr(2))))
 	e.Start(0)
 	if e.HandleReached(ms, "elsewhere:1", id(1)); !e.Cluster().IsZero() {
 		t.Error("an address that is no seed makes it bootstrap a cluster")
 	}
 	if e.HandleReached(ms, "localhost:7400", id(1)); !e.Cluster().IsZero() {
-		t.Error("it founded a cluster although another seed may answer")
+		t.Error("it bootstrapped a cluster although another seed may answer")
 	}
 	if e.HandleDialFailure(ms, Target{Addr: addr(2)}, fd.DialRefused); e.Cluster().IsZero() {
 		t.Error("its seeds are itself and an address that refuses, and it bootstraps no cluster")

@@ -163,7 +163,7 @@ func (w *world) add(m algo.Member, change func(*Config)) *host {
 
 func joins(addrs ...string) func(*Config) { return func(c *Config) { c.Join = addrs } }
 
-func founds(addrs ...string) func(*Config) {
+func bootstraps(addrs ...string) func(*Config) {
 	return func(c *Config) { c.Join, c.Bootstrap = addrs, true }
 }
 
@@ -593,7 +593,7 @@ func newCluster(t testing.TB, spec algo.Spec, size int) *world {
 }
 
 // startCluster starts nodes, all at once, and returns their numbers. Without a quorum they have one list. With a
-// quorum the first founds a cluster, and the others join through it.
+// quorum the first bootstraps a cluster, and the others join through it.
 func (w *world) startCluster(spec algo.Spec, size int) (all []int) {
 	for i := 1; i <= size; i++ {
 		settings := listed(size)

@@ -60,8 +60,8 @@ func FuzzReceive(f *testing.F) {
 		f.Fatalf("no node sends %T", m)
 		return nil
 	}
-	founding, record := membership.Config{Cluster: algo.NodeID{0: 99}, ID: membership.ConfigID{Version: 1}, Author: id(2)}, committed(3)
-	founding.Members = record.Config.Members
+	initial, record := membership.Config{Cluster: algo.NodeID{0: 99}, ID: membership.ConfigID{Version: 1}, Author: id(2)}, committed(3)
+	initial.Members = record.Config.Members
 	newer := record.Config
 	newer.ID.Version++
 	newer.Members, newer.Author = newer.Members[:2], id(2)
@@ -70,9 +70,9 @@ func FuzzReceive(f *testing.F) {
 	later.ID, later.Expired = membership.ConfigID{Term: 3, Version: 12}, []algo.NodeID{id(1), id(9)}
 	thief, renamed := membership.MemberOf(testMember(4)), membership.MemberOf(testMember(2))
 	thief.Addr, renamed.Name, renamed.Priority = addr(2), "n3", math.MaxInt
-	said := append(Messages(), membership.Update{Config: founding}, membership.Update{Config: newer}, membership.Update{Config: newer, Committed: true},
+	said := append(Messages(), membership.Update{Config: initial}, membership.Update{Config: newer}, membership.Update{Config: newer, Committed: true},
 		membership.Ack{Config: newer.ID}, membership.Self{Member: membership.MemberOf(testMember(9)), Holds: record.Config.ID, Standby: time.Hour},
-		membership.RemoveRequest{ID: id(2)}, membership.FoundingReply{Member: membership.MemberOf(testMember(2))}, membership.Update{Config: last}, membership.Update{Config: later, Committed: true},
+		membership.RemoveRequest{ID: id(2)}, membership.BootstrapReply{Member: membership.MemberOf(testMember(2))}, membership.Update{Config: last}, membership.Update{Config: later, Committed: true},
 		membership.Self{Member: thief}, membership.Self{Member: renamed, Standby: -1}, membership.Self{}, membership.Reject{Reason: "no"},
 		fd.Subscribe{Interval: time.Millisecond, TTL: time.Hour}, fd.Subscribe{Interval: -1, TTL: 1<<63 - 1},
 		ring.Election{Epoch: 3, Eligible: true, Priority: 1, ID: id(5), Hops: 1}, ring.Elected{Epoch: 3, ID: id(5), Hops: 9},
@@ -116,8 +116,8 @@ func connected(e *Engine) *Engine {
 	return e
 }
 
-// receive hands the input to one of five members, to a node that waits for the others, and to one that founds a
-// cluster or is the only one in its list.
+// receive hands the input to one of five members, to a node that waits for the others, and to one that
+// bootstraps a cluster or is the only one in its list.
 func receive(t *testing.T, a speech, input []byte) {
 	waits := joins(addr(2))
 	if !a.spec.Claims.NeedsQuorum {

@@ -226,7 +226,7 @@ func TestWitnessDoesNotBootstrap(t *testing.T) {
 			return e, e.Start(0)
 		},
 		"no seed but itself": func() (*Engine, *Output) {
-			e := solo(t, by(voteSpec(), witness, founds("localhost:7400")))
+			e := solo(t, by(voteSpec(), witness, bootstraps("localhost:7400")))
 			e.Start(0)
 			return e, e.HandleReached(0, "localhost:7400", id(1))
 		},
@@ -235,7 +235,7 @@ func TestWitnessDoesNotBootstrap(t *testing.T) {
 			t.Errorf("%s: rejected %v, saved %v", name, out.End, out.Save)
 		}
 	}
-	// Of a fixed set others may lead, and one that was founded before others may have joined.
+	// Of a fixed set others may lead, and in a cluster that was bootstrapped before others may have joined.
 	if out := solo(t, by(voteSpec(), witness, listed(3))).Start(0); out.End != nil {
 		t.Errorf("rejected %v, as one of a set", out.End)
 	}
@@ -374,7 +374,7 @@ func TestLeaderKeepsQuorum(t *testing.T) {
 	w.wantCommitted()
 	w.wantLeader(1)
 
-	// Of five that a list has founded two are dead. A third one stays, a dead one may be removed.
+	// Of five that a list has bootstrapped two are dead. A third one stays, a dead one may be removed.
 	w = newWorld(t)
 	for i := 1; i <= 5; i++ {
 		w.add(testMember(i), by(voteSpec(), listed(5))).start()
@@ -603,7 +603,7 @@ func TestUncommittedRemovalIsNoEnd(t *testing.T) {
 	}
 }
 
-// TestFirstOfListIsDownWhenTheLastStarts: a list founds when its first node is back. Later nodes join that
+// TestFirstOfListIsDownWhenTheLastStarts: a list bootstraps when its first node is back. Later nodes join that
 // cluster.
 func TestFirstOfListIsDownWhenTheLastStarts(t *testing.T) {
 	w := newWorld(t)

@@ -57,9 +57,9 @@ func (h *host) wantEnd(reason error) {
 	}
 }
 
-// TestListFoundsWhenAllHaveStarted founds a cluster of five by a list. Nothing happens before the last of them has
-// started.
-func TestListFoundsWhenAllHaveStarted(t *testing.T) {
+// TestListBootstrapsWhenAllHaveStarted has a list of five bootstrap a cluster. Nothing happens before the last of them
+// has started.
+func TestListBootstrapsWhenAllHaveStarted(t *testing.T) {
 	for last := 1; last <= 5; last++ {
 		t.Run(fmt.Sprintf("the last is n%d", last), func(t *testing.T) {
 			w := newWorld(t)
@@ -101,8 +101,8 @@ func TestListFoundsWhenAllHaveStarted(t *testing.T) {
 	}
 }
 
-// TestFoundingCost has all nodes of a list start at once.
-func TestFoundingCost(t *testing.T) {
+// TestBootstrapCost has all nodes of a list start at once.
+func TestBootstrapCost(t *testing.T) {
 	for _, size := range []int{5, 10, 20} {
 		w := newWorld(t)
 		var all []int
@@ -373,7 +373,7 @@ func TestOneOfSeveralBootstraps(t *testing.T) {
 	for i := range offsets * offsets * offsets {
 		w := newWorld(t)
 		for k, at := range []int{i % offsets, i / offsets % offsets, i / offsets / offsets} {
-			h := w.add(testMember(k+1), by(voteSpec(), founds(addr(1), addr(2), addr(3))))
+			h := w.add(testMember(k+1), by(voteSpec(), bootstraps(addr(1), addr(2), addr(3))))
 			w.after(time.Duration(at)*hop/2, func() { h.start() })
 		}
 		w.run(5 * time.Second)

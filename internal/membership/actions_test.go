@@ -19,7 +19,7 @@ type scenario struct {
 	name     string
 	members  int   // nodes of the first config
 	joiners  int   // nodes that join, after them
-	listed   bool  // the members found the cluster by a list
+	listed   bool  // the members bootstrap the cluster by a list
 	emptied  []int // nodes with a directory that may be emptied, once; the k-th gets the k-th ID after the joiners
 	absent   int   // this node is dead for good; the first joiner has its name and address; 0: none
 	late     int   // this node has not started yet; 0: none
@@ -135,7 +135,7 @@ func (w *world) begin(i int) {
 		for j := range w.nodes {
 			w.discover(m, j)
 		}
-		m.requestFounding()
+		m.sendBootstrapRequests()
 	})
 }
 
@@ -161,7 +161,7 @@ var actionTexts = map[byte]string{
 	'r': "n%d receives the request to remove n%d", 'o': "order %d is given", 'x': "n%d crashes", 'R': "n%d starts again",
 	'd': "n%d suspects all dead nodes", 'm': "n%d suspects n%d falsely", 'l': "n%d leads no more",
 	't': "n%d rolls back what it has not written", 'g': "n%d's lease is granted by %b", 'e': "n%d is eligible again",
-	'X': "the directory of n%d is emptied", 'q': "n%d receives the founding request of n%d", 'y': "n%d receives the founding reply of n%d",
+	'X': "the directory of n%d is emptied", 'q': "n%d receives the bootstrap request of n%d", 'y': "n%d receives the bootstrap reply of n%d",
 }
 
 func (a action) String() string {
@@ -475,7 +475,7 @@ func (w *world) win(i int, granted nodeSet) {
 	w.step(i, 0, func(*Dynamic) {})
 }
 
-// recordElected checks that one list founds one cluster.
+// recordElected checks that one list bootstraps one cluster.
 func (w *world) recordElected(i int, c Config) {
 	if !w.elected.Cluster.IsZero() && w.elected.Cluster != c.Cluster {
 		w.violate("n%d leads a second cluster", i+1)
@@ -549,15 +549,15 @@ func (w *world) delivery(i int, n *node, f fact, do func(action, func(*world))) 
 				c.step(i, 0, func(m *Dynamic) { m.Receive(frozen, m.config.Members[0].ID, RemoveRequest{testID(f.part(0))}) })
 			})
 		}
-	case factFoundingRequest:
-		isNewer := w.nodes[f.part(0)].life > n.m.founding.repliedToIncarnation
-		isUnanswered := !w.hasFact(newFact(factFoundingReply, i, f.part(0)))
+	case factBootstrapRequest:
+		isNewer := w.nodes[f.part(0)].life > n.m.listBootstrap.repliedToIncarnation
+		isUnanswered := !w.hasFact(newFact(factBootstrapReply, i, f.part(0)))
 		if f.part(0) != i && n.m.isBlank() && !n.deaf.has(f.part(0)) && (isNewer || isUnanswered) {
-			receive('q', f.part(0), 0, FoundingRequest{})
+			receive('q', f.part(0), 0, BootstrapRequest{})
 		}
-	case factFoundingReply:
+	case factBootstrapReply:
 		if f.part(1) == i && n.m.isFirst() && !n.deaf.has(f.part(0)) {
-			receive('y', f.part(0), 0, FoundingReply{w.nodes[f.part(0)].m.options.Self})
+			receive('y', f.part(0), 0, BootstrapReply{w.nodes[f.part(0)].m.options.Self})
 		}
 	case factCandidate:
 		w.votes(i, n, f, do)

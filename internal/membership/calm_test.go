@@ -240,7 +240,7 @@ func (w *world) isLost(c Config) bool {
 // judgeVacancy judges a world in which no node can be elected.
 func (w *world) judgeVacancy(before *world) (wrong, excuse string) {
 	if w.s.listed && w.commit.Cluster.IsZero() {
-		return w.judgeFounding(before)
+		return w.judgeBootstrap(before)
 	}
 	if w.isLost(w.commit) {
 		return "", "the quorum of the committed config is lost"
@@ -254,8 +254,8 @@ func (w *world) judgeVacancy(before *world) (wrong, excuse string) {
 	return "no node can be elected", ""
 }
 
-// judgeFounding judges a world in which a list has not founded a cluster that can elect.
-func (w *world) judgeFounding(before *world) (wrong, excuse string) {
+// judgeBootstrap judges a world in which a list has not bootstrapped a cluster that can elect.
+func (w *world) judgeBootstrap(before *world) (wrong, excuse string) {
 	isDown := func(n *node) bool { return !n.up && !n.gone }
 	switch {
 	case slices.ContainsFunc(w.nodes, isDown):
@@ -267,7 +267,7 @@ func (w *world) judgeFounding(before *world) (wrong, excuse string) {
 }
 
 // hasStranded reports whether a node holds a config of which no quorum is left, because directories were emptied.
-// A founding config may be held by its members only (F2), one of a leader by any node.
+// An initial config may be held by its members only (F2), one of a leader by any node.
 func (w *world) hasStranded() bool {
 	return slices.ContainsFunc(w.nodes, func(n *node) bool {
 		mayHold := n.m.isVoter() || n.m.config.ID.Term > 0

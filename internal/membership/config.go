@@ -78,7 +78,7 @@ func (id ConfigID) String() string {
 // Config is the register. A node holds one, and a newer one replaces an older one as a whole. The
 // zero value belongs to a node that is in no cluster. A config is never changed in place.
 type Config struct {
-	Cluster algo.NodeID // drawn at the founding; it never changes
+	Cluster algo.NodeID // drawn at the bootstrap; it never changes
 	ID      ConfigID
 	Author  algo.NodeID // node that wrote this config
 	Members []Member    `wire:"max=512"` // sorted by ID
@@ -106,8 +106,8 @@ func (c Config) Has(id algo.NodeID) bool {
 	return found
 }
 
-// isFounding reports whether c comes from a founding, and no leader has written a config since.
-func (c Config) isFounding() bool { return !c.Cluster.IsZero() && c.ID.Term == 0 }
+// isInitial reports whether c comes from a bootstrap, and no leader has written a config since.
+func (c Config) isInitial() bool { return !c.Cluster.IsZero() && c.ID.Term == 0 }
 
 // with returns the members after e was added, or has replaced the entry with its ID.
 func (c Config) with(e Member) []Member { return sortMembers(append(c.without(e.ID), e)) }

@@ -80,13 +80,13 @@ func TestRestartedNodeMustReplyAgain(t *testing.T) {
 	s.leader, s.taken = algo.Leader{}, 0
 	s.m.HandleReached(0, "B", testID(1))
 	s.m.HandleReached(0, "C", testID(2))
-	s.receive(2, FoundingReply{entryOf(1)})
+	s.receive(2, BootstrapReply{entryOf(1)})
 	require.Len(t, s.m.Undiscovered(), 1)
 	s.m.Up(0, Peer{ID: testID(1), Name: entryOf(1).Name, Incarnation: 2, Dialed: "B"}) // it may have joined a cluster since
 	require.Len(t, s.m.Undiscovered(), 2)
-	s.receive(3, FoundingReply{entryOf(2)})
+	s.receive(3, BootstrapReply{entryOf(2)})
 	require.Zero(t, s.m.Cluster())
-	s.receive(2, FoundingReply{entryOf(1)})
+	s.receive(2, BootstrapReply{entryOf(1)})
 	require.Equal(t, "0.1{1 2 3}", s.holds())
 	require.Equal(t, testID(91), s.m.Config().Cluster)
 	require.False(t, s.m.Committed())

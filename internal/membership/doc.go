@@ -29,23 +29,23 @@
 //	W. Schultz, S. Zhou, I. Dardik, S. Tripakis: Design and Analysis of a Logless Dynamic
 //	Reconfiguration Protocol. OPODIS 2021, LIPIcs 217, 26:1–26:16.
 //
-// The rules for joining, leaving, rolling back and founding are our own. A [Record] is all that a node saves:
+// The rules for joining, leaving, rolling back and bootstrapping are our own. A [Record] is all that a node saves:
 // the config, and what it knows of it.
 //
 //	a node starts ──▶ blank ──▶ learner ──▶ voter ──▶ removed
 //	                    │    (has a config    ▲
 //	                    │    without itself)  │
-//	                    └── founds a cluster ─┘
+//	                    └──── bootstraps ─────┘
 //
 // # Messages
 //
-//	config            Update           on a change, on a commit, and to a peer with another digest
-//	config-ack        Ack              to the author: saved, and in no later epoch; without a quorum, for a Self
-//	self              Self             on connect, on a change, and while the entry in the config differs
-//	remove-request    RemoveRequest    to the leader, until a config shows the result
-//	join-rejected     Reject           to a learner that can never be added, or to a node that a list leaves out
-//	founding-request  FoundingRequest  from the first node of a list
-//	founding-reply    FoundingReply    to it, from a node in no cluster
+//	config             Update            on a change, on a commit, and to a peer with another digest
+//	config-ack         Ack               to the author: saved, and in no later epoch; without a quorum, for a Self
+//	self               Self              on connect, on a change, and while the entry in the config differs
+//	remove-request     RemoveRequest     to the leader, until a config shows the result
+//	join-rejected      Reject            to a learner that can never be added, or to a node that a list leaves out
+//	bootstrap-request  BootstrapRequest  from the first node of a list
+//	bootstrap-reply    BootstrapReply    to it, from a node in no cluster
 //
 // # Rules
 //
@@ -81,9 +81,9 @@
 //	R20  S  A node bootstraps only if each of its seeds refuses or leads to a node in no cluster, and if no
 //	        connected node that may bootstrap has a smaller ID.
 //	R21  L  An address of the settings is dialed while a member is not connected: it may have moved.
-//	F1   S  The first node of a list founds when all others have replied that they are in no cluster.
-//	F2   L  A node in no cluster takes a founding config only if that lists it.
-//	F3   L  A node that has replied to a first drops founding configs of an earlier first itself.
+//	F1   S  The first node of a list bootstraps when all others have replied that they are in no cluster.
+//	F2   L  A node in no cluster adopts an initial config only if that lists it.
+//	F3   L  A node that has replied to a first drops initial configs of an earlier first itself.
 //
 // Tests switch off each rule, and find what breaks: see TestEachRuleIsNeeded. TestSearch visits all states
 // of small clusters.
@@ -106,7 +106,7 @@
 //   - Without a quorum of the committed config no member changes, until [Recover] is used.
 //   - If the author of a change and a quorum of the changed members are gone for good, a survivor that holds
 //     the change waits: it cannot know whether the change was committed.
-//   - If directories are emptied while a list founds, a node may hold a founding config without a quorum. It
+//   - If directories are emptied while a list bootstraps, a node may hold an initial config without a quorum. It
 //     elects no second cluster. An operator empties its directory.
 //   - [Static] has no agreement: two sides of a partition, or nodes with different lists, may each elect.
 //

@@ -36,7 +36,7 @@ type Env interface {
 type Options struct {
 	// Self is this node's entry in the config, as its settings describe it.
 	Self Member
-	// Cluster is the ID of the cluster that this node may found: drawn at random, or the one that it had with
+	// Cluster is the ID of the cluster that this node may create: drawn at random, or the one that it had with
 	// a static list.
 	Cluster algo.NodeID
 	// Join has addresses of members. Any of them leads this node into the cluster.
@@ -44,7 +44,7 @@ type Options struct {
 	// Bootstrap makes this node bootstrap a cluster alone if all addresses in Join answer that they are
 	// in none.
 	Bootstrap bool
-	// List has the addresses of all founding members, this node's own included.
+	// List has the addresses of all initial members, this node's own included.
 	List []string
 	// RemoveSuspectedAfter is how long the leader suspects a member before it removes it; 0: never.
 	RemoveSuspectedAfter time.Duration
@@ -71,9 +71,9 @@ type Dynamic struct {
 	seeds   seeds
 	standby standby
 
-	acks     []algo.NodeID // members that hold the config of this leader, sorted
-	removals []algo.NodeID // requested from this node and not done yet; its own ID: it leaves
-	founding founding
+	acks          []algo.NodeID // members that hold the config of this leader, sorted
+	removals      []algo.NodeID // requested from this node and not done yet; its own ID: it leaves
+	listBootstrap listBootstrap
 
 	retryAt   time.Duration // when to repeat what is pending
 	suspectAt time.Duration // when to look for a member that was suspected for too long
@@ -174,10 +174,10 @@ func (m *Dynamic) Receive(now time.Duration, from algo.NodeID, message algo.Mess
 		m.handleRemoveRequest(now, from, message)
 	case Reject:
 		m.handleReject(message)
-	case FoundingRequest:
-		m.handleFoundingRequest(now, from)
-	case FoundingReply:
-		m.handleFoundingReply(from, message)
+	case BootstrapRequest:
+		m.handleBootstrapRequest(now, from)
+	case BootstrapReply:
+		m.handleBootstrapReply(from, message)
 	default:
 		return false
 	}
@@ -196,7 +196,7 @@ func (m *Dynamic) Up(now time.Duration, p Peer) {
 	m.links.add(link{peer: p.ID, name: p.Name, incarnation: p.Incarnation})
 	m.dropStaleReply(p)
 	m.sendSelf(now, p.ID)
-	m.requestFounding()
+	m.sendBootstrapRequests()
 	m.HandleDigest(now, p.ID, p.Digest)
 	m.dialSeeds(now)
 }
@@ -239,7 +239,7 @@ func (m *Dynamic) Advance(now time.Duration) {
 		m.requestPending(now)
 	}
 	m.bootstrap(now)
-	m.foundByList(now)
+	m.bootstrapByList(now)
 	m.rollBackIfStuck(now)
 	m.recommit(now)
 	m.removeSuspected(now)
@@ -263,7 +263,7 @@ func (m *Dynamic) requestPending(now time.Duration) {
 	case !m.isVoter():
 		m.dialMembers() // the leader is one of them
 		m.sendSelfToAll(now)
-		m.requestFounding()
+		m.sendBootstrapRequests()
 	case m.isLeader() && !m.committed:
 		m.sendConfigToAll(now)
 	case !m.wantsChange() && len(m.removals) == 0:

@@ -18,7 +18,7 @@ func (n *network) requireMembers(t *testing.T, names string) {
 	require.Empty(t, n.disagreement(names))
 }
 
-// listOfThree returns a network in which the nodes a, b and c have founded a cluster by a list.
+// listOfThree returns a network in which the nodes a, b and c have bootstrapped a cluster by a list.
 func listOfThree(t *testing.T) (*network, []*netNode) {
 	t.Helper()
 	n := newNetwork()
@@ -33,7 +33,7 @@ func listOfThree(t *testing.T) (*network, []*netNode) {
 	return n, nodes
 }
 
-func TestListFoundsOnceAllHaveReplied(t *testing.T) {
+func TestListBootstrapsOnceAllHaveReplied(t *testing.T) {
 	n := newNetwork()
 	list := []string{"A", "B", "C"}
 	a := n.add(0, "a", "A", Options{List: list}).start()
@@ -46,7 +46,7 @@ func TestListFoundsOnceAllHaveReplied(t *testing.T) {
 	n.requireMembers(t, "abc")
 	require.Empty(t, a.m.Undiscovered())
 
-	c.stop() // after the founding a quorum suffices
+	c.stop() // after the bootstrap a quorum suffices
 	a.stop()
 	b.stop()
 	a.start()
@@ -55,7 +55,7 @@ func TestListFoundsOnceAllHaveReplied(t *testing.T) {
 	n.requireMembers(t, "abc")
 }
 
-func TestListWithTwoNamesForOneNodeDoesNotFound(t *testing.T) {
+func TestListWithTwoNamesForOneNodeDoesNotBootstrap(t *testing.T) {
 	n := newNetwork()
 	list := []string{"A", "B", "B2"}
 	a := n.add(0, "a", "A", Options{List: list}).start()
@@ -66,7 +66,7 @@ func TestListWithTwoNamesForOneNodeDoesNotFound(t *testing.T) {
 	require.Zero(t, a.m.Cluster())
 }
 
-func TestListWithOneNameForAllNodesDoesNotFound(t *testing.T) {
+func TestListWithOneNameForAllNodesDoesNotBootstrap(t *testing.T) {
 	n := newNetwork()
 	a := n.add(0, "a", "A", Options{List: []string{"all"}}).start()
 	b := n.add(1, "b", "B", Options{List: []string{"all"}})
@@ -80,7 +80,7 @@ func TestListWithOneNameForAllNodesDoesNotFound(t *testing.T) {
 	require.Zero(t, b.m.Cluster())
 }
 
-func TestListNameWithTwoAddressesOfOneNodeFounds(t *testing.T) {
+func TestListNameWithTwoAddressesOfOneNodeBootstraps(t *testing.T) {
 	n := newNetwork()
 	list := []string{"A.host", "B"}
 	a := n.add(0, "a", "A", Options{List: list}).start()
@@ -154,8 +154,8 @@ func TestJoinThroughAnySeed(t *testing.T) {
 	require.False(t, b.m.Isolated())
 }
 
-// emptiedFounder returns what is wrong after the node that founded the cluster has lost its directory.
-func emptiedFounder(without rule) string {
+// emptiedBootstrapNode returns what is wrong after the node that bootstrapped the cluster has lost its directory.
+func emptiedBootstrapNode(without rule) string {
 	n := newNetwork()
 	a := n.add(0, "a", "A", Options{Bootstrap: true, Join: []string{"B"}}).start()
 	n.run(time.Second)
@@ -174,7 +174,7 @@ func emptiedFounder(without rule) string {
 	return n.disagreement("abc")
 }
 
-func TestEmptiedFounderReplacesItself(t *testing.T) { require.Empty(t, emptiedFounder(0)) }
+func TestEmptiedBootstrapNodeReplacesItself(t *testing.T) { require.Empty(t, emptiedBootstrapNode(0)) }
 
 func TestLearnerReportsAwaitedSeeds(t *testing.T) {
 	n, nodes := listOfThree(t)
@@ -208,7 +208,7 @@ func TestSilentSeedDelaysBootstrap(t *testing.T) {
 	n.requireMembers(t, "a")
 }
 
-// Nodes that all bootstrap, with the same seeds, found one cluster, whenever each of them starts.
+// Nodes that all bootstrap, with the same seeds, create one cluster, whenever each of them starts.
 func TestOneOfSeveralBootstraps(t *testing.T) {
 	const offsets = 8
 	for i := range offsets * offsets * offsets {
@@ -408,7 +408,7 @@ func TestNodeWithoutSeedsIsRejected(t *testing.T) {
 	require.ErrorContains(t, p.m.End(), "set bootstrap, join or members")
 }
 
-func TestWitnessCannotFound(t *testing.T) {
+func TestWitnessCannotBootstrap(t *testing.T) {
 	p := newNetwork().add(0, "a", "A", Options{Bootstrap: true})
 	p.self.Witness = true
 	p.start()
@@ -603,7 +603,7 @@ func move(n *network, nodes []*netNode, p *netNode) {
 }
 
 // TestRefusalBeforeConnectionIsNoProof has a node wait with its bootstrap: the node that refused a connection has
-// started since, connected, and may have founded a cluster when its connection breaks.
+// started since, connected, and may have bootstrapped a cluster when its connection breaks.
 func TestRefusalBeforeConnectionIsNoProof(t *testing.T) {
 	s := &script{}
 	s.m = NewDynamic(Options{Self: entryOf(1), Cluster: testID(91), Retry: testRetry, Bootstrap: true, Join: []string{"A"}}, s)

@@ -50,21 +50,21 @@ type Reject struct {
 // Kind is "join-rejected".
 func (Reject) Kind() string { return "join-rejected" }
 
-// FoundingRequest asks a listed node whether it is in no cluster. The first node of a list sends it.
-type FoundingRequest struct{}
+// BootstrapRequest asks a listed node whether it is in no cluster. The first node of a list sends it.
+type BootstrapRequest struct{}
 
-// Kind is "founding-request".
-func (FoundingRequest) Kind() string { return "founding-request" }
+// Kind is "bootstrap-request".
+func (BootstrapRequest) Kind() string { return "bootstrap-request" }
 
-// FoundingReply tells the first node of a list that the sender is in no cluster.
-type FoundingReply struct{ Member Member }
+// BootstrapReply tells the first node of a list that the sender is in no cluster.
+type BootstrapReply struct{ Member Member }
 
-// Kind is "founding-reply".
-func (FoundingReply) Kind() string { return "founding-reply" }
+// Kind is "bootstrap-reply".
+func (BootstrapReply) Kind() string { return "bootstrap-reply" }
 
 // Messages returns a zero value of each message, for the codec of frames.
 func Messages() []algo.Message {
-	return []algo.Message{Update{}, Ack{}, Self{}, RemoveRequest{}, Reject{}, FoundingRequest{}, FoundingReply{}}
+	return []algo.Message{Update{}, Ack{}, Self{}, RemoveRequest{}, Reject{}, BootstrapRequest{}, BootstrapReply{}}
 }
 
 // Record is what [Dynamic] saves. Each field prevents a fault after a restart.

@@ -69,11 +69,11 @@ func mutants() (all []mutant) {
 		scenario{without: r18, expires: true, members: 4, left: left(1, 1, 0), atomic: true, forgoes: true})
 	add("R19: a node that resigned leads", liveness,
 		scenario{without: r19, members: 3, orders: []order{remove(1, 1)}, left: left(1, 0, 0)})
-	add("F1: the first founds without all replies", liveness,
+	add("F1: the first bootstraps without all replies", liveness,
 		scenario{without: f1, listed: true, members: 3, emptied: []int{1}, left: left(1, 0, 0)})
-	add("F2: a node takes a founding config that does not list it", liveness,
+	add("F2: a node adopts an initial config that does not list it", liveness,
 		scenario{without: f2, listed: true, members: 3, emptied: []int{1, 2}, left: left(1, 0, 0), atomic: true})
-	add("F3: a node takes the founding config of an earlier first", liveness,
+	add("F3: a node adopts the initial config of an earlier first", liveness,
 		scenario{without: f3, listed: true, members: 4, emptied: []int{1}, left: left(1, 0, 0), atomic: true})
 	return all
 }
@@ -94,7 +94,7 @@ var networkMutants = []struct {
 	run     func(without rule) (wrong string)
 }{
 	{"R16: a node changes its cluster", r16, twoClusters},
-	{"R20: an emptied node bootstraps without asking", r20, emptiedFounder},
+	{"R20: an emptied node bootstraps without asking", r20, emptiedBootstrapNode},
 	{"R21: no address of the settings is dialed", r21, allMoved},
 }
 

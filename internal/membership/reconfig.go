@@ -162,8 +162,8 @@ func (m *Dynamic) isOverruled(c Config) bool {
 
 // mayAdopt reports whether this node may replace its config by the newer one of u.
 func (m *Dynamic) mayAdopt(from algo.NodeID, u Update) bool {
-	if m.isBlank() && u.Config.isFounding() && !u.Committed {
-		return m.mayAdoptFounding(from, u.Config)
+	if m.isBlank() && u.Config.isInitial() && !u.Committed {
+		return m.mayAdoptInitial(from, u.Config)
 	}
 	// R11: the removal of this node is not decided yet. Its vote may be needed if the author dies.
 	isUndecided := m.isVoter() && !u.Config.Has(m.self()) && !u.Committed

@@ -193,16 +193,16 @@ func TestPeerHasNoOtherName(t *testing.T) {
 	}
 }
 
-// TestFounderHasNoOtherName is the same while a list founds.
-func TestFounderHasNoOtherName(t *testing.T) {
+// TestInitialMemberHasNoOtherName is the same while a list bootstraps.
+func TestInitialMemberHasNoOtherName(t *testing.T) {
 	s := newScript(Options{Self: entryOf(0), List: []string{"A", "B"}})
 	s.leader, s.taken = algo.Leader{}, 0
 	s.m.HandleReached(0, "B", testID(1))
 	other := entryOf(1)
 	other.Name = "other"
-	s.receive(2, FoundingReply{other})
+	s.receive(2, BootstrapReply{other})
 	require.Zero(t, s.m.Cluster())
-	s.receive(2, FoundingReply{entryOf(1)})
+	s.receive(2, BootstrapReply{entryOf(1)})
 	require.Equal(t, "0.1{1 2}", s.holds())
 }
 
@@ -404,20 +404,20 @@ func TestMemberWithTakenNameStops(t *testing.T) {
 func TestNodeInNoClusterRepliesToFirst(t *testing.T) {
 	s := newScript(Options{Self: entryOf(1), List: []string{"A", "B"}})
 	s.leader, s.taken = algo.Leader{}, 0
-	s.receive(3, FoundingRequest{})
-	require.Equal(t, []string{"founding-reply to n3"}, s.done)
+	s.receive(3, BootstrapRequest{})
+	require.Equal(t, []string{"bootstrap-reply to n3"}, s.done)
 
-	founding := Config{Cluster: testID(90), ID: ConfigID{Version: 1}, Author: testID(3), Members: []Member{entryOf(2), entryOf(3)}}
-	s.receive(4, Update{Config: founding})
+	initial := Config{Cluster: testID(90), ID: ConfigID{Version: 1}, Author: testID(3), Members: []Member{entryOf(2), entryOf(3)}}
+	s.receive(4, Update{Config: initial})
 	require.Zero(t, s.m.Cluster(), "F2: it is not listed")
-	founding.Members = []Member{entryOf(1), entryOf(3)}
-	s.m.founding.repliedToIncarnation = 2 // a later first has asked
-	s.receive(4, Update{Config: founding})
+	initial.Members = []Member{entryOf(1), entryOf(3)}
+	s.m.listBootstrap.repliedToIncarnation = 2 // a later first has asked
+	s.receive(4, Update{Config: initial})
 	require.Zero(t, s.m.Cluster(), "F3: from the earlier first itself")
-	s.receive(5, Update{Config: founding})
+	s.receive(5, Update{Config: initial})
 	require.Equal(t, testID(90), s.m.Cluster(), "F3: from another holder")
 	s.done = nil
-	s.receive(3, FoundingRequest{})
+	s.receive(3, BootstrapRequest{})
 	require.Equal(t, []string{"config 0.1{2 4} to n3"}, s.done)
 }
 

@@ -162,7 +162,7 @@ func (m *Dynamic) dialSeeds(now time.Duration) {
 	if m.seeds.deadline() > now {
 		return
 	}
-	isComplete := m.isVoter() && !m.config.isFounding() && m.allConnected() && !m.mayBeCopy()
+	isComplete := m.isVoter() && !m.config.isInitial() && m.allConnected() && !m.mayBeCopy()
 	m.seeds.dial(now, m.env, func(s seed) time.Duration {
 		switch {
 		case isComplete:
@@ -171,7 +171,7 @@ func (m *Dynamic) dialSeeds(now time.Duration) {
 			return rareDialDelay // by then it may have other addresses
 		case s.expanded, m.links.has(s.Peer), s.Peer == m.self():
 			return never
-		case !m.isVoter(), m.config.isFounding(), m.mayBeCopy():
+		case !m.isVoter(), m.config.isInitial(), m.mayBeCopy():
 			return s.backOff()
 		case !m.keeps(r21), slices.ContainsFunc(m.config.Members, func(e Member) bool { return e.Addr == s.Addr }):
 			return never // the failure detector dials members
@@ -203,7 +203,7 @@ func (m *Dynamic) HandleResolved(now time.Duration, name string, addrs []string)
 func (m *Dynamic) HandleReached(now time.Duration, addr string, peer algo.NodeID) {
 	m.seeds.recordNode(addr, peer)
 	m.end = cmp.Or(m.end, m.checkSeeds())
-	m.requestFounding()
+	m.sendBootstrapRequests()
 }
 
 // HandleDialFailure records how a dial without a connection has ended.
@@ -225,7 +225,7 @@ func (m *Dynamic) Undiscovered() (undiscovered []Seed) {
 		case !m.isVoter():
 			isAwaited = true
 		default:
-			isAwaited = l == nil && (m.config.isFounding() || m.isIsolated())
+			isAwaited = l == nil && (m.config.isInitial() || m.isIsolated())
 		}
 		if isAwaited {
 			s.InCluster = l != nil && l.digest != 0

@@ -55,7 +55,7 @@ func TestMessagesSurviveCodec(t *testing.T) {
 	c := Config{testID(9), ConfigID{3, 7}, testID(1), []Member{e}, []algo.NodeID{testID(4)}}
 	messages := []algo.Message{
 		Update{c, true}, Ack{ConfigID{3, 7}}, Self{e, ConfigID{3, 7}, 5, true}, RemoveRequest{testID(2)},
-		Reject{Reason: "no", Holds: c.ID}, FoundingRequest{}, FoundingReply{e},
+		Reject{Reason: "no", Holds: c.ID}, BootstrapRequest{}, BootstrapReply{e},
 	}
 	require.Len(t, messages, len(Messages()))
 	var kinds []string

@@ -66,7 +66,7 @@ func (m *Dynamic) clone() *Dynamic {
 	c := *m
 	c.env = nil
 	c.links, c.seeds, c.standby.peers = slices.Clone(m.links), slices.Clone(m.seeds), slices.Clone(m.standby.peers)
-	c.acks, c.removals, c.founding.replies = slices.Clone(m.acks), slices.Clone(m.removals), slices.Clone(m.founding.replies)
+	c.acks, c.removals, c.listBootstrap.replies = slices.Clone(m.acks), slices.Clone(m.removals), slices.Clone(m.listBootstrap.replies)
 	return &c
 }
 
@@ -74,15 +74,15 @@ func (m *Dynamic) clone() *Dynamic {
 type fact uint64
 
 const (
-	factUpdate          = iota + 1 // config (2 bytes), committed, sent by its author
-	factAck                        // from, term, version
-	factSelf                       // from, term, version
-	factRemove                     // target
-	factFoundingRequest            // from
-	factFoundingReply              // from, to
-	factCandidate                  // candidate, term, term and version of its config
-	factVote                       // from, candidate, term
-	factWin                        // term, node, term and version of its config
+	factUpdate           = iota + 1 // config (2 bytes), committed, sent by its author
+	factAck                         // from, term, version
+	factSelf                        // from, term, version
+	factRemove                      // target
+	factBootstrapRequest            // from
+	factBootstrapReply              // from, to
+	factCandidate                   // candidate, term, term and version of its config
+	factVote                        // from, candidate, term
+	factWin                         // term, node, term and version of its config
 )
 
 func newFact(kind int, parts ...int) fact {
@@ -157,7 +157,7 @@ type world struct {
 	left      budget
 	given     uint8  // which orders were given
 	commit    Config // the newest that was committed
-	elected   Config // the newest with which a node was elected, in a founding
+	elected   Config // the newest with which a node was elected, after a bootstrap by a list
 	violation string
 }
 
@@ -228,7 +228,7 @@ func (v *testEnv) Send(to algo.NodeID, message algo.Message) {
 	}
 	switch message := message.(type) {
 	case Update:
-		isAuthor := message.Config.isFounding() && message.Config.Author == testID(v.i)
+		isAuthor := message.Config.isInitial() && message.Config.Author == testID(v.i)
 		v.w.add(updateFact(message, isAuthor))
 	case Ack:
 		v.w.add(newFact(factAck, v.i, int(message.Config.Term), int(message.Config.Version)))
@@ -238,10 +238,10 @@ func (v *testEnv) Send(to algo.NodeID, message algo.Message) {
 		}
 	case RemoveRequest:
 		v.w.add(newFact(factRemove, indexOf(message.ID)))
-	case FoundingRequest:
-		v.w.add(newFact(factFoundingRequest, v.i))
-	case FoundingReply:
-		v.w.add(newFact(factFoundingReply, v.i, indexOf(to)))
+	case BootstrapRequest:
+		v.w.add(newFact(factBootstrapRequest, v.i))
+	case BootstrapReply:
+		v.w.add(newFact(factBootstrapReply, v.i, indexOf(to)))
 	}
 }
 
@@ -359,12 +359,12 @@ func (n *node) encode() []byte {
 	for _, id := range m.removals {
 		removals |= one(indexOf(id))
 	}
-	for _, r := range m.founding.replies {
+	for _, r := range m.listBootstrap.replies {
 		replies |= one(indexOf(r.member.ID))
 	}
 	b = append(b, byte(votersOf(m.before)), byte(acks), byte(removals), byte(n.term), byte(n.vote+1), byte(n.granted), byte(n.claims))
 	if len(m.options.List) > 0 {
-		b = append(b, byte(n.deaf), byte(replies), m.founding.repliedTo[15], byte(m.founding.repliedToIncarnation))
+		b = append(b, byte(n.deaf), byte(replies), m.listBootstrap.repliedTo[15], byte(m.listBootstrap.repliedToIncarnation))
 		for _, s := range m.seeds {
 			b = append(b, s.Peer[15])
 		}
@@ -411,9 +411,9 @@ func (w *world) matters(f fact) bool {
 		return w.selfMatters(f)
 	case factRemove:
 		return slices.ContainsFunc(w.nodes, func(n *node) bool { return n.m.config.Has(testID(f.part(0))) && !n.gone })
-	case factFoundingRequest:
+	case factBootstrapRequest:
 		return slices.ContainsFunc(w.nodes, func(n *node) bool { return n.unborn || !n.gone && n.m.isBlank() })
-	case factFoundingReply:
+	case factBootstrapReply:
 		to := w.nodes[f.part(1)]
 		return !to.gone && to.m.isBlank()
 	case factCandidate:

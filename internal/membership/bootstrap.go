@@ -8,22 +8,22 @@ import (
 	"github.com/elect-go/elect/algo"
 )
 
-// founding is what a node in no cluster knows about the founding by a list. None of it is saved: a message
+// listBootstrap is what a node in no cluster knows about the bootstrap by a list. None of it is saved: a message
 // from a node that has ended does not reach a node that starts later.
-type founding struct {
-	replies []foundingReply // to this node, if it is the first; sorted by ID
+type listBootstrap struct {
+	replies []bootstrapReply // to this node, if it is the first; sorted by ID
 	// repliedTo is the first node of the list, once this node has replied to it. repliedToIncarnation is its newest
 	// incarnation that has a reply (F3).
 	repliedTo            algo.NodeID
 	repliedToIncarnation uint64
 }
 
-type foundingReply struct {
+type bootstrapReply struct {
 	member      Member
 	incarnation uint64
 }
 
-// isFirst reports whether this node founds the cluster of its list (F1). It is the node at the first entry,
+// isFirst reports whether this node bootstraps the cluster of its list (F1). It is the node at the first entry,
 // as long as it is in no cluster.
 func (m *Dynamic) isFirst() bool {
 	if !m.isBlank() || len(m.options.List) == 0 {
@@ -33,21 +33,21 @@ func (m *Dynamic) isFirst() bool {
 	return found && first == m.self()
 }
 
-// requestFounding makes the first node ask each connected peer that has not replied yet.
-func (m *Dynamic) requestFounding() {
+// sendBootstrapRequests makes the first node ask each connected peer that has not replied yet.
+func (m *Dynamic) sendBootstrapRequests() {
 	if !m.isFirst() {
 		return
 	}
 	for _, peer := range m.links.peers() {
 		if m.findReply(peer) == nil {
-			m.env.Send(peer, FoundingRequest{})
+			m.env.Send(peer, BootstrapRequest{})
 		}
 	}
 }
 
-// handleFoundingRequest handles the question of the first node. A node that holds a config shows that
+// handleBootstrapRequest handles the question of the first node. A node that holds a config shows that
 // instead of a reply.
-func (m *Dynamic) handleFoundingRequest(now time.Duration, from algo.NodeID) {
+func (m *Dynamic) handleBootstrapRequest(now time.Duration, from algo.NodeID) {
 	if !m.isBlank() {
 		m.sendConfig(now, from)
 		return
@@ -56,14 +56,14 @@ func (m *Dynamic) handleFoundingRequest(now time.Duration, from algo.NodeID) {
 	if l == nil {
 		return
 	}
-	if f := &m.founding; l.incarnation >= f.repliedToIncarnation {
-		f.repliedTo, f.repliedToIncarnation = from, l.incarnation
+	if b := &m.listBootstrap; l.incarnation >= b.repliedToIncarnation {
+		b.repliedTo, b.repliedToIncarnation = from, l.incarnation
 	}
-	m.env.Send(from, FoundingReply{m.options.Self})
+	m.env.Send(from, BootstrapReply{m.options.Self})
 }
 
-// handleFoundingReply records that a node is in no cluster.
-func (m *Dynamic) handleFoundingReply(from algo.NodeID, r FoundingReply) {
+// handleBootstrapReply records that a node is in no cluster.
+func (m *Dynamic) handleBootstrapReply(from algo.NodeID, r BootstrapReply) {
 	l := m.links.find(from)
 	if l == nil || !m.isFirst() {
 		return
@@ -72,22 +72,22 @@ func (m *Dynamic) handleFoundingReply(from algo.NodeID, r FoundingReply) {
 		m.env.Reject(from, err)
 		return
 	}
-	reply := foundingReply{r.Member, l.incarnation}
+	reply := bootstrapReply{r.Member, l.incarnation}
 	i, found := m.searchReply(from)
 	if found {
-		m.founding.replies[i] = reply
+		m.listBootstrap.replies[i] = reply
 		return
 	}
-	m.founding.replies = slices.Insert(m.founding.replies, i, reply)
+	m.listBootstrap.replies = slices.Insert(m.listBootstrap.replies, i, reply)
 }
 
 func (m *Dynamic) searchReply(id algo.NodeID) (int, bool) {
-	return slices.BinarySearchFunc(m.founding.replies, id, func(r foundingReply, id algo.NodeID) int { return r.member.ID.Compare(id) })
+	return slices.BinarySearchFunc(m.listBootstrap.replies, id, func(r bootstrapReply, id algo.NodeID) int { return r.member.ID.Compare(id) })
 }
 
-func (m *Dynamic) findReply(id algo.NodeID) *foundingReply {
+func (m *Dynamic) findReply(id algo.NodeID) *bootstrapReply {
 	if i, found := m.searchReply(id); found {
-		return &m.founding.replies[i]
+		return &m.listBootstrap.replies[i]
 	}
 	return nil
 }
@@ -101,13 +101,13 @@ func (m *Dynamic) dropStaleReply(p Peer) {
 
 func (m *Dynamic) dropReply(id algo.NodeID) {
 	if i, found := m.searchReply(id); found {
-		m.founding.replies = slices.Delete(m.founding.replies, i, i+1)
+		m.listBootstrap.replies = slices.Delete(m.listBootstrap.replies, i, i+1)
 	}
 }
 
-// founders returns the members of the founding config. Each entry of the list names one node. While an entry
+// initialMembers returns the members of the initial config. Each entry of the list names one node. While an entry
 // leads to several nodes, to the node of another entry, or to one without a reply, they are incomplete.
-func (m *Dynamic) founders() (members []Member, complete bool) {
+func (m *Dynamic) initialMembers() (members []Member, complete bool) {
 	members = []Member{m.options.Self}
 	for _, name := range m.options.List[1:] {
 		id, found := m.seeds.nodeAt(name)
@@ -123,12 +123,12 @@ func (m *Dynamic) founders() (members []Member, complete bool) {
 	return sortMembers(members), true
 }
 
-// foundByList founds the cluster of the list, when all other listed nodes have replied (F1).
-func (m *Dynamic) foundByList(now time.Duration) {
+// bootstrapByList creates the cluster of the list, when all other listed nodes have replied (F1).
+func (m *Dynamic) bootstrapByList(now time.Duration) {
 	if !m.isFirst() {
 		return
 	}
-	members, complete := m.founders()
+	members, complete := m.initialMembers()
 	if !complete {
 		return
 	}
@@ -137,11 +137,11 @@ func (m *Dynamic) foundByList(now time.Duration) {
 		m.dropReply(e.ID) // it is asked again, in case the Reject is lost
 		return
 	}
-	m.found(members)
+	m.createCluster(members)
 	m.sendConfigToAll(now)
 }
 
-// namesakes returns two founders with one name. The first of them is not this node.
+// namesakes returns two initial members with one name. The first of them is not this node.
 func (m *Dynamic) namesakes(members []Member) (e, other Member, found bool) {
 	for i, e := range members {
 		for _, other := range members[:i] {
@@ -156,8 +156,8 @@ func (m *Dynamic) namesakes(members []Member) (e, other Member, found bool) {
 	return e, other, false
 }
 
-// bootstrap founds a cluster with this node alone, if each address in Join refuses or leads to a node that
-// is in no cluster (R20). Silence is no answer: a node that has lost its data must not found again. Of several
+// bootstrap creates a cluster with this node alone, if each address in Join refuses or leads to a node that
+// is in no cluster (R20). Silence is no answer: a node that has lost its data must not bootstrap again. Of several
 // connected nodes that may bootstrap, the one with the smallest ID does.
 func (m *Dynamic) bootstrap(now time.Duration) {
 	if !m.options.Bootstrap || !m.isBlank() || slices.ContainsFunc(m.links, m.comesFirst) && m.keeps(r20) {
@@ -168,7 +168,7 @@ func (m *Dynamic) bootstrap(now time.Duration) {
 			return
 		}
 	}
-	m.found([]Member{m.options.Self})
+	m.createCluster([]Member{m.options.Self})
 	m.sendConfigToAll(now)
 }
 
@@ -185,24 +185,24 @@ func (m *Dynamic) isKnownBlank(s seed) bool {
 	return s.expanded || s.State == SeedRefused || s.Peer == m.self() || isBlank
 }
 
-// found makes this node hold a founding config.
-func (m *Dynamic) found(members []Member) {
+// createCluster makes this node hold the initial config of a new cluster.
+func (m *Dynamic) createCluster(members []Member) {
 	if !hasEligible(members) {
 		m.end = &RejectedError{"a witness cannot bootstrap a cluster: " + ErrNoEligibleMember.Error()}
 		return
 	}
 	m.hold(Config{Cluster: m.options.Cluster, ID: ConfigID{Version: 1}, Author: m.self(), Members: members})
-	m.founding = founding{}
+	m.listBootstrap = listBootstrap{}
 }
 
-// mayAdoptFounding reports whether a node in no cluster takes a founding config, which no leader has
-// confirmed yet.
-func (m *Dynamic) mayAdoptFounding(from algo.NodeID, c Config) bool {
+// mayAdoptInitial reports whether a node in no cluster adopts an initial config, which no leader has
+// committed yet.
+func (m *Dynamic) mayAdoptInitial(from algo.NodeID, c Config) bool {
 	if !c.Has(m.self()) && m.keeps(f2) {
 		return false // F2: the node would be bound to a cluster that may never elect
 	}
 	l := m.links.find(from)
-	isOutdated := c.Author == from && from != m.founding.repliedTo && l != nil && l.incarnation < m.founding.repliedToIncarnation
+	isOutdated := c.Author == from && from != m.listBootstrap.repliedTo && l != nil && l.incarnation < m.listBootstrap.repliedToIncarnation
 	// F3: this node has replied to a newer first, which counts on it. From another holder the config is
 	// taken, because then the cluster of the earlier first may have a leader.
 	return !isOutdated || !m.keeps(f3)
