@@ -91,10 +91,10 @@ cluster violated a guarantee. The other measurements are still reported.`,
 	return cmd
 }
 
-// check returns all mistakes in the flags.
+// check returns all problems in the flags.
 func (f *benchFlags) check(set *pflag.FlagSet) error {
-	var mistakes diag.List
-	add := mistakes.Addf
+	var problems diag.List
+	add := problems.Addf
 	for _, g := range f.groups {
 		if !slices.Contains(bench.Groups(), g) {
 			add("--groups has %q, want some of %s", g, strings.Join(bench.Groups(), ", "))
@@ -109,7 +109,7 @@ func (f *benchFlags) check(set *pflag.FlagSet) error {
 	if set.Changed("out") && f.out == "" {
 		add("--out is empty, want a file")
 	}
-	return mistakes.Err(theCommandLine)
+	return problems.Err(theCommandLine)
 }
 
 func (p *program) runBench(cmd *cobra.Command, flags *benchFlags) error {

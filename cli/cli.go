@@ -92,11 +92,11 @@ func (p *program) run(ctx context.Context, args []string, stdout, stderr io.Writ
 	if special && own.text == "" {
 		return own.status
 	}
-	mistakes, wrong := errors.AsType[*diag.Error](err)
+	list, wrong := errors.AsType[*diag.Error](err)
 	json := wantsJSON(root, cmd)
 	switch {
 	case json && wrong:
-		logger(stderr, "json", slog.LevelError).Error("the configuration is wrong", "mistakes", mistakes.Mistakes)
+		logger(stderr, "json", slog.LevelError).Error("the configuration is wrong", "problems", list.Problems)
 	case json:
 		logger(stderr, "json", slog.LevelError).Error("ended by an error", "error", err)
 	default:
@@ -142,7 +142,7 @@ func (p *program) newRoot() *cobra.Command {
 		Short: "Leader election for a small fleet",
 		Long: `Leader election for a small fleet of processes, with nothing else to run first.
 
-Exit status: 0 done, 1 the command failed or a property is violated, 2 a mistake in the
+Exit status: 0 done, 1 the command failed or a property is violated, 2 a problem in the
 command line or in the configuration, 3 a limit cut the command short, 130 a signal
 (Ctrl-C, SIGTERM, SIGHUP) ended it early.`,
 		Example: `  elect demo                            watch five processes replace a killed leader
@@ -247,10 +247,10 @@ func checkAddress(what, addr string) error {
 	return nil
 }
 
-// theCommandLine is the place of the mistakes that usagef reports.
+// theCommandLine is the place of the problems that usagef reports.
 const theCommandLine = "command line"
 
-// usagef returns the error for a mistake in the command line.
+// usagef returns the error for a problem in the command line.
 func usagef(format string, args ...any) error {
 	var m diag.List
 	m.Addf(format, args...)

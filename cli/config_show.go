@@ -137,7 +137,7 @@ func printShow(w io.Writer, s *confload.Settings, a amounts) error {
 	table := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
 	fmt.Fprintln(table, "FIELD\tVALUE\tFROM")
 	for _, e := range s.Effective() {
-		if e.Idle && e.Origin.Source == "" {
+		if e.Inactive && e.Origin.Source == "" {
 			continue
 		}
 		from := e.Origin.String()

@@ -48,7 +48,7 @@ func TestConfigCheck(t *testing.T) {
 	status, stdout, stderr = elect("config", "check", "elect.yaml", "--witness=maybe")
 	require.Equal(t, statusUsage, status)
 	require.Empty(t, stdout)
-	require.Equal(t, "elect: 2 mistakes in the configuration:\n"+
+	require.Equal(t, "elect: 2 problems in the configuration:\n"+
 		"  ELECT_PRIORITY is \"high\", want a whole number\n"+
 		"  --witness is \"maybe\", want true or false\n", stderr)
 
@@ -61,17 +61,17 @@ func TestConfigCheckAsJSON(t *testing.T) {
 	written(t, right)
 	status, stdout, stderr := elect("config", "check", "elect.yaml", "--json")
 	require.Zero(t, status, stderr)
-	require.JSONEq(t, `{"file": "elect.yaml", "ok": true, "mistakes": [], "more": false, "unknown_variables": []}`, stdout)
+	require.JSONEq(t, `{"file": "elect.yaml", "ok": true, "problems": [], "more": false, "unknown_variables": []}`, stdout)
 
 	written(t, right+"prioritty: 1\n")
 	t.Setenv("ELECT_SERVICE_HOST", "10.0.0.1")
 	status, stdout, stderr = elect("config", "check", "elect.yaml", "--json", "--log", "xml")
 	require.Equal(t, statusUsage, status)
 	require.Empty(t, stderr, "all is said in JSON")
-	require.JSONEq(t, `{"file": "elect.yaml", "ok": false, "more": false, "unknown_variables": [{"name": "ELECT_SERVICE_HOST", "meant": ""}], "mistakes": [
-		{"field": "prioritty", "source": "file", "at": "elect.yaml:3", "line": 3, "got": "not a field", "want": "", "meant": "priority",
+	require.JSONEq(t, `{"file": "elect.yaml", "ok": false, "more": false, "unknown_variables": [{"name": "ELECT_SERVICE_HOST", "suggestion": ""}], "problems": [
+		{"field": "prioritty", "source": "file", "at": "elect.yaml:3", "line": 3, "got": "not a field", "want": "", "suggestion": "priority",
 			"text": "elect.yaml:3: prioritty is not a field, did you mean priority?"},
-		{"field": "log", "source": "flag", "at": "--log", "line": 0, "got": "\"xml\"", "want": "text or json", "meant": "",
+		{"field": "log", "source": "flag", "at": "--log", "line": 0, "got": "\"xml\"", "want": "text or json", "suggestion": "",
 			"text": "--log is \"xml\", want text or json"}]}`, stdout)
 }
 
@@ -273,7 +273,7 @@ func TestEnvironmentNamesConfigFile(t *testing.T) {
 func TestFatalErrorIsJSONInJSONLog(t *testing.T) {
 	type line struct {
 		Level, Msg, Error string
-		Mistakes          []struct{ Field, At string }
+		Problems          []struct{ Field, At string }
 	}
 	last := func(text string) (l line) {
 		lines := strings.Split(strings.TrimSpace(text), "\n")
@@ -284,7 +284,7 @@ func TestFatalErrorIsJSONInJSONLog(t *testing.T) {
 	require.Equal(t, statusUsage, status)
 	l := last(stderr)
 	require.Equal(t, "ERROR", l.Level)
-	require.Equal(t, "--listen", l.Mistakes[0].At)
+	require.Equal(t, "--listen", l.Problems[0].At)
 	t.Setenv("ELECT_LOG", "json")
 	busy, err := net.Listen("tcp", "127.0.0.1:0")
 	require.NoError(t, err)

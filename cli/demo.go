@@ -151,7 +151,7 @@ func (f *demoFlags) closing(t algo.Timing) []string {
 	return []string{farewell, last + "It needs three members to survive a crash, so these two ran with --lease=off."}
 }
 
-// checkDemo returns the settings of the nodes, or all mistakes in the flags.
+// checkDemo returns the settings of the nodes, or all problems in the flags.
 func (p *program) checkDemo(f *demoFlags) (proccluster.Signal, *confload.Settings, error) {
 	s, err := p.demoSettings(f)
 	if err != nil {
@@ -165,7 +165,7 @@ func (p *program) checkDemo(f *demoFlags) (proccluster.Signal, *confload.Setting
 		}
 	}
 	f.highest = f.leased && spec.Claims.HighestLeads
-	wrong := s.Mistakes.Addf
+	wrong := s.Problems.Addf
 	sig, err := proccluster.ParseSignal(f.signal)
 	if err != nil {
 		wrong("--signal is %q, want kill, stop or term", f.signal)

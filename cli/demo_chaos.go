@@ -50,7 +50,7 @@ object: how many of each name), failovers (their number), p50_ms and p99_ms (of 
 work before a failover; missing without one), two_ms, woken_ms, no_work_ms (in all), interrupted
 (true after Ctrl-C, otherwise missing), and clock as above.`
 
-// checkChaos returns the settings of the members, or all mistakes in the flags.
+// checkChaos returns the settings of the members, or all problems in the flags.
 func (p *program) checkChaos(cmd *cobra.Command, f *demoFlags) (*confload.Settings, error) {
 	lease, valid := map[string]bool{"on": true, "true": true, "off": false, "false": false}[f.lease]
 	f.leased, f.lesson = lease, true
@@ -64,7 +64,7 @@ func (p *program) checkChaos(cmd *cobra.Command, f *demoFlags) (*confload.Settin
 			return nil, err
 		}
 	}
-	wrong := s.Mistakes.Addf
+	wrong := s.Problems.Addf
 	if !valid {
 		wrong("--lease is %q, want on or off", f.lease)
 	}
@@ -133,7 +133,7 @@ func (p *program) runChaos(cmd *cobra.Command, flags *demoFlags) (err error) {
 	if err != nil {
 		return err
 	}
-	if flags.svg != "" { // a mistake shows before the run
+	if flags.svg != "" { // a problem shows before the run
 		file, err := os.OpenFile(flags.svg, os.O_WRONLY|os.O_CREATE, 0o644)
 		if err != nil {
 			return fmt.Errorf("--svg: %w", err)

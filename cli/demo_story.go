@@ -63,7 +63,7 @@ const (
 // leftNothing reports whether a demonstration that ended with err has cleaned up: err holds no error of Close, at most
 // an interruption.
 func leftNothing(err error) bool {
-	return !slices.ContainsFunc(diag.Leaves(err), func(e error) bool { return !errors.Is(e, errInterrupted) })
+	return !slices.ContainsFunc(diag.Flatten(err), func(e error) bool { return !errors.Is(e, errInterrupted) })
 }
 
 // role names the role of a node in its own view.

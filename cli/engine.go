@@ -39,7 +39,7 @@ type Engine struct {
 
 // Election is the election that one command line names. Parse is called first.
 type Election interface {
-	// Parse checks the value of --elector, and the flags of the engine. Errors that errors.Join has joined are mistakes
+	// Parse checks the value of --elector, and the flags of the engine. Errors that errors.Join has joined are problems
 	// of their own.
 	Parse(address string) error
 	// Contender returns a contender that is not started.
@@ -87,7 +87,7 @@ func newEngineRoot(e *Engine) *cobra.Command {
 		Long: `Run a command while this machine leads in ` + e.Name + `, or follow its leaders. The command elect does the
 same without ` + e.Name + `.
 
-Exit status: 0 done, 1 the command failed, 2 a mistake in the command line, 130 a signal ended it early.`,
+Exit status: 0 done, 1 the command failed, 2 a problem in the command line, 130 a signal ended it early.`,
 		Example: `  ` + name + ` run --elector ` + e.Example + ` -- ./worker
   ` + name + ` watch --elector ` + e.Example,
 		SilenceUsage:  true,
@@ -114,13 +114,13 @@ func (f *engineFlags) register(set *pflag.FlagSet) {
 	f.Election = f.engine.New(set)
 }
 
-// addMistakes adds the mistakes in the flags.
-func (f *engineFlags) addMistakes(m *diag.List) {
+// addProblems adds the problems in the flags.
+func (f *engineFlags) addProblems(m *diag.List) {
 	if f.address == "" {
 		m.Addf("--elector is missing, want %s", f.engine.Form)
 		return
 	}
-	for _, err := range diag.Leaves(f.Parse(f.address)) {
+	for _, err := range diag.Flatten(f.Parse(f.address)) {
 		m.AddError(err)
 	}
 }
@@ -181,8 +181,8 @@ func (o *engineRun) run(cmd *cobra.Command, args []string) error {
 		return err
 	}
 	var m diag.List
-	o.engineFlags.addMistakes(&m)
-	o.running.addMistakes(&m, args)
+	o.engineFlags.addProblems(&m)
+	o.running.addProblems(&m, args)
 	if o.log != "text" && o.log != "json" {
 		m.Addf("--log is %q, want text or json", o.log)
 	}
@@ -311,7 +311,7 @@ leader is known), error (why the watcher is cut off; absent otherwise).`,
 
 func (o *engineWatch) run(cmd *cobra.Command) error {
 	var m diag.List
-	o.addMistakes(&m)
+	o.addProblems(&m)
 	if err := m.Err(theCommandLine); err != nil {
 		return err
 	}

@@ -90,7 +90,7 @@ ended it early, empty if nothing did), violations (a list of objects: property, 
 steps (a list of lines), scenario (the text), file (where it was saved)).
 
 Exit status: 0 nothing is broken, 1 a property is broken or no leader was ever seen,
-2 a mistake in the command line, 3 a limit cut it short before anything was found
+2 a problem in the command line, 3 a limit cut it short before anything was found
 broken, 130 so did Ctrl-C. In each case what was found so far is printed.`,
 		Example: `  elect explore --algorithm ring --nodes 3 --epochs 1
   elect explore --start-agreed --false-suspicions 1 --property one-leader-per-epoch    two leaders
@@ -177,10 +177,10 @@ func (p *program) runExplore(cmd *cobra.Command, flags *exploreFlags) error {
 	return cmp.Or(errors.Join(e.failed, e.print(&f)), f.verdict(ctx))
 }
 
-// check makes the options of the search from the flags, or returns all mistakes.
+// check makes the options of the search from the flags, or returns all problems.
 func (e *exploration) check() error {
 	s := &settings{table: e.fields}
-	m := &s.mistakes
+	m := &s.problems
 	e.o = explore.Options{
 		StartAgreed: e.agreed, Crashes: e.crashes, FalseSuspicions: e.falseSuspicions, Campaigns: e.campaigns, Epochs: algo.Epoch(e.epochs),
 		Limits: explore.Limits{States: e.states, Time: e.time},
@@ -237,7 +237,7 @@ func (e *exploration) check() error {
 	return m.Err(theCommandLine)
 }
 
-// only notes a mistake for each of these flags that is set: it has an effect with something else only.
+// only notes a problem for each of these flags that is set: it has an effect with something else only.
 func (e *exploration) only(m *diag.List, with string, flags ...string) {
 	for _, flag := range flags {
 		if e.set.Changed(flag) {

@@ -224,17 +224,17 @@ func drawSteps(out io.Writer, view algo.View, events []trace.Event, d trace.Diag
 
 // exploredObject holds the settings of an exploration as JSON.
 type exploredObject struct {
-	Algorithm  string            `json:"algorithm"`
-	Options    map[string]string `json:"options"`
-	Nodes      int               `json:"nodes"`
-	From       string            `json:"from"`
-	Network    string            `json:"network"`
-	Crashes    int               `json:"crashes"`
-	Mistakes   int               `json:"false_suspicions"`
-	Campaigns  int               `json:"campaigns"`
-	Epochs     algo.Epoch        `json:"epochs"`
-	Repeats    int               `json:"periodic_sends"`
-	Properties []algo.Property   `json:"properties"`
+	Algorithm       string            `json:"algorithm"`
+	Options         map[string]string `json:"options"`
+	Nodes           int               `json:"nodes"`
+	From            string            `json:"from"`
+	Network         string            `json:"network"`
+	Crashes         int               `json:"crashes"`
+	FalseSuspicions int               `json:"false_suspicions"`
+	Campaigns       int               `json:"campaigns"`
+	Epochs          algo.Epoch        `json:"epochs"`
+	PeriodicSends   int               `json:"periodic_sends"`
+	Properties      []algo.Property   `json:"properties"`
 }
 
 // foundObject holds the results of an exploration as JSON.
@@ -277,7 +277,7 @@ type violationObject struct {
 func (e *exploration) object(f *finding) any {
 	settings := exploredObject{
 		Algorithm: e.o.Spec.Name, Options: map[string]string{}, Nodes: e.nodes, From: "nothing", Network: e.network,
-		Crashes: e.o.Crashes, Mistakes: e.o.FalseSuspicions, Campaigns: e.o.Campaigns, Epochs: e.o.Epochs, Repeats: e.o.PeriodicSends,
+		Crashes: e.o.Crashes, FalseSuspicions: e.o.FalseSuspicions, Campaigns: e.o.Campaigns, Epochs: e.o.Epochs, PeriodicSends: e.o.PeriodicSends,
 		Properties: e.o.Properties,
 	}
 	for _, o := range e.o.Spec.Settings {

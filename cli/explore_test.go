@@ -40,7 +40,7 @@ func TestCompleteSearchPrintsCounts(t *testing.T) {
 	require.Equal(t, searchObject{
 		exploredObject: exploredObject{
 			Algorithm: "ring", Options: map[string]string{"message_time": "100ms"}, Nodes: 3, From: "nothing",
-			Network: "lossy", Epochs: 1, Repeats: 1, // its messages have numbers, and it repeats none
+			Network: "lossy", Epochs: 1, PeriodicSends: 1, // its messages have numbers, and it repeats none
 			Properties: []algo.Property{algo.MonotonicEpochs, algo.Durable, algo.NoPhantom, algo.Agreement},
 		},
 		States: 1156, Generated: 2598, Depth: 20, LeftOut: 4754, StatesWithLeader: 1068, foundObject: foundObject{Complete: true, Violations: []violationObject{}},
@@ -62,15 +62,15 @@ func TestSearchFollowsItsFlags(t *testing.T) {
 		"--campaigns", "1", "--network", "once", "--start-agreed", "--property", "durable,no-phantom", "--property", "durable",
 		"--option", "window=20ms", "--option", "pause=60ms")
 	require.Equal(t, exploredObject{
-		Algorithm: "vote", Nodes: 2, From: "agreed", Network: "once", Crashes: 1, Mistakes: 2, Campaigns: 1, Epochs: 1, Repeats: 1,
+		Algorithm: "vote", Nodes: 2, From: "agreed", Network: "once", Crashes: 1, FalseSuspicions: 2, Campaigns: 1, Epochs: 1, PeriodicSends: 1,
 		Properties: []algo.Property{algo.Durable, algo.NoPhantom},
 		Options:    map[string]string{"early_close": "true", "heartbeat_interval": "480ms", "pause": "60ms", "window": "20ms"},
 	}, got.exploredObject)
 	got, _ = explored[searchObject](t, 0, "--algorithm", "vote", "--nodes", "2", "--epochs", "1", "--periodic-sends", "2", "--property", "all")
-	require.Equal(t, 2, got.Repeats)
+	require.Equal(t, 2, got.PeriodicSends)
 	require.Equal(t, explore.All(), got.Properties)
 	got, _ = explored[searchObject](t, 0, "--algorithm", "vote", "--nodes", "2", "--epochs", "1")
-	require.Equal(t, 1, got.Repeats, "they are numbered")
+	require.Equal(t, 1, got.PeriodicSends, "they are numbered")
 	require.Equal(t, explore.Claimed(algo.Claims{OneLeaderPerEpoch: true}), got.Properties, "it claims all that can be claimed")
 	_, stdout, _ := elect("explore", "--algorithm", "vote", "--nodes", "2", "--epochs", "1")
 	require.Contains(t, stdout, "at most 1 repeat of heartbeats in a run")
@@ -273,7 +273,7 @@ func TestWalkIsReproducible(t *testing.T) {
 	require.Equal(t, uint64(7), got.Seed)
 	require.GreaterOrEqual(t, got.Walks, 100)
 	require.Positive(t, got.WalksWithLeader)
-	require.Zero(t, got.Repeats, "a walk has an end without a bound")
+	require.Zero(t, got.PeriodicSends, "a walk has an end without a bound")
 	require.False(t, got.Complete)
 	require.Empty(t, got.Violations)
 	require.Equal(t, got, walk("7"))

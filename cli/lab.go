@@ -61,7 +61,7 @@ the working directory. The first export takes longer, because Go compiles its li
 With --json, one object: url when it serves; file, bytes and gzip_bytes (after compression)
 of an export.
 
-Exit status: 1 it cannot listen or export, 2 a mistake in the command line, 130 interrupted.`,
+Exit status: 1 it cannot listen or export, 2 a problem in the command line, 130 interrupted.`,
 		Example: `  elect lab
   elect lab --listen 127.0.0.1:8080 --no-open
   elect lab --export lab.html`,

@@ -50,7 +50,7 @@ afterwards (what a student knows then), question, answer (in short), runs (a lis
 objects: scenario, title, algorithm, moments (how many there are), sent (messages of the
 algorithm), holds, error where something did not hold), and exercise. The list has no runs.
 
-Exit status: 0 done, 1 something in a run did not hold, 2 a mistake in the command line,
+Exit status: 0 done, 1 something in a run did not hold, 2 a problem in the command line,
 130 interrupted.`,
 		Example: `  elect lesson
   elect lesson 1
@@ -99,30 +99,30 @@ func (p *program) runLesson(cmd *cobra.Command, flags *lessonFlags, args []strin
 	return s.play()
 }
 
-// check returns the lesson, nil for the list of lessons, or all mistakes in the flags.
+// check returns the lesson, nil for the list of lessons, or all problems in the flags.
 func (f *lessonFlags) check(all []lesson.Lesson, args []string) (found *lesson.Lesson, err error) {
-	var mistakes diag.List
+	var problems diag.List
 	if len(args) == 1 {
 		n, err := strconv.Atoi(args[0])
 		if err != nil || n < 1 || n > len(all) {
-			mistakes.Addf("the lesson is %q, want 1 to %d", args[0], len(all))
+			problems.Addf("the lesson is %q, want 1 to %d", args[0], len(all))
 		} else {
 			found = &all[n-1]
 		}
 	}
 	if f.scenario != "" && found != nil && !slices.Contains(found.Runs, f.scenario) {
-		mistakes.Addf("--scenario is %q, want one of %s", f.scenario, strings.Join(found.Runs, ", "))
+		problems.Addf("--scenario is %q, want one of %s", f.scenario, strings.Join(found.Runs, ", "))
 	}
 	if len(args) == 0 && (f.step || f.solution || f.scenario != "") {
-		mistakes.Addf("--step, --solution and --scenario are for one lesson: want its number")
+		problems.Addf("--step, --solution and --scenario are for one lesson: want its number")
 	}
 	if exclusive(f.step, f.solution, f.scenario != "", f.json) {
-		mistakes.Addf("--step, --solution, --scenario and --json are different things: want one")
+		problems.Addf("--step, --solution, --scenario and --json are different things: want one")
 	}
 	if f.width < 0 || f.width > 0 && f.width < leastWidth {
-		mistakes.Addf("--width is %d, want at least %d", f.width, leastWidth)
+		problems.Addf("--width is %d, want at least %d", f.width, leastWidth)
 	}
-	return found, mistakes.Err(theCommandLine)
+	return found, problems.Err(theCommandLine)
 }
 
 // exclusive reports whether more than one of the conditions holds.

@@ -58,7 +58,7 @@ file, 'elect config show' shows the values in effect.
 
 With a file, SIGHUP reloads it. A running node adopts log_level, priority, meta and, without
 a quorum, members. Other changes are listed in the log and need a restart. A file with a
-mistake changes nothing. Without a file, SIGHUP stops the node like SIGTERM.
+problem changes nothing. Without a file, SIGHUP stops the node like SIGTERM.
 
 A line of --trace is an object, as of 'elect sim --trace': at (in nanoseconds of the
 monotonic clock of the machine), node (its id), kind, and the fields of the kind. Three kinds

@@ -172,7 +172,7 @@ func TestRecoverExplainsItsEffects(t *testing.T) {
 	a, _ := stoppedPair(t)
 	status, _, stderr := elect("recover", "--data-dir", a, "--survivor", "n3")
 	require.Equal(t, statusFailed, status)
-	require.Contains(t, stderr, "the survivor is the node of this folder (n1)", "the mistake is reported before the question")
+	require.Contains(t, stderr, "the survivor is the node of this folder (n1)", "the problem is reported before the question")
 	status, _, stderr = elect("recover", "--data-dir", a, "--survivor", "n1")
 	require.Equal(t, statusUsage, status)
 	require.Contains(t, stderr, "--yes is missing: standard input is no terminal on which to ask")

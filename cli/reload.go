@@ -58,7 +58,7 @@ func (r *reloader) attach(ctx context.Context, n adjustable) (detach func()) {
 	}
 }
 
-// reload applies a configuration without mistakes, and otherwise changes nothing. It returns when ctx ends, even if a
+// reload applies a configuration without problems, and otherwise changes nothing. It returns when ctx ends, even if a
 // file system does not answer.
 func (r *reloader) reload(ctx context.Context, n adjustable) {
 	load := func() (*confload.Settings, error) {
@@ -80,7 +80,7 @@ func (r *reloader) reload(ctx context.Context, n adjustable) {
 	for _, e := range s.Changed(r.running) {
 		name := e.Field.Name
 		switch {
-		case !e.Field.Live:
+		case !e.Field.Reloadable:
 			kept = append(kept, name)
 			continue
 		case name == "priority":
@@ -100,7 +100,7 @@ func (r *reloader) reload(ctx context.Context, n adjustable) {
 			}
 		}
 		taken = append(taken, name+" "+e.Text())
-		r.running.Adopt(s, name)
+		r.running.Apply(s, name)
 	}
 	// The line about a raised level is still logged at the old level.
 	r.level.Set(min(r.level.Level(), s.Level()))
@@ -111,7 +111,7 @@ func (r *reloader) reload(ctx context.Context, n adjustable) {
 	r.level.Set(s.Level())
 }
 
-// complain logs every mistake of the configuration.
+// complain logs every problem of the configuration.
 func (r *reloader) complain(err error) {
 	const what = "configuration not reloaded"
 	wrong, ok := errors.AsType[*diag.Error](err)
@@ -119,10 +119,10 @@ func (r *reloader) complain(err error) {
 		r.log.Error(what, "error", err)
 		return
 	}
-	for _, m := range wrong.Mistakes {
-		r.log.Error(what, "mistake", m.Error())
+	for _, m := range wrong.Problems {
+		r.log.Error(what, "problem", m.Error())
 	}
 	if wrong.More {
-		r.log.Error(what, "mistake", "and more")
+		r.log.Error(what, "problem", "and more")
 	}
 }

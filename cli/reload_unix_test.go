@@ -62,7 +62,7 @@ func TestSIGHUPReloadsConfigFile(t *testing.T) {
 
 	write("priority: 3\nnonsense: 1\n")
 	require.NoError(t, p.Process.Signal(syscall.SIGHUP))
-	require.Contains(t, p.logged(t, "configuration not reloaded")["mistake"], "elect.yaml:2: nonsense is not a field")
+	require.Contains(t, p.logged(t, "configuration not reloaded")["problem"], "elect.yaml:2: nonsense is not a field")
 	require.Equal(t, 2, priority())
 
 	require.NoError(t, p.Process.Signal(syscall.SIGTERM))

@@ -104,15 +104,15 @@ func commandBehindFlags(cmd *cobra.Command, args []string) error {
 	return nil
 }
 
-// check returns the mistakes in the flags and the command.
+// check returns the problems in the flags and the command.
 func (o *running) check(args []string) error {
 	var m diag.List
-	o.addMistakes(&m, args)
+	o.addProblems(&m, args)
 	return m.Err(theCommandLine)
 }
 
-// addMistakes adds the mistakes in the flags and the command.
-func (o *running) addMistakes(m *diag.List, args []string) {
+// addProblems adds the problems in the flags and the command.
+func (o *running) addProblems(m *diag.List, args []string) {
 	if o.grace < 0 {
 		m.Addf("--grace is %v, want not below 0", o.grace)
 	}

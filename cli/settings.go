@@ -39,7 +39,7 @@ func (s *source) registerFile(set *pflag.FlagSet) {
 }
 
 // load reads the file, the environment and the flags. Its error means that the file cannot be read. The settings
-// report other mistakes when a node is made.
+// report other problems when a node is made.
 func (s *source) load() (*confload.Settings, error) {
 	settings, err := s.table.Load(s.file, os.Environ(), s.flags)
 	_, isOpen := errors.AsType[*disk.AccessError](err)
@@ -62,17 +62,17 @@ func (p *program) settingsOf(args ...string) (*confload.Settings, error) {
 	return p.fields.Load("", nil, flags)
 }
 
-// settings are the options of an algorithm for a command that runs no node. Mistakes in its command line are
+// settings are the options of an algorithm for a command that runs no node. Problems in its command line are
 // collected and reported together.
 type settings struct {
 	table    *confload.Table
-	mistakes diag.List
+	problems diag.List
 }
 
-// build calls config.Table.Spec and notes its mistakes.
+// build calls config.Table.Spec and notes its problems.
 func (s *settings) build(name string, defaults, timing algo.Timing, options []string) algo.Spec {
 	spec, err := s.table.Spec(name, defaults, timing, options)
-	s.mistakes.AddError(err)
+	s.problems.AddError(err)
 	return spec
 }
 
@@ -97,7 +97,7 @@ func logger(w io.Writer, form string, level slog.Leveler) *slog.Logger {
 // logsJSON is set in the annotations of the root when the log is JSON.
 const logsJSON = "logs json"
 
-// wantsJSON reports whether the log of a node is JSON, or would be JSON: a mistake in the configuration ends a node
+// wantsJSON reports whether the log of a node is JSON, or would be JSON: a problem in the configuration ends a node
 // before its log exists.
 func wantsJSON(root, cmd *cobra.Command) bool {
 	if cmd.Name() != "node" && cmd.Name() != "run" {

@@ -90,7 +90,7 @@ peer, message (an object: kind and body), timer, until, epoch, leader (an object
 id), view and text. 'go doc github.com/elect-go/elect/trace.JSON' explains each.
 
 Exit status: 0 done, 1 a property was violated or something in a scenario did not hold, 2
-a mistake in the command line or in the scenario, 130 interrupted. With 1 comes the
+a problem in the command line or in the scenario, 130 interrupted. With 1 comes the
 command that does it again.`,
 		Example: `  elect sim --algorithm textbook-bully --crashed 1 --initiators lowest --diagram
   elect sim --scenario docs/failover.txt --svg failover.svg --from 990ms
@@ -160,7 +160,7 @@ type simulation struct {
 	*simFlags
 	flags    *pflag.FlagSet
 	out, err io.Writer
-	settings *settings // for the options of the algorithm, and all mistakes
+	settings *settings // for the options of the algorithm, and all problems
 	watch    observer
 }
 
@@ -179,9 +179,9 @@ func (p *program) runSim(cmd *cobra.Command, flags *simFlags) (err error) {
 	return s.runElection(ctx)
 }
 
-// check notes mistakes in the flags of all modes, and in combinations of flags.
+// check notes problems in the flags of all modes, and in combinations of flags.
 func (s *simulation) check() {
-	m := &s.settings.mistakes
+	m := &s.settings.problems
 	mode := s.mode()
 	s.flags.Visit(func(flag *pflag.Flag) {
 		if modes, some := simOnly[flag.Name]; some && !slices.Contains(modes, mode) {
@@ -216,7 +216,7 @@ func (s *simulation) check() {
 	}
 }
 
-// spec makes the algorithm of that name with options, then those of the flags. Mistakes are noted.
+// spec makes the algorithm of that name with options, then those of the flags. Problems are noted.
 func (s *simulation) spec(name string, timing algo.Timing, options ...algo.Setting) algo.Spec {
 	return s.settings.build(name, timing, timing, withSettings(options, s.options))
 }

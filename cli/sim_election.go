@@ -36,16 +36,16 @@ func (s *simulation) runElection(ctx context.Context) error {
 	return cmp.Or(err, s.failure(s.seed, r.Violations))
 }
 
-// election makes the options of sim.Run from the flags, or returns all mistakes.
+// election makes the options of sim.Run from the flags, or returns all problems.
 func (s *simulation) election() (sim.Options, error) {
-	m := &s.settings.mistakes
+	m := &s.settings.problems
 	o := sim.Options{
 		Nodes: s.nodes, Crashed: s.crashed, Priorities: s.priorities, Faults: s.faults, Seed: s.seed,
 	}
 	delay, err := sim.ParseDelay(s.delay)
 	if err != nil {
 		m.Addf("--delay: %s", strings.TrimPrefix(err.Error(), "sim: "))
-		delay = sim.Delay{Least: 1, Most: 1} // a valid delay, to find the other mistakes
+		delay = sim.Delay{Least: 1, Most: 1} // a valid delay, to find the other problems
 	}
 	o.Delay = delay
 	if o.Initiators, err = initiators(s.initiators, &o); err != nil {
@@ -54,9 +54,9 @@ func (s *simulation) election() (sim.Options, error) {
 	if delay.Most > 0 { // otherwise Check reports it
 		o.Spec = s.spec(s.algorithm, delay.Algo())
 	}
-	for _, e := range diag.Leaves(o.Check()) {
+	for _, e := range diag.Flatten(o.Check()) {
 		if o.Spec.New == nil && errors.Is(e, sim.ErrNoAlgorithm) {
-			continue // the mistake in the algorithm is noted already
+			continue // the problem in the algorithm is noted already
 		}
 		m.Addf("%s", strings.TrimPrefix(e.Error(), sim.ErrOptions.Error()+": "))
 	}

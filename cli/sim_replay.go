@@ -28,7 +28,7 @@ type replayViolation struct {
 
 // replay runs a scenario of mode choice, which lists every step.
 func (s *simulation) replay(name, text string) error {
-	m := &s.settings.mistakes
+	m := &s.settings.problems
 	for _, flag := range []string{"seed", "seeds"} {
 		if s.flags.Changed(flag) {
 			m.Addf("--%s is for what is random, and in a scenario of mode choice nothing is", flag)
@@ -36,9 +36,9 @@ func (s *simulation) replay(name, text string) error {
 	}
 	story, err := explore.ParseScenario(name, text, func(algorithm string, options []algo.Setting) (algo.Spec, error) {
 		s.about(algorithm)
-		return s.settings.timeless(algorithm, withSettings(options, s.options)), nil // mistakes are noted
+		return s.settings.timeless(algorithm, withSettings(options, s.options)), nil // problems are noted
 	})
-	s.mistaken(err)
+	s.noteProblems(err)
 	if err := m.Err(theCommandLine); err != nil {
 		return err
 	}

@@ -50,13 +50,13 @@ func (s *simulation) runScenario(ctx context.Context) error {
 	if err == nil {
 		story, err = sim.ParseScenario(name, text)
 	}
-	s.mistaken(err)
+	s.noteProblems(err)
 	if err != nil {
-		return s.settings.mistakes.Err(theCommandLine)
+		return s.settings.problems.Err(theCommandLine)
 	}
 	s.about(story.Algorithm)
 	spec := s.spec(cmp.Or(story.Algorithm, s.algorithm), story.Timing(), story.Options...)
-	if err := s.settings.mistakes.Err(theCommandLine); err != nil {
+	if err := s.settings.problems.Err(theCommandLine); err != nil {
 		return err
 	}
 	host := sim.ScenarioOptions{
@@ -78,20 +78,20 @@ func (s *simulation) runScenario(ctx context.Context) error {
 	return s.runTranscript(ctx, story, host, spec)
 }
 
-// mistaken notes the mistakes in the text of a scenario.
-func (s *simulation) mistaken(err error) {
-	for _, e := range diag.Leaves(err) {
-		if len(s.settings.mistakes) > 0 && errors.Is(e, explore.ErrOptions) {
-			continue // it follows from a mistake noted already
+// noteProblems notes the problems in the text of a scenario.
+func (s *simulation) noteProblems(err error) {
+	for _, e := range diag.Flatten(err) {
+		if len(s.settings.problems) > 0 && errors.Is(e, explore.ErrOptions) {
+			continue // it follows from a problem noted already
 		}
-		s.settings.mistakes.Addf("%s", plainly(e))
+		s.settings.problems.Addf("%s", plainly(e))
 	}
 }
 
-// about notes a mistake if the command line names another algorithm than the scenario.
+// about notes a problem if the command line names another algorithm than the scenario.
 func (s *simulation) about(algorithm string) {
 	if s.flags.Changed("algorithm") && algorithm != "" && algorithm != s.algorithm {
-		s.settings.mistakes.Addf("--algorithm is %s, and the scenario is about %s", s.algorithm, untrusted.Printable(algorithm))
+		s.settings.problems.Addf("--algorithm is %s, and the scenario is about %s", s.algorithm, untrusted.Printable(algorithm))
 	}
 }
 

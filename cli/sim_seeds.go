@@ -91,7 +91,7 @@ func (s *simulation) runChaos(ctx context.Context) error {
 }
 
 func (s *simulation) chaosOptions() (sim.ChaosOptions, error) {
-	m := &s.settings.mistakes
+	m := &s.settings.problems
 	preset, ok := algo.Presets()[s.preset]
 	if !ok {
 		m.Addf("--preset is %q, want local, lan or wan", s.preset)

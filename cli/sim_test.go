@@ -344,7 +344,7 @@ func TestUntrustedScenarioDoesNotReachTerminal(t *testing.T) {
 	require.NotContains(t, stdout, "\x1b")
 }
 
-// TestSimSVG redraws the picture of README.md, and reports mistakes in the flags.
+// TestSimSVG redraws the picture of README.md, and reports problems in the flags.
 func TestSimSVG(t *testing.T) {
 	scenario, file := filepath.Join("..", "docs", "failover.txt"), filepath.Join(t.TempDir(), "failover.svg")
 	status, stdout, stderr := elect("sim", "--scenario", scenario, "--svg", file, "--from", "990ms")

@@ -48,7 +48,7 @@ func (t *Table) Example(w io.Writer) error {
 		if f.Empty != "" {
 			fmt.Fprintf(text, "%s# (default: %s)\n", indent, f.Empty)
 		}
-		if f.Live {
+		if f.Reloadable {
 			fmt.Fprintf(text, "%s# (SIGHUP reloads it)\n", indent)
 		}
 		if set, ok := exampleSets[f.Name]; ok {

@@ -34,15 +34,15 @@ func isReserved(name string) bool {
 
 // Unknown is a variable that sets no field, with the variable that was probably meant, if any.
 type Unknown struct {
-	Name  string `json:"name"`
-	Meant string `json:"meant"`
+	Name       string `json:"name"`
+	Suggestion string `json:"suggestion"`
 }
 
 func (u Unknown) String() string {
-	if u.Meant == "" {
+	if u.Suggestion == "" {
 		return diag.Name(u.Name)
 	}
-	return diag.Name(u.Name) + " (did you mean " + u.Meant + "?)"
+	return diag.Name(u.Name) + " (did you mean " + u.Suggestion + "?)"
 }
 
 // given is the input of one source for a field.
@@ -60,7 +60,7 @@ func (g given) isValid() bool { return g.value.IsValid() }
 // Load reads a configuration from the file at path, from variables and from parsed flags, if any. If
 // path is empty, an environment variable may name the file. Each of variables is NAME=value, as in
 // os.Environ. Load fails if the file cannot be read, or with an [*disk.AccessError] if another user can
-// change the file. [Settings.Node] reports all other mistakes.
+// change the file. [Settings.Node] reports all other problems.
 func (t *Table) Load(path string, variables []string, flags *Flags) (*Settings, error) {
 	for _, variable := range variables {
 		if name, value, _ := strings.Cut(variable, "="); name == FileVariable {
@@ -113,7 +113,7 @@ func (s *Settings) environ(variables []string) {
 		default:
 			u := Unknown{Name: name}
 			if f := nearestField(wrote, append([]Field{{Name: "config"}}, fields...)); f.Name != "" {
-				u.Meant = f.Variable()
+				u.Suggestion = f.Variable()
 			}
 			s.Unknown = append(s.Unknown, u)
 		}
@@ -138,7 +138,7 @@ func (t *Table) split(f Field, value string) []string {
 	return slices.DeleteFunc(items, func(item string) bool { return item == "" })
 }
 
-// accept stores the input of one source for a field if it is valid, and reports a mistake otherwise.
+// accept stores the input of one source for a field if it is valid, and reports a problem otherwise.
 func (s *Settings) accept(f Field, g given) {
 	got := cmp.Or(g.bad, diag.Quote(strings.Join(g.texts, ",")))
 	if f.isSwitch() && len(g.texts) == 1 {
@@ -148,12 +148,12 @@ func (s *Settings) accept(f Field, g given) {
 	m := &algo.SettingError{Field: f.Name, Origin: g.origin, Got: got, Want: cmp.Or(either(f.Words), want)}
 	switch {
 	case g.bad != "" || err != nil:
-		s.Mistakes.Add(m)
+		s.Problems.Add(m)
 	case len(f.Words) > 0 && !slices.Contains(f.Words, g.texts[0]):
 		if !f.isSwitch() { // "no" is nearer to "on" than to "off"
 			m.Suggestion = diag.Nearest(g.texts[0], f.Words, func(word string) []string { return []string{word} })
 		}
-		s.Mistakes.Add(m)
+		s.Problems.Add(m)
 	default:
 		g.value = value
 		s.given[f.Name] = g
@@ -179,11 +179,11 @@ func (s *Settings) acceptOptions(algorithm string, leased bool, options []string
 		}
 		switch {
 		case !ok:
-			s.Mistakes.Add(&algo.SettingError{Field: "option", Origin: algo.Origin{Source: diag.Flag, Name: optionFlag}, Got: diag.Quote(text), Want: "key=value"})
+			s.Problems.Add(&algo.SettingError{Field: "option", Origin: algo.Origin{Source: diag.Flag, Name: optionFlag}, Got: diag.Quote(text), Want: "key=value"})
 		case known:
 			s.accept(field, given{texts: s.table.split(field, value), origin: at})
-		case s.table.registry[algorithm] != nil: // an unknown algorithm is reported as a mistake of its field
-			s.Mistakes.Add(s.table.unknown(part+".", key, at))
+		case s.table.registry[algorithm] != nil: // an unknown algorithm is reported as a problem of its field
+			s.Problems.Add(s.table.unknown(part+".", key, at))
 		}
 	}
 }
@@ -196,8 +196,8 @@ func (t *Table) Spec(name string, defaults, timing algo.Timing, options []string
 	algorithm, leased := strings.CutSuffix(name, lease.Suffix)
 	factory, ok := t.registry[algorithm]
 	if !ok || leased && timing == (algo.Timing{}) {
-		s.Mistakes.Add(&algo.SettingError{Field: "algorithm", Got: diag.Quote(name), Want: either(t.Algorithms())})
-		return algo.Spec{}, s.Mistakes.Err(about)
+		s.Problems.Add(&algo.SettingError{Field: "algorithm", Got: diag.Quote(name), Want: either(t.Algorithms())})
+		return algo.Spec{}, s.Problems.Err(about)
 	}
 	s.acceptOptions(algorithm, leased, options, false)
 	s.Config.Timing = defaults
@@ -213,5 +213,5 @@ func (t *Table) Spec(name string, defaults, timing algo.Timing, options []string
 		spec, err = lease.Wrap(spec, timing, *s.options[leasePart].(*lease.Options))
 	}
 	s.addErrors(part, err)
-	return spec, s.Mistakes.Err(about)
+	return spec, s.Problems.Err(about)
 }

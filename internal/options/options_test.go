@@ -55,7 +55,7 @@ func TestSpecIsThatOfConfiguration(t *testing.T) {
 	require.Equal(t, "bully", spec.Name)
 }
 
-func TestMistakes(t *testing.T) {
+func TestProblems(t *testing.T) {
 	timing := algo.Timing{RoundTrip: 20 * time.Millisecond, Heartbeat: 10 * time.Millisecond}
 	for _, test := range []struct {
 		name  string
@@ -65,13 +65,13 @@ func TestMistakes(t *testing.T) {
 		{"paxos", nil, `algorithm is "paxos", want one of bully, ring, textbook-bully, textbook-ring, textbook-vote, vote`},
 		{"bully", []string{"x=1"}, "bully.x is not a field, want one of answer_timeout, coordinator_timeout, announce_interval, head_start, skip_suspected"},
 		{"bully", []string{"anser_timeout=1s"}, "bully.anser_timeout is not a field, did you mean bully.answer_timeout?"},
-		{"bully", []string{"answer_timeout=1ms", "skip_suspected=no", "head_start=0s"}, `2 mistakes in the options:
+		{"bully", []string{"answer_timeout=1ms", "skip_suspected=no", "head_start=0s"}, `2 problems in the options:
   bully.skip_suspected is "no", want true or false
   bully.answer_timeout is 1ms, want at least the round trip (20ms)`},
 		{"bully", []string{"answer_timeout=5s"}, "bully.coordinator_timeout is 40ms (the default), want at least answer_timeout (5s)"},
 		{"textbook-ring", []string{"speed=1"}, "textbook-ring.speed is not a field, want nothing there: it has no options"},
 		{"ring", []string{"lease_duration=1s"}, "ring.lease_duration is not a field, want one of message_time"},
-		{"ring+lease", []string{"lease_clock_drift=x", "lease_y=1"}, `2 mistakes in the options:
+		{"ring+lease", []string{"lease_clock_drift=x", "lease_y=1"}, `2 problems in the options:
   lease.clock_drift is "x", want a whole number
   lease.y is not a field, want one of duration, clock_drift, margin, renew_interval, preempt, trust_evidence, trusted_network`},
 		{"ring+lease", []string{"lease_drain_timeout=1s"}, "lease.drain_timeout is not a field"},
