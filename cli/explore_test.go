@@ -186,7 +186,7 @@ func TestSavedScenarioRunsWithOtherOptions(t *testing.T) {
 		{"an option that is wrong", string(text), []string{"--option", "head_start=soon"}, statusUsage, `bully.head_start is "soon", want a duration`},
 		{"an option that is none", strings.Replace(string(text), "\noption head_start", "\noption tail_start", 1), nil, statusUsage, "bully.tail_start is not a field"},
 		{"another algorithm", string(text), []string{"--algorithm", "ring"}, statusUsage, "--algorithm is ring, and the scenario is about bully"},
-		{"no algorithm", strings.Replace(string(text), "bully", "paxos", 1), nil, statusUsage, `algorithm is "paxos", want bully, ring, textbook-bully, textbook-ring, textbook-vote or vote`},
+		{"no algorithm", strings.Replace(string(text), "bully", "paxos", 1), nil, statusUsage, `algorithm is "paxos", want one of bully, ring, textbook-bully, textbook-ring, textbook-vote, vote`},
 		{"a seed", string(text), []string{"--seed", "3"}, statusUsage, "--seed is for what is random"},
 		{"a line that is not understood", string(text) + "crash n4\n", nil, statusUsage, `column 7: crash n4: not understood, want n1 to n3`},
 	} {
@@ -324,7 +324,7 @@ func TestUsageOfExplore(t *testing.T) {
 			"--ascii is for a drawing, which --json has not", "--width is for a drawing", `--property is "peace", want all or one of`,
 		}},
 		{"--algorithm paxos --network fast --property peace --memory lots", []string{
-			`algorithm is "paxos", want bully, ring, textbook-bully, textbook-ring, textbook-vote or vote`, `--network is "fast", want lossy or once`, `--property is "peace", want all or one of [one-leader`,
+			`algorithm is "paxos", want one of bully, ring, textbook-bully, textbook-ring, textbook-vote, vote`, `--network is "fast", want lossy or once`, `--property is "peace", want all or one of [one-leader`,
 			`--memory is "lots", want a size, as 512MiB or 4GiB`,
 		}},
 		{"--memory 4GB", []string{`--memory is "4GB"`}},

@@ -133,7 +133,7 @@ func exclusive(flags ...bool) bool {
 
 // buildLesson makes the algorithm for a scenario.
 func (p *program) buildLesson(name string, defaults, timing algo.Timing, options []algo.Setting) (algo.Spec, error) {
-	return p.fields.Spec(cmp.Or(name, p.fields.DefaultAlgorithm()), defaults, timing, withSettings(options, nil))
+	return p.fields.Spec(name, defaults, timing, withSettings(options, nil))
 }
 
 // lessonPlayer plays a lesson.

@@ -454,7 +454,7 @@ func TestSpec(t *testing.T) {
 	}, spec.Settings)
 
 	_, err = builtins.Spec("bully", timing, timing, []string{"x=1", "what", "answer_timeout=1ms", "skip_suspected=no", "head_start=0"})
-	require.EqualError(t, err, `4 problems in the configuration:
+	require.EqualError(t, err, `4 problems in the options:
   --option is "what", want key=value
   bully.x is not a field, want one of answer_timeout, coordinator_timeout, announce_interval, head_start, skip_suspected
   bully.skip_suspected is "no", want true or false
@@ -473,10 +473,10 @@ func TestSpec(t *testing.T) {
 	require.Contains(t, spec.Settings, algo.Setting{Name: "message_time", Value: "120ms"})
 	require.Contains(t, spec.Settings, algo.Setting{Name: "lease_duration", Value: "960ms"})
 	_, err = builtins.Spec("ring+lease", algo.LAN(), algo.Timing{}, nil)
-	require.ErrorContains(t, err, `algorithm is "ring+lease", want bully, ring`)
+	require.ErrorContains(t, err, `algorithm is "ring+lease", want one of bully, ring`)
 
 	_, err = builtins.Spec("paxos", timing, timing, nil)
-	require.EqualError(t, err, `algorithm is "paxos", want bully, ring, textbook-bully, textbook-ring, textbook-vote or vote`)
+	require.EqualError(t, err, `algorithm is "paxos", want one of bully, ring, textbook-bully, textbook-ring, textbook-vote, vote`)
 }
 
 // A chaos run prints the settings of its algorithm as options of a scenario that repeats it.
@@ -495,9 +495,11 @@ func TestSpecAcceptsOptionsOfLease(t *testing.T) {
 	require.Equal(t, spec.Settings, again.Settings)
 
 	_, err = builtins.Spec("ring+lease", algo.LAN(), algo.LAN(), []string{"lease_clock_drift=x", "lease_x=1"})
-	require.EqualError(t, err, `2 problems in the configuration:
+	require.EqualError(t, err, `2 problems in the options:
   lease.clock_drift is "x", want a whole number
   lease.x is not a field, want one of duration, clock_drift, margin, renew_interval, preempt, trust_evidence, trusted_network`)
+	_, err = builtins.Spec("ring+lease", algo.LAN(), algo.LAN(), []string{"message_time=-1s", "lease_x=1"})
+	require.ErrorContains(t, err, "2 problems in the options:\n")
 	_, err = builtins.Spec("ring+lease", algo.LAN(), algo.LAN(), []string{"lease_clock_drift=70"})
 	require.ErrorContains(t, err, "lease.clock_drift is 70, want from 0 to 50 percent")
 	_, err = builtins.Spec("ring", algo.LAN(), algo.LAN(), []string{"lease_clock_drift=5"})
@@ -510,6 +512,19 @@ func TestRegistryWithOneAlgorithmNeedsNoSetting(t *testing.T) {
 	s, err := sources{table: NewTable(registry), args: []string{"--listen", "127.0.0.1:0", "--name", "a"}}.load(t)
 	require.NoError(t, err)
 	require.Equal(t, "lelann", s.Algorithm)
+}
+
+// A list in an option has the same form as in a flag and in a variable.
+func TestSpecSplitsList(t *testing.T) {
+	registry := lelann()
+	registry["lelann"] = func(t algo.Timing, decode func(any) error) (algo.Spec, error) {
+		o := foreignOptions{Wait: time.Minute}
+		err := decode(&o)
+		return algo.Spec{Name: strings.Join(o.Sites, "|")}, err
+	}
+	spec, err := NewTable(registry).Spec("lelann", algo.LAN(), algo.LAN(), []string{"sites=a:1, b:2"})
+	require.NoError(t, err)
+	require.Equal(t, "a:1|b:2", spec.Name)
 }
 
 func TestOptionsThatCannotBeConfigured(t *testing.T) {

@@ -8,7 +8,6 @@ import (
 	"strings"
 
 	"github.com/elect-go/elect/algo"
-	"github.com/elect-go/elect/algo/lease"
 	"github.com/elect-go/elect/internal/diag"
 	"github.com/elect-go/elect/internal/disk"
 	"github.com/elect-go/elect/internal/options"
@@ -90,7 +89,7 @@ func (t *Table) load(path string, text []byte, variables []string, flags *Flags)
 			}
 		}
 		s.assign(t.byName["algorithm"])
-		s.acceptOptions(s.Algorithm, false, flags.options, true)
+		s.acceptOptions(flags.options)
 	}
 	s.resolve()
 	return s
@@ -126,16 +125,9 @@ func nearestField(wrote string, fields []Field) Field {
 	return diag.Nearest(wrote, fields, func(f Field) []string { return []string{f.local(), f.Name, f.Alias} })
 }
 
-// split splits a list at its commas. It trims the items and drops empty ones.
+// split returns the texts of a value in a flag or a variable.
 func (t *Table) split(f Field, value string) []string {
-	if !t.isList(f) {
-		return []string{value}
-	}
-	items := strings.Split(value, ",")
-	for i, item := range items {
-		items[i] = strings.TrimSpace(item)
-	}
-	return slices.DeleteFunc(items, func(item string) bool { return item == "" })
+	return options.Split(t.base.target(f).Type(), value)
 }
 
 // accept stores the input of one source for a field if it is valid, and reports a problem otherwise.
@@ -163,55 +155,41 @@ func (s *Settings) accept(f Field, g given) {
 	}
 }
 
-// acceptOptions accepts options of an algorithm, each key=value. Options of the lease around it begin
-// with lease_, as in its settings.
-func (s *Settings) acceptOptions(algorithm string, leased bool, options []string, isFlag bool) {
-	for _, text := range options {
-		key, value, ok := strings.Cut(text, "=")
-		part := algorithm
-		if ofLease, is := strings.CutPrefix(key, leasePart+"_"); is && leased {
-			part, key = leasePart, ofLease
-		}
-		field, known := s.table.byName[part+"."+key]
-		var at algo.Origin
-		if isFlag {
-			at = algo.Origin{Source: diag.Flag, Name: optionFlag + " " + diag.Name(key)}
-		}
+// parseOption splits an option, key=value. Otherwise it adds a problem.
+func parseOption(text string, problems *diag.List) (option algo.Setting, ok bool) {
+	key, value, ok := strings.Cut(text, "=")
+	if !ok {
+		problems.Add(&algo.SettingError{Field: "option", Origin: algo.Origin{Source: diag.Flag, Name: optionFlag}, Got: diag.Quote(text), Want: "key=value"})
+	}
+	return algo.Setting{Name: key, Value: value}, ok
+}
+
+// acceptOptions accepts options of the selected algorithm, each key=value.
+func (s *Settings) acceptOptions(texts []string) {
+	for _, text := range texts {
+		option, ok := parseOption(text, &s.Problems)
+		field, known := s.table.byName[s.Algorithm+"."+option.Name]
+		at := algo.Origin{Source: diag.Flag, Name: optionFlag + " " + diag.Name(option.Name)}
 		switch {
 		case !ok:
-			s.Problems.Add(&algo.SettingError{Field: "option", Origin: algo.Origin{Source: diag.Flag, Name: optionFlag}, Got: diag.Quote(text), Want: "key=value"})
 		case known:
-			s.accept(field, given{texts: s.table.split(field, value), origin: at})
-		case s.table.registry[algorithm] != nil: // an unknown algorithm is reported as a problem of its field
-			s.Problems.Add(s.table.unknown(part+".", key, at))
+			s.accept(field, given{texts: s.table.split(field, option.Value), origin: at})
+		case s.table.registry[s.Algorithm] != nil: // an unknown algorithm is reported as a problem of its field
+			s.Problems.Add(s.table.unknown(s.Algorithm+".", option.Name, at))
 		}
 	}
 }
 
-// Spec returns an algorithm for a driver that is not a node, with options, each key=value. Options
-// that are not set have their defaults for the timing defaults. All are checked against timing. A
-// name with [lease.Suffix] adds a lease, which needs a timing. The error is an [*diag.Error].
-func (t *Table) Spec(name string, defaults, timing algo.Timing, options []string) (algo.Spec, error) {
-	s := newSettings(t)
-	algorithm, leased := strings.CutSuffix(name, lease.Suffix)
-	factory, ok := t.registry[algorithm]
-	if !ok || leased && timing == (algo.Timing{}) {
-		s.Problems.Add(&algo.SettingError{Field: "algorithm", Got: diag.Quote(name), Want: either(t.Algorithms())})
-		return algo.Spec{}, s.Problems.Err(about)
+// Spec returns an algorithm for a driver that is not a node, with options, each key=value: see [options.Spec].
+func (t *Table) Spec(name string, defaults, timing algo.Timing, texts []string) (algo.Spec, error) {
+	var problems diag.List
+	var settings []algo.Setting
+	for _, text := range texts {
+		if option, ok := parseOption(text, &problems); ok {
+			settings = append(settings, option)
+		}
 	}
-	s.acceptOptions(algorithm, leased, options, false)
-	s.Config.Timing = defaults
-	_, _ = s.build(algorithm) // it keeps the options
-	_, _ = s.build(leasePart)
-	spec, err := factory(timing, func(o any) error {
-		reflect.ValueOf(o).Elem().Set(reflect.ValueOf(s.options[algorithm]).Elem())
-		return nil
-	})
-	part := algorithm
-	if leased && err == nil {
-		part = leasePart
-		spec, err = lease.Wrap(spec, timing, *s.options[leasePart].(*lease.Options))
-	}
-	s.addErrors(part, err)
-	return spec, s.Problems.Err(about)
+	spec, err := options.Spec(t.registry, name, defaults, timing, settings)
+	problems.AddError(err)
+	return spec, problems.Err(options.About)
 }

@@ -65,6 +65,18 @@ func Parse(of reflect.Type, texts []string) (v reflect.Value, want string, err e
 	return v, want, err
 }
 
+// Split returns the texts of a value for [Parse]. The items of a list are between commas. Empty items are dropped.
+func Split(of reflect.Type, text string) []string {
+	if of.Kind() != reflect.Slice {
+		return []string{text}
+	}
+	items := strings.Split(text, ",")
+	for i, item := range items {
+		items[i] = strings.TrimSpace(item)
+	}
+	return slices.DeleteFunc(items, func(item string) bool { return item == "" })
+}
+
 // Spec returns an algorithm with options. An empty name selects bully, or the first algorithm if there is no bully.
 // Options that are not given have their defaults for the timing defaults. All are checked against timing. A name with
 // [lease.Suffix] adds a lease, which needs a timing; the options of the lease then begin with lease_. The error is a
@@ -80,7 +92,7 @@ func Spec(registry algo.Registry, name string, defaults, timing algo.Timing, giv
 	factory, known := registry[algorithm]
 	if !known || isLeased && timing == (algo.Timing{}) {
 		problems.Add(&algo.SettingError{Field: "algorithm", Got: diag.Quote(name), Want: "one of " + strings.Join(slices.Sorted(maps.Keys(registry)), ", ")})
-		return algo.Spec{}, problems.Err(about)
+		return algo.Spec{}, problems.Err(About)
 	}
 	own, ofLease := section{name: algorithm, problems: &problems}, section{name: "lease", problems: &problems}
 	for _, s := range given {
@@ -94,17 +106,19 @@ func Spec(registry algo.Registry, name string, defaults, timing algo.Timing, giv
 	own.checkDecoded()
 	spec, err := factory(timing, own.copyTo)
 	own.explain(err)
-	if isLeased && err == nil {
+	if isLeased {
 		o := lease.Defaults(defaults)
 		_ = ofLease.decode(&o) // it never fails
-		spec, err = lease.Wrap(spec, timing, o)
-		ofLease.explain(err)
+		if err == nil {
+			spec, err = lease.Wrap(spec, timing, o)
+			ofLease.explain(err)
+		}
 	}
-	return spec, problems.Err(about)
+	return spec, problems.Err(About)
 }
 
-// about is the subject of an error of this package.
-const about = "options"
+// About is the subject of an error of this package.
+const About = "options"
 
 // section has the options of an algorithm, or of the lease.
 type section struct {
@@ -125,7 +139,8 @@ func (s *section) decode(into any) error {
 			s.problems.Add(unknown(s.name, o.Name, fields))
 			continue
 		}
-		value, want, err := Parse(fields[i].value.Type(), []string{o.Value})
+		of := fields[i].value.Type()
+		value, want, err := Parse(of, Split(of, o.Value))
 		if err != nil {
 			s.problems.Add(&algo.SettingError{Field: s.name + "." + o.Name, Got: diag.Quote(o.Value), Want: want})
 			continue

@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/spf13/pflag"
 	"github.com/stretchr/testify/require"
 
 	"github.com/elect-go/elect/algo"
@@ -25,7 +26,7 @@ func settings(texts ...string) (all []algo.Setting) {
 }
 
 // A node and the lab make the same algorithm of the same options.
-func TestSpecIsThatOfConfiguration(t *testing.T) {
+func TestSpecIsThatOfNode(t *testing.T) {
 	table := confload.NewTable(builtin.Registry())
 	for _, test := range []struct {
 		name  string
@@ -35,14 +36,24 @@ func TestSpecIsThatOfConfiguration(t *testing.T) {
 		{"bully", []string{"answer_timeout=1s", "coordinator_timeout=2s", "skip_suspected=false"}},
 		{"ring", []string{"message_time=120ms"}},
 		{"vote", []string{"window=1s", "pause=4s"}},
-		{"ring+lease", []string{"message_time=120ms", "lease_duration=2s", "lease_preempt=false", "lease_clock_drift=1"}},
 		{"textbook-bully", []string{"guard=false"}},
 		{"textbook-ring", nil},
 		{"textbook-vote", []string{"once=true"}},
+		{"bully", []string{"answer_timeout=1ms"}},
 	} {
-		for _, timing := range []algo.Timing{algo.LAN(), algo.WAN(), {}} {
-			want, wantErr := table.Spec(test.name, algo.LAN(), timing, test.given)
-			got, err := options.Spec(builtin.Registry(), test.name, algo.LAN(), timing, settings(test.given...))
+		for _, preset := range []string{"lan", "wan"} {
+			var set pflag.FlagSet
+			flags := table.Flags(&set)
+			args := []string{"--algorithm", test.name, "--preset", preset}
+			for _, option := range test.given {
+				args = append(args, "--option", option)
+			}
+			require.NoError(t, set.Parse(args))
+			node, err := table.Load("", nil, flags)
+			require.NoError(t, err)
+			want, wantErr := node.Spec()
+			timing := algo.Presets()[preset]
+			got, err := options.Spec(builtin.Registry(), test.name, timing, timing, settings(test.given...))
 			require.Equal(t, wantErr == nil, err == nil, "%s: %v", test.name, err)
 			require.Equal(t, want.Name, got.Name)
 			require.Equal(t, want.Settings, got.Settings)
