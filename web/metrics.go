@@ -102,15 +102,15 @@ func (h *Handler) exposition(ctx context.Context) []byte {
 	e.add(isLeader, number(s.IsLeader))
 	e.add(leaderKnown, number(s.HasLeader()))
 	e.add(epoch, float64(s.Leader.Epoch))
-	e.add(streaming, float64(h.streams.many()))
-	begun, took := h.history.counted()
+	e.add(streaming, float64(h.streams.count()))
+	begun, took := h.history.counts()
 	e.add(changes, float64(begun))
 	e.addHistogram(failovers, took)
 	if h.certificateEnd != nil {
 		e.add(httpEnd, float64(h.certificateEnd().Unix()))
 	}
 
-	status, err := h.ask(ctx)
+	status, err := h.queryStatus(ctx)
 	e.add(responsive, number(err == nil))
 	if err == nil {
 		h.addStatus(&e, *status)
@@ -120,12 +120,12 @@ func (h *Handler) exposition(ctx context.Context) []byte {
 
 // addStatus adds the metrics that need the loop.
 func (h *Handler) addStatus(e *exposition, s cluster.Status) {
-	many := make(map[string]int)
+	counts := make(map[string]int)
 	for _, m := range s.Members {
-		many[m.State]++
+		counts[m.State]++
 	}
 	for _, state := range states {
-		e.add(members, float64(many[state]), state)
+		e.add(members, float64(counts[state]), state)
 	}
 	e.add(info, 1, s.Cluster, s.Algorithm, h.node.Config().Name, s.Node.String())
 	e.add(committed, number(s.Committed))
