@@ -108,19 +108,19 @@ func leaderOf(s cluster.State) *Leader {
 
 func (h *Handler) leader(w http.ResponseWriter, r *http.Request) {
 	s := h.state()
-	code, left := http.StatusServiceUnavailable, time.Duration(0)
+	code, remaining := http.StatusServiceUnavailable, time.Duration(0)
 	if s.IsLeader && !h.node.Config().Lease.IsOff() {
-		left = h.node.LeaseRemaining()
+		remaining = h.node.LeaseRemaining()
 		s = h.state() // it may have ended meanwhile
 	}
 	if s.IsLeader {
 		code = http.StatusOK
 	}
 	answer(w, code, struct {
-		*Leader                 // absent if no leader is known
-		Leads     bool          `json:"leads"`                  // the node that replies is the leader
-		LeaseLeft time.Duration `json:"lease_left_ns,omitzero"` // absent except on the leader
-	}{leaderOf(s), s.IsLeader, left})
+		*Leader                      // absent if no leader is known
+		Leads          bool          `json:"leads"`                       // the node that replies is the leader
+		LeaseRemaining time.Duration `json:"lease_remaining_ns,omitzero"` // absent except on the leader
+	}{leaderOf(s), s.IsLeader, remaining})
 }
 
 // state returns the current state of the leadership, as the node knows it.
