@@ -132,7 +132,7 @@ func (p *program) runBench(cmd *cobra.Command, flags *benchFlags) error {
 
 	shown := newBenchProgress(newProgressLine(cmd.ErrOrStderr()))
 	r, wrong := bench.Run(ctx, p.registry, bench.Options{
-		Groups: flags.groups, Rounds: flags.rounds, Short: flags.short, Seed: flags.seed, Node: command, Again: again("bench", cmd.Flags(), "out", "json"), Progress: shown.show,
+		Groups: flags.groups, Rounds: flags.rounds, Short: flags.short, Seed: flags.seed, Node: command, Again: rerunCommand("bench", cmd.Flags(), "out", "json"), Progress: shown.show,
 	})
 	shown.end()
 	if r == nil {

@@ -148,7 +148,7 @@ func (p *program) runExplore(cmd *cobra.Command, flags *exploreFlags) error {
 	if err := e.check(); err != nil {
 		return err
 	}
-	e.command = again("explore", e.set, "json", "save", "ascii", "width")
+	e.command = rerunCommand("explore", e.set, "json", "save", "ascii", "width")
 	ctx, stop := interruptible(cmd)
 	defer stop()
 	far := &searched{walk: flags.walk > 0}

@@ -221,9 +221,9 @@ func (s *simulation) spec(name string, timing algo.Timing, options ...algo.Setti
 	return s.settings.build(name, timing, timing, withSettings(options, s.options))
 }
 
-// again is the command that does the same again with one seed.
-func (s *simulation) again(seed uint64) string {
-	return again("sim", s.flags, "seed", "seeds", "json", "diagram", "svg", "from", "ascii", "width", "trace") + " --seed " + strconv.FormatUint(seed, 10)
+// rerunCommand returns the command line that repeats the run of one seed.
+func (s *simulation) rerunCommand(seed uint64) string {
+	return rerunCommand("sim", s.flags, "seed", "seeds", "json", "diagram", "svg", "from", "ascii", "width", "trace") + " --seed " + strconv.FormatUint(seed, 10)
 }
 
 // simFailure is the violations that a simulation found, and the command that reproduces them.
@@ -245,5 +245,5 @@ func (s *simulation) failure(seed uint64, violations []sim.Violation) error {
 	for _, v := range violations {
 		what = append(what, fmt.Sprintf("%s at %v: %s", v.Property, v.At, v.Text))
 	}
-	return &simFailure{what, s.again(seed)}
+	return &simFailure{what, s.rerunCommand(seed)}
 }

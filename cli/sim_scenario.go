@@ -168,7 +168,7 @@ func (s *simulation) runTranscript(ctx context.Context, story *sim.Scenario, hos
 		}
 	}
 	if err == nil && broken != nil {
-		err = &simFailure{[]string{r.Error}, s.again(r.Seed)}
+		err = &simFailure{[]string{r.Error}, s.rerunCommand(r.Seed)}
 	}
 	return err
 }

@@ -173,7 +173,7 @@ func (all *seeds) take(seed uint64, one *seedRun, s *simulation) {
 	}
 	r.Failed++
 	r.Failures = append(r.Failures, seedFailure{
-		Seed: seed, Error: one.broken, Violations: append([]sim.Violation{}, one.violations...), Command: s.again(seed), Scenario: one.scenario,
+		Seed: seed, Error: one.broken, Violations: append([]sim.Violation{}, one.violations...), Command: s.rerunCommand(seed), Scenario: one.scenario,
 	})
 }
 
