@@ -204,7 +204,7 @@ func (o *engineRun) run(cmd *cobra.Command, args []string) error {
 	if err := watchdogs.Prepare(); err != nil {
 		return err
 	}
-	contender := &engineContender{new: func() (elector.Elector, error) { return o.Contender(o.contender) }, give: o.Release, log: log}
+	contender := &engineContender{new: func() (elector.Elector, error) { return o.Contender(o.contender) }, releaseArg: o.Release, log: log}
 	var err error
 	if contender.next, err = contender.new(); err != nil {
 		return usagef("%v", err)
@@ -220,10 +220,10 @@ func (o *engineRun) run(cmd *cobra.Command, args []string) error {
 // engineContender takes part in the election until the command has ended. In a pause it does not take part, so that
 // another contender leads.
 type engineContender struct {
-	new  func() (elector.Elector, error)
-	next elector.Elector // with which the next Lead begins; nil: a new one
-	give func(l elector.Leadership) []byte
-	log  *slog.Logger
+	new        func() (elector.Elector, error)
+	next       elector.Elector // with which the next Lead begins; nil: a new one
+	releaseArg func(l elector.Leadership) []byte
+	log        *slog.Logger
 }
 
 // Lead takes part until work returns in a leadership, or ctx ends.
@@ -248,7 +248,7 @@ func (c *engineContender) Watch(ctx context.Context) iter.Seq[elector.State] {
 
 func (c *engineContender) standBy(context.Context, time.Duration) {}
 
-func (c *engineContender) release(l elector.Leadership) []byte { return c.give(l) }
+func (c *engineContender) release(l elector.Leadership) []byte { return c.releaseArg(l) }
 
 // report writes the leader to the log, with the messages of a member, and to systemd.
 func (c *engineContender) report(states iter.Seq[elector.State]) {

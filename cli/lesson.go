@@ -175,8 +175,8 @@ func (s *lessonPlayer) write(text string) error {
 	return err
 }
 
-// ask waits for a line. At the end of the input the lesson stops pausing.
-func (s *lessonPlayer) ask(prompt string) (string, error) {
+// readLine prints a prompt and waits for a line. At the end of the input the lesson stops pausing.
+func (s *lessonPlayer) readLine(prompt string) (string, error) {
 	if s.lines == nil {
 		return "", nil
 	}
@@ -252,7 +252,7 @@ func (s *lessonPlayer) section(heading string) error {
 	if heading == "Situation" {
 		return nil
 	}
-	_, err := s.ask("\n[Enter: next, q: quit] ")
+	_, err := s.readLine("\n[Enter: next, q: quit] ")
 	return err
 }
 
@@ -261,15 +261,15 @@ func (s *lessonPlayer) question() error {
 	if err := s.write(s.lesson.Question() + "\n"); err != nil {
 		return err
 	}
-	said, err := s.ask("\nYour answer: ")
+	line, err := s.readLine("\nYour answer: ")
 	switch {
 	case err != nil:
 		return err
-	case said == "":
-	case s.lesson.Right(said):
+	case line == "":
+	case s.lesson.Right(line):
 		err = s.write("\nRight.\n")
 	default:
-		err = s.write(fmt.Sprintf("\nYou say: %s. The run will show: %s.\n", strings.TrimRight(said, "."), s.lesson.Short()))
+		err = s.write(fmt.Sprintf("\nYou say: %s. The run will show: %s.\n", strings.TrimRight(line, "."), s.lesson.Short()))
 	}
 	return cmp.Or(err, s.write("\n"+s.lesson.Answer()+"\n"))
 }
@@ -310,14 +310,14 @@ func (s *lessonPlayer) moments(r *lesson.Run) error {
 			return err
 		}
 		clears = s.clears
-		said, err := s.ask(fmt.Sprintf("\n[moment %d of %d. Enter: next, b: back, e: end, q: quit] ", at+1, len(all)))
+		line, err := s.readLine(fmt.Sprintf("\n[moment %d of %d. Enter: next, b: back, e: end, q: quit] ", at+1, len(all)))
 		if err != nil {
 			return err
 		}
 		switch {
-		case said == "b":
+		case line == "b":
 			at = max(0, at-1)
-		case said == "e" && at < len(all)-1 || s.lines == nil:
+		case line == "e" && at < len(all)-1 || s.lines == nil:
 			at = len(all) - 1
 		default:
 			at++
