@@ -109,7 +109,7 @@ func (f *benchFlags) check(set *pflag.FlagSet) error {
 	if set.Changed("out") && f.out == "" {
 		add("--out is empty, want a file")
 	}
-	return problems.Err(theCommandLine)
+	return problems.Err(commandLinePlace)
 }
 
 func (p *program) runBench(cmd *cobra.Command, flags *benchFlags) error {
@@ -119,7 +119,7 @@ func (p *program) runBench(cmd *cobra.Command, flags *benchFlags) error {
 	if flags.out == "" && !flags.json {
 		flags.out = time.Now().Format("elect-bench-2006-01-02-150405.txt")
 	}
-	command, err := p.itself()
+	command, err := p.selfCommand()
 	if err != nil {
 		return err
 	}

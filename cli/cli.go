@@ -52,8 +52,8 @@ type program struct {
 	fields   *confload.Table // all settings of a node
 	// root returns the command: a field, so that the command of another engine links only what it has.
 	root func() *cobra.Command
-	// itself returns the first words of a command line that runs this program.
-	itself func() ([]string, error)
+	// selfCommand returns the first words of a command line that runs this program.
+	selfCommand func() ([]string, error)
 	// stdin is the input of commands; nil for that of the process.
 	stdin io.Reader
 	// ownsProcess is false in tests: a test process has other children and arguments, and several commands at a time.
@@ -61,7 +61,7 @@ type program struct {
 }
 
 func newProgram(registry algo.Registry) *program {
-	p := &program{registry: registry, fields: confload.NewTable(registry), itself: func() ([]string, error) {
+	p := &program{registry: registry, fields: confload.NewTable(registry), selfCommand: func() ([]string, error) {
 		path, err := os.Executable()
 		return []string{path}, err
 	}}
@@ -88,9 +88,9 @@ func (p *program) run(ctx context.Context, args []string, stdout, stderr io.Writ
 	if err == nil {
 		return 0
 	}
-	own, special := errors.AsType[*ended](err)
-	if special && own.text == "" {
-		return own.status
+	exit, special := errors.AsType[*exitError](err)
+	if special && exit.text == "" {
+		return exit.status
 	}
 	list, wrong := errors.AsType[*diag.Error](err)
 	json := wantsJSON(root, cmd)
@@ -104,7 +104,7 @@ func (p *program) run(ctx context.Context, args []string, stdout, stderr io.Writ
 	}
 	switch {
 	case special:
-		return own.status
+		return exit.status
 	case !wrong && began: // an error before the command starts is about its arguments
 		return statusFailed
 	case !json && !strings.Contains(err.Error(), "\n"):
@@ -126,15 +126,15 @@ func (p *program) closeLog(queue *logqueue.Queue) {
 	queue.Wait()
 }
 
-// ended is an error with an exit status of its own. Without a text, nothing is left to print.
-type ended struct {
+// exitError is an error with an exit status of its own. Without a text, nothing is left to print.
+type exitError struct {
 	status int
 	text   string
 }
 
-func (e *ended) Error() string { return e.text }
+func (e *exitError) Error() string { return e.text }
 
-var errInterrupted = &ended{statusInterrupted, "interrupted"}
+var errInterrupted = &exitError{statusInterrupted, "interrupted"}
 
 func (p *program) newRoot() *cobra.Command {
 	root := &cobra.Command{
@@ -247,12 +247,12 @@ func checkAddress(what, addr string) error {
 	return nil
 }
 
-// theCommandLine is the place of the problems that usagef reports.
-const theCommandLine = "command line"
+// commandLinePlace is the place of the problems that usagef reports.
+const commandLinePlace = "command line"
 
 // usagef returns the error for a problem in the command line.
 func usagef(format string, args ...any) error {
 	var m diag.List
 	m.Addf(format, args...)
-	return m.Err(theCommandLine)
+	return m.Err(commandLinePlace)
 }

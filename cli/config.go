@@ -72,7 +72,7 @@ func runConfigCheck(cmd *cobra.Command, from *source, asJSON bool) error {
 			return err
 		}
 		if wrong != nil {
-			return &ended{status: statusUsage} // the object has the problems
+			return &exitError{status: statusUsage} // the object has the problems
 		}
 		return nil
 	case wrong != nil:
@@ -83,8 +83,8 @@ func runConfigCheck(cmd *cobra.Command, from *source, asJSON bool) error {
 			return err
 		}
 	}
-	if why := beginning(&s.Config); why != "" {
-		fmt.Fprintf(cmd.OutOrStdout(), "with an empty data folder the node would not start: %s\n", why)
+	if reason := startupError(&s.Config); reason != "" {
+		fmt.Fprintf(cmd.OutOrStdout(), "with an empty data folder the node would not start: %s\n", reason)
 	}
 	_, err = fmt.Fprintf(cmd.OutOrStdout(), "%s: nothing is wrong\n", s.File)
 	return err

@@ -205,7 +205,7 @@ func (p *program) runDemo(cmd *cobra.Command, flags *demoFlags) (err error) {
 	if err != nil {
 		return err
 	}
-	command, err := p.itself()
+	command, err := p.selfCommand()
 	if err != nil {
 		return err
 	}

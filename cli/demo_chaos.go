@@ -129,7 +129,7 @@ func (p *program) runChaos(cmd *cobra.Command, flags *demoFlags) (err error) {
 	if !watchdog.Supported {
 		return fmt.Errorf("--chaos lets the members run a command: %s", onlyUnix)
 	}
-	command, err := p.itself()
+	command, err := p.selfCommand()
 	if err != nil {
 		return err
 	}
@@ -216,7 +216,7 @@ func (c *chaosDemo) finish(err error, until int64) error {
 		err = errors.Join(err, c.writePicture(shifts, o, until))
 	}
 	if err == nil && c.flags.leased && o.TwoMS > 0 {
-		err = &ended{statusFailed, fmt.Sprintf("with the lease, two members worked at once for %v ms", o.TwoMS)}
+		err = &exitError{statusFailed, fmt.Sprintf("with the lease, two members worked at once for %v ms", o.TwoMS)}
 	}
 	return err
 }

@@ -177,7 +177,7 @@ func (o *engineRun) run(cmd *cobra.Command, args []string) error {
 	if !watchdog.Supported {
 		return errors.New(onlyUnix)
 	}
-	if err := beginProcess(cmd, true); err != nil {
+	if err := prepareProcess(cmd, true); err != nil {
 		return err
 	}
 	var m diag.List
@@ -190,7 +190,7 @@ func (o *engineRun) run(cmd *cobra.Command, args []string) error {
 	if err := level.UnmarshalText([]byte(o.level)); err != nil {
 		m.Addf("--log-level is %q, want debug, info, warn or error", o.level)
 	}
-	if err := m.Err(theCommandLine); err != nil {
+	if err := m.Err(commandLinePlace); err != nil {
 		return err
 	}
 	queue := queueErrors(cmd, o.log)
@@ -312,7 +312,7 @@ leader is known), error (why the watcher is cut off; absent otherwise).`,
 func (o *engineWatch) run(cmd *cobra.Command) error {
 	var m diag.List
 	o.addProblems(&m)
-	if err := m.Err(theCommandLine); err != nil {
+	if err := m.Err(commandLinePlace); err != nil {
 		return err
 	}
 	ctx, stop := interruptible(cmd)

@@ -234,7 +234,7 @@ func (e *exploration) check() error {
 	} else {
 		e.only(m, "a search without --walk", "states")
 	}
-	return m.Err(theCommandLine)
+	return m.Err(commandLinePlace)
 }
 
 // only notes a problem for each of these flags that is set: it has an effect with something else only.

@@ -39,7 +39,7 @@ func (f *finding) verdict(ctx context.Context) error {
 	case f.noLeader:
 		return errors.New("no node ever led: nothing was tested")
 	case f.Cut != "":
-		return &ended{statusCut, "cut short by " + f.Cut + ", before anything was found broken"}
+		return &exitError{statusCut, "cut short by " + f.Cut + ", before anything was found broken"}
 	}
 	return nil
 }

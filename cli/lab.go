@@ -127,7 +127,7 @@ func (f *labFlags) announce(out io.Writer, url string) error {
 // serveUntil serves until ctx ends, and returns its cause.
 func serveUntil(ctx context.Context, listener net.Listener, handler http.Handler) error {
 	server := &http.Server{
-		Handler: handler, ReadTimeout: lookTime, WriteTimeout: 6 * lookTime, IdleTimeout: idleTime, MaxHeaderBytes: maxHeaders,
+		Handler: handler, ReadTimeout: requestTimeout, WriteTimeout: 6 * requestTimeout, IdleTimeout: idleTimeout, MaxHeaderBytes: maxHeaders,
 		ErrorLog: log.New(io.Discard, "", 0),
 	}
 	defer context.AfterFunc(ctx, func() { _ = server.Close() })()

@@ -122,7 +122,7 @@ func (f *lessonFlags) check(all []lesson.Lesson, args []string) (found *lesson.L
 	if f.width < 0 || f.width > 0 && f.width < leastWidth {
 		problems.Addf("--width is %d, want at least %d", f.width, leastWidth)
 	}
-	return found, problems.Err(theCommandLine)
+	return found, problems.Err(commandLinePlace)
 }
 
 // exclusive reports whether more than one of the conditions holds.

@@ -234,7 +234,7 @@ func TestDemoCleansUpAfterFailedStart(t *testing.T) {
 	temp := t.TempDir()
 	t.Setenv("TMPDIR", temp)
 	p := newProgram(builtins.registry)
-	p.itself = func() ([]string, error) { return []string{"sh", "-c", "echo no such luck >&2; exit 3"}, nil }
+	p.selfCommand = func() ([]string, error) { return []string{"sh", "-c", "echo no such luck >&2; exit 3"}, nil }
 	var stdout, stderr bytes.Buffer
 	require.Equal(t, statusFailed, p.run(t.Context(), []string{"demo", "--json"}, &stdout, &stderr))
 	require.Empty(t, stdout.String())

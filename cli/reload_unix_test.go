@@ -96,11 +96,11 @@ func TestStopDoesNotWaitForReload(t *testing.T) {
 
 func TestStopWhileFilesAreReadHasStatusZero(t *testing.T) {
 	ctx, stop := context.WithCancel(t.Context())
-	require.NoError(t, stopped(ctx, nil))
-	require.ErrorIs(t, stopped(ctx, os.ErrNotExist), os.ErrNotExist)
+	require.NoError(t, cleanExit(ctx, nil))
+	require.ErrorIs(t, cleanExit(ctx, os.ErrNotExist), os.ErrNotExist)
 	stop()
-	require.ErrorIs(t, stopped(ctx, os.ErrNotExist), os.ErrNotExist)
-	require.Equal(t, &ended{}, stopped(ctx, context.Cause(ctx)))
+	require.ErrorIs(t, cleanExit(ctx, os.ErrNotExist), os.ErrNotExist)
+	require.Equal(t, &exitError{}, cleanExit(ctx, context.Cause(ctx)))
 }
 
 // Opening a FIFO would wait for a writer forever.

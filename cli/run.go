@@ -108,7 +108,7 @@ func commandBehindFlags(cmd *cobra.Command, args []string) error {
 func (o *running) check(args []string) error {
 	var m diag.List
 	o.addProblems(&m, args)
-	return m.Err(theCommandLine)
+	return m.Err(commandLinePlace)
 }
 
 // addProblems adds the problems in the flags and the command.
@@ -149,7 +149,7 @@ func runCommand(cmd *cobra.Command, from *source, o running, args []string) erro
 	if err := o.check(args); err != nil {
 		return err
 	}
-	ctx, reload, stop, err := begin(cmd, from)
+	ctx, reload, stop, err := prepareNode(cmd, from)
 	if err != nil {
 		return err
 	}

@@ -122,7 +122,7 @@ func (r *runner) always(ctx context.Context) error {
 		case r.restart == "never" && failed != nil:
 			return failed
 		case o.Voluntary && (r.restart == "never" || r.restart == "on-failure" && o.Status == 0):
-			return &ended{status: o.Status}
+			return &exitError{status: o.Status}
 		case failed == nil && cannotContinue(ctx, err):
 			return err
 		}
@@ -168,7 +168,7 @@ func (r *runner) once(ctx context.Context) error {
 	ctx, end := context.WithCancelCause(ctx)
 	defer end(nil)
 	noLeader := time.AfterFunc(r.running.once, func() {
-		end(&ended{statusFailed, "no member has led for " + r.running.once.String() + ": " + r.vacancy})
+		end(&exitError{statusFailed, "no member has led for " + r.running.once.String() + ": " + r.vacancy})
 	})
 	defer noLeader.Stop()
 	var other atomic.Bool // has led
@@ -180,7 +180,7 @@ func (r *runner) once(ctx context.Context) error {
 				other.Store(true)
 			} else if other.Load() {
 				r.log.Info("the leadership of the member with the command is over")
-				end(&ended{}) // with status 0
+				end(&exitError{}) // with status 0
 			}
 		}
 	}()
@@ -191,16 +191,16 @@ func (r *runner) once(ctx context.Context) error {
 		seen := time.Now().Add(r.running.once)
 		switch o, err := r.run(ctx, l); {
 		case err != nil:
-			end(&ended{statusFailed, err.Error()})
+			end(&exitError{statusFailed, err.Error()})
 		case o.Voluntary:
 			rest(ctx, time.Until(seen))
-			end(&ended{status: o.Status})
+			end(&exitError{status: o.Status})
 		default:
-			end(&ended{statusFailed, "the command was stopped: this member has lost the leadership"})
+			end(&exitError{statusFailed, "the command was stopped: this member has lost the leadership"})
 		}
 		return nil
 	})
-	if exit, ok := errors.AsType[*ended](context.Cause(ctx)); ok {
+	if exit, ok := errors.AsType[*exitError](context.Cause(ctx)); ok {
 		return exit
 	}
 	if cannotContinue(ctx, err) {

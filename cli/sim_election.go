@@ -60,7 +60,7 @@ func (s *simulation) election() (sim.Options, error) {
 		}
 		m.Addf("%s", strings.TrimPrefix(e.Error(), sim.ErrOptions.Error()+": "))
 	}
-	return o, m.Err(theCommandLine)
+	return o, m.Err(commandLinePlace)
 }
 
 // initiators parses the numbers of the nodes that start an election; nil means all live nodes.

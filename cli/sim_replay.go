@@ -39,7 +39,7 @@ func (s *simulation) replay(name, text string) error {
 		return s.settings.timeless(algorithm, withSettings(options, s.options)), nil // problems are noted
 	})
 	s.noteProblems(err)
-	if err := m.Err(theCommandLine); err != nil {
+	if err := m.Err(commandLinePlace); err != nil {
 		return err
 	}
 	story.Unchecked = s.otherwise()

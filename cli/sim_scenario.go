@@ -52,11 +52,11 @@ func (s *simulation) runScenario(ctx context.Context) error {
 	}
 	s.noteProblems(err)
 	if err != nil {
-		return s.settings.problems.Err(theCommandLine)
+		return s.settings.problems.Err(commandLinePlace)
 	}
 	s.about(story.Algorithm)
 	spec := s.spec(cmp.Or(story.Algorithm, s.algorithm), story.Timing(), story.Options...)
-	if err := s.settings.problems.Err(theCommandLine); err != nil {
+	if err := s.settings.problems.Err(commandLinePlace); err != nil {
 		return err
 	}
 	host := sim.ScenarioOptions{

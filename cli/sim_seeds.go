@@ -105,7 +105,7 @@ func (s *simulation) chaosOptions() (sim.ChaosOptions, error) {
 		m.Addf("--period is %v, want at least %v", s.period, leastPeriod)
 	}
 	o.Spec = s.spec(s.algorithm, o.Timing)
-	return o, m.Err(theCommandLine)
+	return o, m.Err(commandLinePlace)
 }
 
 const (
