@@ -33,7 +33,7 @@ func (p *program) newBench() *cobra.Command {
 		Short: "Measure and compare the algorithms",
 		Long: `Measure what each algorithm costs on this machine, in three to five minutes: messages and
 turnaround of elections, counted in the simulator and compared with the theory, and on
-the wire; the time to recover from a kill, a pause, a polite stop and a partition, with
+the wire; the time to recover from a kill, a pause, a graceful stop and a partition, with
 real processes; what faults cost an application and a leader; how good the failure
 detector is; and the cost at rest. The default comes first, bully+lease, where a lease
 matters; bully, ring and vote are without one. Print a table for each of these groups, and write

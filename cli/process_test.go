@@ -84,7 +84,7 @@ func (p *process) requireClean(t *testing.T) {
 	require.Empty(t, entries, "left behind")
 }
 
-func requireGone(t *testing.T, nodes []keptNode) {
+func requireGone(t *testing.T, nodes []runningNode) {
 	t.Helper()
 	for _, n := range nodes {
 		require.ErrorIs(t, syscall.Kill(n.Pid, 0), syscall.ESRCH, "%s still runs", n.Name)
@@ -171,7 +171,7 @@ func TestDemoKeepsClusterUntilInterrupt(t *testing.T) {
 	p := launch(t, "demo", "--keep", "--json", "--nodes", "3")
 	line := p.stdout.line(t)
 	require.Equal(t, []string{"nodes"}, keys(t, line))
-	var o keptObject
+	var o runningCluster
 	decodeStrictly(t, line, &o)
 	require.Len(t, o.Nodes, 3)
 	for i, n := range o.Nodes {
