@@ -119,7 +119,7 @@ func TestContenderWithFailingCommandStaysOut(t *testing.T) {
 					if name == "bad" {
 						return watchdog.Outcome{Voluntary: true, Status: 1}, nil
 					}
-					rest(ctx, 5*time.Second)
+					sleep(ctx, 5*time.Second)
 					return watchdog.Outcome{Voluntary: true}, nil
 				})}
 			all.Go(func() { _ = r.always(ctx) })

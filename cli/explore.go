@@ -152,7 +152,7 @@ func (p *program) runExplore(cmd *cobra.Command, flags *exploreFlags) error {
 	ctx, stop := interruptible(cmd)
 	defer stop()
 	far := &searched{walk: flags.walk > 0}
-	e.o.Progress = far.take
+	e.o.Progress = far.update
 	if err := e.printModel(); err != nil {
 		return err
 	}
@@ -208,14 +208,14 @@ func (e *exploration) check() error {
 			m.Addf("--%s is %d, want at least 0", flag, n)
 		}
 	}
-	if e.width < 0 || e.width > 0 && e.width < leastWidth {
-		m.Addf("--width is %d, want at least %d", e.width, leastWidth)
+	if e.width < 0 || e.width > 0 && e.width < minWidth {
+		m.Addf("--width is %d, want at least %d", e.width, minWidth)
 	}
 	e.o.PeriodicSends = e.periodicSends
 	if !e.set.Changed("periodic-sends") && e.walk == 0 && explore.HasCountedPeriodic(e.o.Spec) {
 		e.o.PeriodicSends = 1
 	}
-	e.o.Properties = e.wanted(m)
+	e.o.Properties = e.selectProperties(m)
 	if e.time < 0 {
 		m.Addf("--time is %v, want at least 0", e.time)
 	}
@@ -227,26 +227,27 @@ func (e *exploration) check() error {
 		m.Addf("--memory is %q, want a size, as 512MiB or 4GiB", e.memory)
 	}
 	if e.json {
-		e.only(m, "a drawing, which --json has not", "ascii", "width")
+		e.requireMode(m, "a drawing, which --json has not", "ascii", "width")
 	}
 	if e.walk == 0 {
-		e.only(m, "--walk", "length", "seed")
+		e.requireMode(m, "--walk", "length", "seed")
 	} else {
-		e.only(m, "a search without --walk", "states")
+		e.requireMode(m, "a search without --walk", "states")
 	}
 	return m.Err(commandLinePlace)
 }
 
-// only notes a problem for each of these flags that is set: it has an effect with something else only.
-func (e *exploration) only(m *diag.List, with string, flags ...string) {
+// requireMode notes a problem for each of these flags that is set: it has an effect only in mode.
+func (e *exploration) requireMode(m *diag.List, mode string, flags ...string) {
 	for _, flag := range flags {
 		if e.set.Changed(flag) {
-			m.Addf("--%s is for %s", flag, with)
+			m.Addf("--%s is for %s", flag, mode)
 		}
 	}
 }
 
-func (e *exploration) wanted(m *diag.List) []algo.Property {
+// selectProperties returns the properties of --property, or those that the algorithm claims.
+func (e *exploration) selectProperties(m *diag.List) []algo.Property {
 	if len(e.properties) == 0 {
 		return explore.Claimed(e.o.Spec.Claims)
 	}

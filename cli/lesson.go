@@ -119,8 +119,8 @@ func (f *lessonFlags) check(all []lesson.Lesson, args []string) (found *lesson.L
 	if exclusive(f.step, f.solution, f.scenario != "", f.json) {
 		problems.Addf("--step, --solution, --scenario and --json are different things: want one")
 	}
-	if f.width < 0 || f.width > 0 && f.width < leastWidth {
-		problems.Addf("--width is %d, want at least %d", f.width, leastWidth)
+	if f.width < 0 || f.width > 0 && f.width < minWidth {
+		problems.Addf("--width is %d, want at least %d", f.width, minWidth)
 	}
 	return found, problems.Err(commandLinePlace)
 }
@@ -284,7 +284,7 @@ func (s *lessonPlayer) run(name string) error {
 		return err
 	}
 	if r.Err != nil {
-		return fmt.Errorf("lesson %d: %s", s.lesson.Number, plainly(r.Err))
+		return fmt.Errorf("lesson %d: %s", s.lesson.Number, trimPackages(r.Err))
 	}
 	return nil
 }
@@ -366,7 +366,7 @@ func (s *lessonPlayer) printJSON() error {
 		}
 		run := lessonRun{Scenario: name, Title: r.Title(), Algorithm: r.Algorithm, Moments: len(r.Diagram().Moments()), Sent: r.Sent, Holds: r.Err == nil}
 		if r.Err != nil {
-			run.Error = plainly(r.Err)
+			run.Error = trimPackages(r.Err)
 			failed = cmp.Or(failed, fmt.Errorf("lesson %d: %s", s.lesson.Number, run.Error))
 		}
 		o.Runs = append(o.Runs, run)

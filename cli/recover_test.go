@@ -127,9 +127,9 @@ func TestRecoverRejectsRemovedMemberThatMayRun(t *testing.T) {
 	} {
 		r := recovery{access: access{table: builtins.fields}, timeout: cmp.Or(tc.timeout, time.Minute)} // only silence waits for its end
 		member.Addr = tc.addr
-		err := r.reachesNone(t.Context(), []algo.Member{member})
+		err := r.requireUnreachable(t.Context(), []algo.Member{member})
 		for began := time.Now(); tc.want == "" && err != nil && time.Since(began) < patience; { // it is busy
-			err = r.reachesNone(t.Context(), []algo.Member{member})
+			err = r.requireUnreachable(t.Context(), []algo.Member{member})
 		}
 		if tc.want == "" {
 			require.NoError(t, err, tc.name)

@@ -88,7 +88,7 @@ func (r *runner) run(ctx context.Context, l elector.Leadership) (watchdog.Outcom
 		r.log.Warn("command ended", "token", token, "status", o.Status)
 	default:
 		r.log.Info("command stopped", "token", token, "cause", cmp.Or(context.Cause(ctx), errCutOff))
-		rest(ctx, r.lease/3) // a lease that was not renewed still has a quarter of its time
+		sleep(ctx, r.lease/3) // a lease that was not renewed still has a quarter of its time
 	}
 	return o, err
 }
@@ -149,11 +149,11 @@ func (r *runner) pause(ctx context.Context, pause time.Duration) bool {
 		r.log.Warn("command failed soon after it began", "standby", pause)
 	}
 	r.standBy(ctx, pause)
-	return rest(ctx, time.Until(until))
+	return sleep(ctx, time.Until(until))
 }
 
-// rest waits for pause, and reports false if ctx ends first.
-func rest(ctx context.Context, pause time.Duration) bool {
+// sleep waits for pause, and reports false if ctx ends first.
+func sleep(ctx context.Context, pause time.Duration) bool {
 	select {
 	case <-ctx.Done():
 		return false
@@ -193,7 +193,7 @@ func (r *runner) once(ctx context.Context) error {
 		case err != nil:
 			end(&exitError{statusFailed, err.Error()})
 		case o.Voluntary:
-			rest(ctx, time.Until(seen))
+			sleep(ctx, time.Until(seen))
 			end(&exitError{status: o.Status})
 		default:
 			end(&exitError{statusFailed, "the command was stopped: this member has lost the leadership"})

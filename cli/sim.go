@@ -211,8 +211,8 @@ func (s *simulation) check() {
 	if s.flags.Changed("from") && s.simFlags.scenario == "" && !s.chaos {
 		m.Addf("--from is for a scenario or a chaos run")
 	}
-	if s.width < 0 || s.width > 0 && s.width < leastWidth {
-		m.Addf("--width is %d, want at least %d", s.width, leastWidth)
+	if s.width < 0 || s.width > 0 && s.width < minWidth {
+		m.Addf("--width is %d, want at least %d", s.width, minWidth)
 	}
 }
 

@@ -108,8 +108,8 @@ func (s *simulation) printElection(o *sim.Options, r *sim.Result) error {
 	row("sent", "%d messages%s", r.Sent, strings.Join(append([]string{""}, strings.Join(kinds, ", ")), ": "))
 	row("delivered", "%d", r.Delivered)
 	if r.Agreed {
-		row("decided", "after %s T: then the leader knows", shortly(r.Decided))
-		row("turnaround", "%s T: then all live nodes know", shortly(r.Turnaround))
+		row("decided", "after %s T: then the leader knows", formatT(r.Decided))
+		row("turnaround", "%s T: then all live nodes know", formatT(r.Turnaround))
 	}
 	if err := table.Flush(); err != nil {
 		return err
@@ -124,8 +124,8 @@ of what was said before (%d), are left out. Finding the crash takes no time.
 	return err
 }
 
-// shortly formats a time with at most two decimals.
-func shortly(inT float64) string { return strconv.FormatFloat(math.Round(inT*100)/100, 'f', -1, 64) }
+// formatT formats a number of T with at most two decimals.
+func formatT(inT float64) string { return strconv.FormatFloat(math.Round(inT*100)/100, 'f', -1, 64) }
 
 // describeElection describes the parameters of the counted election.
 func describeElection(o *sim.Options) string {

@@ -101,8 +101,8 @@ func (s *simulation) chaosOptions() (sim.ChaosOptions, error) {
 	if s.nodes < 1 || s.nodes > maxChaosNodes {
 		m.Addf("--nodes is %d, want 1 to %d", s.nodes, maxChaosNodes)
 	}
-	if s.period < leastPeriod {
-		m.Addf("--period is %v, want at least %v", s.period, leastPeriod)
+	if s.period < minPeriod {
+		m.Addf("--period is %v, want at least %v", s.period, minPeriod)
 	}
 	o.Spec = s.spec(s.algorithm, o.Timing)
 	return o, m.Err(commandLinePlace)
@@ -110,7 +110,7 @@ func (s *simulation) chaosOptions() (sim.ChaosOptions, error) {
 
 const (
 	maxChaosNodes = 1000
-	leastPeriod   = 100 * time.Millisecond
+	minPeriod     = 100 * time.Millisecond
 )
 
 // seeds is a run of many seeds.
@@ -136,7 +136,7 @@ func (s *simulation) runSeeds(ctx context.Context, first uint64, r chaosResult, 
 				if one, err := run(ctx, seed); err != nil {
 					stop(err)
 				} else {
-					all.take(seed, &one, s)
+					all.add(seed, &one, s)
 				}
 			}
 		})
@@ -153,7 +153,7 @@ func (s *simulation) runSeeds(ctx context.Context, first uint64, r chaosResult, 
 	return s.showSeeds(all, time.Since(began))
 }
 
-func (all *seeds) take(seed uint64, one *seedRun, s *simulation) {
+func (all *seeds) add(seed uint64, one *seedRun, s *simulation) {
 	all.mu.Lock()
 	defer all.mu.Unlock()
 	r := &all.result

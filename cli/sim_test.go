@@ -154,7 +154,7 @@ func TestChaosRunsThatAllFailReportNoTimes(t *testing.T) {
 			s := &simulation{simFlags: &simFlags{chaos: true, json: asJSON}, flags: builtins.newSim().Flags(), out: &out}
 			all := &seeds{result: chaosResult{Bound: 4900, Known: map[string]int{}}}
 			for i, run := range tc.runs {
-				all.take(uint64(i), &run, s)
+				all.add(uint64(i), &run, s)
 			}
 			_ = s.showSeeds(all, time.Second)
 			if asJSON {
