@@ -113,12 +113,12 @@ func (p *program) newConfigExample() *cobra.Command {
 		Use:   "example",
 		Short: "Print a configuration file with every field, its default and its meaning",
 		Long: `Print a configuration file with every field, its default and its meaning. It sets
-where to listen and the data folder: take the # away before what else you want to change.
+where to listen and the data folder: remove the # before each other field that you change.
 
 With --json, a list of objects, one for each field: field, flag, variable, default (a
 string, number, bool or list; durations are strings), empty (what an empty default stands
-for), words (a list: all that it may be; empty if it may be more), reload (a bool: SIGHUP
-has a running node take over a change), help.`,
+for), words (a list: all that it may be; empty if it may be more), reload (a bool: a
+running node applies a change at SIGHUP), help.`,
 		Example: `  elect config example > /etc/elect.yaml
   elect config example --json | jq -r '.[] | .variable + "  " + .help'`,
 		Args: cobra.NoArgs,

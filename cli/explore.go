@@ -57,10 +57,10 @@ func (p *program) newExplore() *cobra.Command {
 in which a property is broken. Messages arrive in any order, any number of times or
 never; timers end in any order that their ranges allow; nodes crash and start again;
 detectors find a crash at any time after it, or never. 'go doc
-github.com/elect-go/elect/explore' says it exactly.
+github.com/elect-go/elect/explore' has the exact rules.
 
-A property that is broken is drawn as soon as that is found, in the fewest steps that
-break it, and saved as a scenario, which 'elect sim --scenario FILE' replays.
+The first violation of each property is drawn when it is found, with the fewest steps,
+and saved as a scenario. 'elect sim --scenario FILE' replays it.
 
 The algorithms have no lease, unlike nodes by default: what a lease promises depends on
 clocks, and a search has none.
