@@ -73,7 +73,7 @@ func serve(ctx context.Context, how confload.HTTPServer, n *cluster.Node, log *s
 	if err != nil {
 		return nil, fmt.Errorf("http: %w", err)
 	}
-	log.Info("http", "addr", l.Addr().String(), "tls", https != nil)
+	log.Info("HTTP server started", "addr", l.Addr().String(), "tls", https != nil)
 	ctx, stopSite := context.WithCancel(context.Background())
 	site := web.New(ctx, n)
 	var (
@@ -107,7 +107,7 @@ func serve(ctx context.Context, how confload.HTTPServer, n *cluster.Node, log *s
 	go func() {
 		defer close(served)
 		if err := server.Serve(l); !errors.Is(err, http.ErrServerClosed) {
-			log.Error("http has ended", "error", err) // the node keeps running
+			log.Error("HTTP server failed", "error", err) // the node keeps running
 		}
 	}()
 	return func() {

@@ -33,7 +33,7 @@ func TestNodeServesHTTPUntilItStops(t *testing.T) {
 		}
 		return line
 	}
-	line := says("msg=http")
+	line := says(`msg="HTTP server started"`)
 	addr := regexp.MustCompile(`addr=(\S+)`).FindStringSubmatch(line)[1]
 	says(`msg="became leader"`)
 	for path, want := range map[string]string{"/leader": `"name":"n1"`, "/metrics": "elect_is_leader 1", "/readyz": "ok", "/livez": "ok"} {

@@ -157,7 +157,7 @@ func TestNodeServesHTTPSWithCertificatesOfCluster(t *testing.T) {
 	p := launch(t, "node", "--cluster", "demo", "--name", "n1", "--listen", "127.0.0.1:0", "--members", "127.0.0.1:0", "--lease=off", "--http", ":0",
 		"--tls-cert", files.Cert, "--tls-key", files.Key, "--tls-ca", files.CA)
 	line := ""
-	for !strings.Contains(line, "msg=http ") {
+	for !strings.Contains(line, `msg="HTTP server started"`) {
 		line = p.stderr.line(t)
 	}
 	require.Contains(t, line, "tls=true")

@@ -211,7 +211,7 @@ func warnOfUnknown(log *slog.Logger, s *confload.Settings) {
 		names = append(names, u.String())
 	}
 	if len(names) > 0 {
-		log.Warn("variables of the environment that mean nothing to elect", "variables", strings.Join(names, ", "))
+		log.Warn("unknown ELECT_ environment variables", "variables", strings.Join(names, ", "))
 	}
 }
 
@@ -253,7 +253,7 @@ func stopOnSignal(ctx context.Context, signals <-chan os.Signal, log *slog.Logge
 	}
 	for s := range signals {
 		if s != syscall.SIGHUP && time.Since(first) >= minForceDelay {
-			log.Warn("stopped without goodbyes", "signal", s.String())
+			log.Warn("stopped without sending goodbye", "signal", s.String())
 			force()
 			return
 		}

@@ -105,7 +105,7 @@ func (r *reloader) reload(ctx context.Context, n adjustable) {
 	// The line about a raised level is still logged at the old level.
 	r.level.Set(min(r.level.Level(), s.Level()))
 	if len(unchanged) > 0 {
-		r.log.Warn("needs a restart: changed in the configuration, but not in this running node", "fields", strings.Join(unchanged, ", "))
+		r.log.Warn("setting changed, restart required", "fields", strings.Join(unchanged, ", "))
 	}
 	r.log.Info("configuration reloaded", "file", s.File, "changed", strings.Join(applied, ", "))
 	r.level.Set(s.Level())

@@ -107,7 +107,7 @@ func TestReload(t *testing.T) {
 		{"a level that hides what follows", "", "log_level: error\n", nil,
 			`level=INFO msg="configuration reloaded" file=elect.yaml changed="log_level error"`, 0, slog.LevelError},
 		{"what cannot change, by name", "priority: 3\n", "priority: 5\nadvertise: b:1\ntiming: {preset: wan}\nalgorithm: vote\ndata_dir: d\njoin: [b:2]\nbully: {head_start: 1s}\n", nil,
-			`level=WARN msg="needs a restart: changed in the configuration, but not in this running node" fields="advertise, join, data_dir, algorithm, timing.preset, bully.head_start"
+			`level=WARN msg="setting changed, restart required" fields="advertise, join, data_dir, algorithm, timing.preset, bully.head_start"
 level=INFO msg="configuration reloaded" file=elect.yaml changed="priority 5"`, 5, slog.LevelInfo},
 		{"what a flag says stays", "priority: 3\n", "priority: 4\nlog_level: error\n", []string{"--priority", "9"},
 			`level=INFO msg="configuration reloaded" file=elect.yaml changed="log_level error"`, 9, slog.LevelError},

@@ -44,7 +44,7 @@ func TestSIGHUPReloadsConfigFile(t *testing.T) {
 	require.NoError(t, p.Start())
 	t.Cleanup(func() { _ = p.Process.Kill(); _ = p.Wait() })
 	require.Equal(t, "ELECT_LISTNE (did you mean ELECT_LISTEN?)",
-		p.logged(t, "variables of the environment that mean nothing to elect")["variables"])
+		p.logged(t, "unknown ELECT_ environment variables")["variables"])
 	addr := p.logged(t, "started")["addr"].(string)
 	p.logged(t, "became leader")
 	priority := func() int {
@@ -56,7 +56,7 @@ func TestSIGHUPReloadsConfigFile(t *testing.T) {
 
 	write("priority: 2\nwitness: true\nlog_level: debug\n")
 	require.NoError(t, p.Process.Signal(syscall.SIGHUP))
-	require.Equal(t, "witness", p.logged(t, "needs a restart: changed in the configuration, but not in this running node")["fields"])
+	require.Equal(t, "witness", p.logged(t, "setting changed, restart required")["fields"])
 	require.Equal(t, "priority 2, log_level debug", p.logged(t, "configuration reloaded")["changed"])
 	require.Equal(t, 2, priority())
 

@@ -54,7 +54,7 @@ type supervisor interface {
 // warnOfLimitations warns on a system that does not end all that a command has started.
 func warnOfLimitations(log *slog.Logger) {
 	if watchdog.Limitations != "" {
-		log.Warn("this system keeps less of what elect run promises", "lacks", watchdog.Limitations)
+		log.Warn("elect run guarantees less on this system", "lacks", watchdog.Limitations)
 	}
 }
 
@@ -70,7 +70,7 @@ func (r *runner) perform(ctx context.Context) error {
 func (r *runner) run(ctx context.Context, l elector.Leadership) (watchdog.Outcome, error) {
 	token := strconv.FormatUint(l.Token, 10)
 	c := watchdog.Command{Args: r.args, Grace: r.grace, Timeout: r.lease, Env: append(os.Environ(), variables(l)...)}
-	r.log.Info("command begins", "token", token)
+	r.log.Info("command started", "token", token)
 	o, err := r.supervisor.Run(ctx, c, func() watchdog.Renewal {
 		renewal := watchdog.Renewal{Release: r.release(l)}
 		switch end, bounded := l.Deadline(); {
@@ -83,7 +83,7 @@ func (r *runner) run(ctx context.Context, l elector.Leadership) (watchdog.Outcom
 	})
 	switch {
 	case err != nil:
-		r.log.Error("command not begun", "error", err)
+		r.log.Error("command start failed", "error", err)
 	case o.Voluntary:
 		r.log.Warn("command ended", "token", token, "status", o.Status)
 	default:
@@ -179,7 +179,7 @@ func (r *runner) once(ctx context.Context) error {
 				noLeader.Stop()
 				other.Store(true)
 			} else if other.Load() {
-				r.log.Info("the leadership of the member with the command is over")
+				r.log.Info("another member ran the command")
 				end(&exitError{}) // with status 0
 			}
 		}
