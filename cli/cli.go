@@ -93,7 +93,7 @@ func (p *program) run(ctx context.Context, args []string, stdout, stderr io.Writ
 		return exit.status
 	}
 	list, wrong := errors.AsType[*diag.Error](err)
-	json := wantsJSON(root, cmd)
+	json := wantsJSON(root, cmd, args)
 	switch {
 	case json && wrong:
 		logger(stderr, "json", slog.LevelError).Error("the configuration is wrong", "problems", list.Problems)
