@@ -24,7 +24,6 @@ import (
 	"github.com/elect-go/elect/internal/confload"
 	"github.com/elect-go/elect/internal/diag"
 	"github.com/elect-go/elect/internal/logqueue"
-	"github.com/elect-go/elect/internal/watchdog"
 )
 
 // exit statuses
@@ -38,8 +37,8 @@ const (
 // Main runs the command with the arguments of the process and the algorithms of registry, and exits with its status.
 // In its output, the command is called elect, whatever the name of the program is.
 func Main(registry algo.Registry) {
-	if slices.Equal(os.Args[1:], []string{watchdog.Subcommand}) { // it needs no other command and no setting
-		os.Exit(serveWatchdog("elect", reportEnd, os.Stderr))
+	if form, ok := watchdogArgs(os.Args[1:]); ok { // it needs no other command and no setting
+		os.Exit(serveWatchdog(form, reportEnd, os.Stderr))
 	}
 	p := newProgram(registry)
 	p.ownsProcess = true

@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"iter"
 	"log/slog"
 	"os"
@@ -65,17 +64,17 @@ type Contender struct {
 // MainEngine runs the command of an engine with the arguments of the process, and exits with its status. Its run and
 // watch are those of elect, with another election.
 func MainEngine(engine Engine) {
-	if len(os.Args) == 2 && os.Args[1] == watchdog.Subcommand {
-		os.Exit(serveWatchdog("elect-"+engine.Name, engine.giveUp, os.Stderr))
+	if form, ok := watchdogArgs(os.Args[1:]); ok {
+		os.Exit(serveWatchdog(form, engine.giveUp, os.Stderr))
 	}
 	p := program{ownsProcess: true, root: func() *cobra.Command { return newEngineRoot(&engine) }}
 	os.Exit(p.run(context.Background(), os.Args[1:], os.Stdout, os.Stderr))
 }
 
 // giveUp is the release function of the watchdog.
-func (e *Engine) giveUp(release []byte, stderr io.Writer) {
+func (e *Engine) giveUp(release []byte, log *slog.Logger) {
 	if err := e.GiveUp(release); err != nil {
-		fmt.Fprintf(stderr, "elect-%s: the end of this contender cannot be reported: %v\n", e.Name, err)
+		log.Warn("the end of this contender was not reported", "error", err)
 	}
 }
 
@@ -199,7 +198,7 @@ func (o *engineRun) run(cmd *cobra.Command, args []string) error {
 	defer stop()
 	o.contender.Logger, o.contender.DrainTimeout = log, o.grace+killTime
 	warnOfLimitations(log)
-	var watchdogs watchdog.Supervisor
+	watchdogs := watchdog.Supervisor{Args: []string{o.log}}
 	defer watchdogs.Close()
 	if err := watchdogs.Prepare(); err != nil {
 		return err
