@@ -38,9 +38,9 @@ type exploreFlags struct {
 	memory string
 	time   time.Duration
 
-	walk   int
-	length int
-	seed   uint64
+	randomSteps int
+	walkLength  int
+	seed        uint64
 
 	save  string
 	ascii bool
@@ -78,7 +78,8 @@ No algorithm claims these three. The token of a leader is its epoch and its id:
 
 A search ends because it is bounded: by the budgets, by --epochs (of vote, its rounds),
 and where heartbeats are numbered, as those of vote, by --periodic-sends of all leaders together.
-What lies beyond is only counted. --walk takes random steps instead; they prove nothing.
+What lies beyond is only counted. --random-steps takes random walks instead. They prove
+nothing.
 
 With --json, one object: algorithm, options (an object), nodes, from (nothing or
 agreed), network, crashes, false_suspicions, campaigns, epochs and periodic_sends (0: no bound),
@@ -97,7 +98,7 @@ broken, 130 so did Ctrl-C. In each case what was found so far is printed.`,
   elect explore --algorithm vote --start-agreed --epochs 2
   elect explore --algorithm textbook-vote --epochs 1 --property one-leader-per-epoch
   elect explore --algorithm vote --epochs 3 --crashes 2 --time 10m --memory 4GiB
-  elect explore --algorithm vote --epochs 3 --crashes 2 --walk 1000000 --seed 7`,
+  elect explore --algorithm vote --epochs 3 --crashes 2 --random-steps 1000000 --seed 7`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error { return p.runExplore(cmd, flags) },
 	}
@@ -121,8 +122,8 @@ func (f *exploreFlags) register(set *pflag.FlagSet, fields *confload.Table) {
 	set.IntVar(&f.states, "states", 0, "limit of states visited; 0: none")
 	set.StringVar(&f.memory, "memory", "2GiB", "limit of memory, about; 0: none")
 	set.DurationVar(&f.time, "time", 0, "limit of time; 0: none")
-	set.IntVar(&f.walk, "walk", 0, "take this number of random `steps` instead of visiting every state")
-	set.IntVar(&f.length, "length", 200, "of one walk, in steps, after which the next begins")
+	set.IntVar(&f.randomSteps, "random-steps", 0, "take this number of random `steps` instead of visiting every state")
+	set.IntVar(&f.walkLength, "walk-length", 200, "of one walk, in steps, after which the next begins")
 	set.Uint64Var(&f.seed, "seed", 1, "of the walks")
 	set.StringVar(&f.save, "save", "", "`file` or folder for the scenario of a violation (default a new one in\nthe folder for temporary files)")
 	set.BoolVar(&f.ascii, "ascii", false, "draw with characters that every terminal has")
@@ -151,7 +152,7 @@ func (p *program) runExplore(cmd *cobra.Command, flags *exploreFlags) error {
 	e.command = rerunCommand("explore", e.set, "json", "save", "ascii", "width")
 	ctx, stop := interruptible(cmd)
 	defer stop()
-	far := &searched{walk: flags.walk > 0}
+	far := &searched{walk: flags.randomSteps > 0}
 	e.o.Progress = far.update
 	if err := e.printModel(); err != nil {
 		return err
@@ -162,10 +163,10 @@ func (p *program) runExplore(cmd *cobra.Command, flags *exploreFlags) error {
 		// Without the limit, the collector would let the heap grow to twice the live memory.
 		defer debug.SetMemoryLimit(debug.SetMemoryLimit(max(e.o.Limits.Memory, 256<<20)))
 	}
-	f := finding{walk: flags.walk > 0}
+	f := finding{walk: flags.randomSteps > 0}
 	var err error
 	if f.walk {
-		f.Report, err = explore.Walk(ctx, e.o, explore.WalkOptions{Seed: flags.seed, Steps: flags.walk, Length: flags.length})
+		f.Report, err = explore.Walk(ctx, e.o, explore.WalkOptions{Seed: flags.seed, Steps: flags.randomSteps, Length: flags.walkLength})
 	} else {
 		f.Report, err = explore.Run(ctx, e.o)
 	}
@@ -203,7 +204,7 @@ func (e *exploration) check() error {
 			m.Addf("--%s is %d, want 0 to 255", flag, n)
 		}
 	}
-	for _, flag := range []string{"states", "walk"} {
+	for _, flag := range []string{"states", "random-steps"} {
 		if n, _ := e.set.GetInt(flag); n < 0 {
 			m.Addf("--%s is %d, want at least 0", flag, n)
 		}
@@ -212,15 +213,15 @@ func (e *exploration) check() error {
 		m.Addf("--width is %d, want at least %d", e.width, minWidth)
 	}
 	e.o.PeriodicSends = e.periodicSends
-	if !e.set.Changed("periodic-sends") && e.walk == 0 && explore.HasCountedPeriodic(e.o.Spec) {
+	if !e.set.Changed("periodic-sends") && e.randomSteps == 0 && explore.HasCountedPeriodic(e.o.Spec) {
 		e.o.PeriodicSends = 1
 	}
 	e.o.Properties = e.selectProperties(m)
 	if e.time < 0 {
 		m.Addf("--time is %v, want at least 0", e.time)
 	}
-	if e.length < 1 || e.length > explore.MaxLength {
-		m.Addf("--length is %d, want 1 to %d", e.length, explore.MaxLength)
+	if e.walkLength < 1 || e.walkLength > explore.MaxLength {
+		m.Addf("--walk-length is %d, want 1 to %d", e.walkLength, explore.MaxLength)
 	}
 	var err error
 	if e.o.Limits.Memory, err = parseSize(e.memory); err != nil {
@@ -229,10 +230,10 @@ func (e *exploration) check() error {
 	if e.json {
 		e.requireMode(m, "a drawing, which --json has not", "ascii", "width")
 	}
-	if e.walk == 0 {
-		e.requireMode(m, "--walk", "length", "seed")
+	if e.randomSteps == 0 {
+		e.requireMode(m, "--random-steps", "walk-length", "seed")
 	} else {
-		e.requireMode(m, "a search without --walk", "states")
+		e.requireMode(m, "a search without --random-steps", "states")
 	}
 	return m.Err(commandLinePlace)
 }

@@ -89,7 +89,7 @@ func (e *exploration) create(p algo.Property, i int) (*os.File, error) {
 // printViolation draws a violation.
 func (e *exploration) printViolation(v explore.Violation, file string) error {
 	fewest := ", and no fewer"
-	if e.walk > 0 {
+	if e.randomSteps > 0 {
 		fewest = ""
 	}
 	fmt.Fprintf(e.out, "\n%s is broken, after %s%s: %s.\n\n", v.Property, count(len(v.Steps), "step"), fewest, v.What)
@@ -142,7 +142,7 @@ func (e *exploration) printModel() error {
 func (e *exploration) printCounts(f *finding) error {
 	table, row := wideRows(e.out, len("transitions  "))
 	if f.walk {
-		row("steps", "%s, in %s of at most %d", grouped(f.Generated), count(f.Walks, "walk"), e.length)
+		row("steps", "%s, in %s of at most %d", grouped(f.Generated), count(f.Walks, "walk"), e.walkLength)
 		row("a leader", "in %s", count(f.WithLeader, "walk"))
 		row("time", "%s, %s steps a second, seed %d", roundly(f.Elapsed), grouped(int(f.TransitionsPerSecond)), e.seed)
 		return table.Flush()

@@ -255,12 +255,12 @@ func TestExploreWithoutLeaderFails(t *testing.T) {
 	got, stderr := explored[searchObject](t, statusFailed, "--algorithm", "vote", "--states", "1")
 	require.Zero(t, got.StatesWithLeader)
 	require.Equal(t, "elect: no node had led before the limit of 1 states cut it short: nothing was tested\n", stderr)
-	_, stderr = explored[walkObject](t, statusFailed, "--algorithm", "vote", "--walk", "2")
+	_, stderr = explored[walkObject](t, statusFailed, "--algorithm", "vote", "--random-steps", "2")
 	require.Equal(t, "elect: no node ever led: nothing was tested\n", stderr)
 }
 
 func TestWalkIsReproducible(t *testing.T) {
-	args := []string{"--algorithm", "vote", "--epochs", "3", "--crashes", "1", "--walk", "5000", "--length", "50"}
+	args := []string{"--algorithm", "vote", "--epochs", "3", "--crashes", "1", "--random-steps", "5000", "--walk-length", "50"}
 	walk := func(seed string) walkObject {
 		got, stderr := explored[walkObject](t, 0, append(args, "--seed", seed)...)
 		require.Empty(t, stderr)
@@ -285,7 +285,7 @@ func TestWalkIsReproducible(t *testing.T) {
 	require.Contains(t, stdout, "5,000, in ")
 	require.Contains(t, stdout, "seed 1\n\nRandom walks are never complete. In these nothing is broken.\n")
 
-	broken, _ := explored[walkObject](t, statusFailed, append(found, "--walk", "100000")...)
+	broken, _ := explored[walkObject](t, statusFailed, append(found, "--random-steps", "100000")...)
 	require.Equal(t, "n1 and n2 both lead in epoch 2", broken.Violations[0].What)
 }
 
@@ -316,9 +316,9 @@ func TestUsageOfExplore(t *testing.T) {
 		args string
 		want []string
 	}{
-		{"--nodes 9 --crashes -1 --false-suspicions 256 --campaigns -1 --periodic-sends -1 --states -1 --walk -1 --width 7 --time -1s --length 0", []string{
+		{"--nodes 9 --crashes -1 --false-suspicions 256 --campaigns -1 --periodic-sends -1 --states -1 --random-steps -1 --width 7 --time -1s --walk-length 0", []string{
 			"--nodes is 9, want 1 to 8", "--crashes is -1, want 0 to 255", "--false-suspicions is 256", "--campaigns is -1", "--periodic-sends is -1",
-			"--states is -1, want at least 0", "--walk is -1", "--width is 7, want at least 40", "--time is -1s, want at least 0", "--length is 0, want 1 to 100000",
+			"--states is -1, want at least 0", "--random-steps is -1", "--width is 7, want at least 40", "--time is -1s, want at least 0", "--walk-length is 0, want 1 to 100000",
 		}},
 		{"--json --ascii --width 60 --property all,peace", []string{
 			"--ascii is for a drawing, which --json has not", "--width is for a drawing", `--property is "peace", want all or one of`,
@@ -331,8 +331,8 @@ func TestUsageOfExplore(t *testing.T) {
 		{"--memory 99999999999GiB", []string{`--memory is "99999999999GiB"`}},
 		{"--option answer_timeout=5 --option what", []string{`bully.answer_timeout is "5", want a duration`, `--option is "what", want key=value`}},
 		{"--option coordinator_timeout=1ms", []string{"bully.coordinator_timeout is 1ms, want at least answer_timeout (200ms)"}},
-		{"--seed 3 --length 10", []string{"--seed is for --walk", "--length is for --walk"}},
-		{"--walk 10 --states 10", []string{"--states is for a search without --walk"}},
+		{"--seed 3 --walk-length 10", []string{"--seed is for --random-steps", "--walk-length is for --random-steps"}},
+		{"--random-steps 10 --states 10", []string{"--states is for a search without --random-steps"}},
 		{"x", []string{`unknown command "x"`}},
 		{"--nodes many", []string{`--nodes is "many", want a whole number`}},
 	} {
