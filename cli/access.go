@@ -54,7 +54,7 @@ func (a *access) client() (client.Client, error) {
 	}
 	endpoint, err := tlsauth.New(o)
 	if err != nil {
-		return client.Client{}, &ended{statusUsage, err.Error()}
+		return client.Client{}, &exitError{statusUsage, err.Error()}
 	}
 	return client.Client{Secure: endpoint}, nil
 }

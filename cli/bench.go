@@ -33,7 +33,7 @@ func (p *program) newBench() *cobra.Command {
 		Short: "Measure and compare the algorithms",
 		Long: `Measure what each algorithm costs on this machine, in three to five minutes: messages and
 turnaround of elections, counted in the simulator and compared with the theory, and on
-the wire; the time to recover from a kill, a pause, a polite stop and a partition, with
+the wire; the time to recover from a kill, a pause, a graceful stop and a partition, with
 real processes; what faults cost an application and a leader; how good the failure
 detector is; and the cost at rest. The default comes first, bully+lease, where a lease
 matters; bully, ring and vote are without one. Print a table for each of these groups, and write
@@ -91,10 +91,10 @@ cluster violated a guarantee. The other measurements are still reported.`,
 	return cmd
 }
 
-// check returns all mistakes in the flags.
+// check returns all problems in the flags.
 func (f *benchFlags) check(set *pflag.FlagSet) error {
-	var mistakes diag.List
-	add := mistakes.Addf
+	var problems diag.List
+	add := problems.Addf
 	for _, g := range f.groups {
 		if !slices.Contains(bench.Groups(), g) {
 			add("--groups has %q, want some of %s", g, strings.Join(bench.Groups(), ", "))
@@ -109,7 +109,7 @@ func (f *benchFlags) check(set *pflag.FlagSet) error {
 	if set.Changed("out") && f.out == "" {
 		add("--out is empty, want a file")
 	}
-	return mistakes.Err(theCommandLine)
+	return problems.Err(commandLinePlace)
 }
 
 func (p *program) runBench(cmd *cobra.Command, flags *benchFlags) error {
@@ -119,7 +119,7 @@ func (p *program) runBench(cmd *cobra.Command, flags *benchFlags) error {
 	if flags.out == "" && !flags.json {
 		flags.out = time.Now().Format("elect-bench-2006-01-02-150405.txt")
 	}
-	command, err := p.itself()
+	command, err := p.selfCommand()
 	if err != nil {
 		return err
 	}
@@ -132,7 +132,7 @@ func (p *program) runBench(cmd *cobra.Command, flags *benchFlags) error {
 
 	shown := newBenchProgress(newProgressLine(cmd.ErrOrStderr()))
 	r, wrong := bench.Run(ctx, p.registry, bench.Options{
-		Groups: flags.groups, Rounds: flags.rounds, Short: flags.short, Seed: flags.seed, Node: command, Again: again("bench", cmd.Flags(), "out", "json"), Progress: shown.show,
+		Groups: flags.groups, Rounds: flags.rounds, Short: flags.short, Seed: flags.seed, Node: command, Again: rerunCommand("bench", cmd.Flags(), "out", "json"), Progress: shown.show,
 	})
 	shown.end()
 	if r == nil {

@@ -21,7 +21,7 @@ by the test of Mann and Whitney. From p = 0.05 on, a metric counts as the same. 
 trials on both sides cannot give a lower p: compare runs with --rounds 8 or more. A pause has half
 of the rounds. Counts of the simulator are exact: one trial is enough, which benchstat does not
 know. Of a hundred unchanged metrics, about five seem changed, if their trials are independent.
-The trials of a kill, of a polite stop and at rest share one cluster each: repeat important
+The trials of a kill, of a graceful stop and at rest share one cluster each: repeat important
 measurements. The files are those of elect bench and go test -bench.
 
 With --json, one object: differs (a list of texts: differences of the configurations) and

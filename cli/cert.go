@@ -20,8 +20,8 @@ import (
 	"github.com/elect-go/elect/tlsauth"
 )
 
-// aTrial warns against the use of this authority in production.
-const aTrial = `This authority is for trials and tests only: its key is a file, and a reader of that file
+// trialWarning warns against the use of this authority in production.
+const trialWarning = `This authority is for trials and tests only: its key is a file, and a reader of that file
 can act as any member and any operator. In production, use an authority that protects its
 key and renews certificates, such as step-ca, Vault or cert-manager.`
 
@@ -32,7 +32,7 @@ func newCert() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "cert",
 		Short: "Make certificates for a trial",
-		Long:  "Make an authority, and certificates of it.\n\n" + aTrial,
+		Long:  "Make an authority, and certificates of it.\n\n" + trialWarning,
 		Example: `  elect cert init --cluster demo --dir /etc/elect
   elect cert issue --cluster demo --dir /etc/elect --member n1
   elect cert issue --cluster demo --dir /etc/elect --operator`,
@@ -87,7 +87,7 @@ func newCertInit() *cobra.Command {
 		Long: `Make an authority: ca.crt, which every member has, and ca.key, with which 'elect cert
 issue' signs. There must be none in the folder yet. A folder that is missing is created.
 
-` + aTrial + `
+` + trialWarning + `
 
 With --json, one object: cert and key (the files), is (what the certificate says), until (when it ends).`,
 		Example: `  elect cert init --cluster demo --dir /etc/elect`,
@@ -96,8 +96,8 @@ With --json, one object: cert and key (the files), is (what the certificate says
 			if err := c.check(); err != nil {
 				return err
 			}
-			if _, err := os.Lstat(c.in("ca.key")); !errors.Is(err, fs.ErrNotExist) {
-				return cmp.Or(err, fmt.Errorf("there is an authority already: %s", c.in("ca.key")))
+			if _, err := os.Lstat(c.path("ca.key")); !errors.Is(err, fs.ErrNotExist) {
+				return cmp.Or(err, fmt.Errorf("there is an authority already: %s", c.path("ca.key")))
 			}
 			if err := os.MkdirAll(c.dir, 0o755); err != nil {
 				return err
@@ -129,7 +129,7 @@ certificate, and a running node loads the new one.
 Each --host is a name or an address under which HTTPS clients reach a member: they compare it.
 Members do not. So a renewal needs the same --host again.
 
-` + aTrial + `
+` + trialWarning + `
 
 With --json, one object: cert and key (the files), is (what the certificate says), until (when it ends).`,
 		Example: `  elect cert issue --cluster demo --dir /etc/elect --member n1
@@ -149,11 +149,11 @@ With --json, one object: cert and key (the files), is (what the certificate says
 			if err := cmp.Or(c.check(), checkHosts(hosts, member)); err != nil {
 				return err
 			}
-			authority, err := disk.Read(c.in("ca.crt"), disk.CheckIntegrity, maxAuthority)
+			authority, err := disk.Read(c.path("ca.crt"), disk.CheckIntegrity, maxAuthority)
 			if err != nil {
 				return fmt.Errorf("no authority, see 'elect cert init --help': %w", err)
 			}
-			authorityKey, err := disk.Read(c.in("ca.key"), disk.CheckSecrecy, maxAuthority)
+			authorityKey, err := disk.Read(c.path("ca.key"), disk.CheckSecrecy, maxAuthority)
 			if err != nil {
 				return err
 			}
@@ -194,7 +194,7 @@ const maxHostName = 253
 // hostName matches a name of DNS of any length.
 var hostName = regexp.MustCompile(`^[A-Za-z0-9_]([A-Za-z0-9._-]*[A-Za-z0-9])?$`)
 
-func (c *certificates) in(name string) string { return filepath.Join(c.dir, name) }
+func (c *certificates) path(name string) string { return filepath.Join(c.dir, name) }
 
 // write saves the certificate and its key in the folder, each atomically, and prints their names.
 func (c *certificates) write(cmd *cobra.Command, name, is string, cert, key []byte) error {
@@ -202,14 +202,14 @@ func (c *certificates) write(cmd *cobra.Command, name, is string, cert, key []by
 	if err != nil {
 		return err
 	}
-	written := certificateObject{Cert: c.in(name + ".crt"), Key: c.in(name + ".key"), Is: is, Until: pair.Leaf.NotAfter}
+	written := certificateObject{Cert: c.path(name + ".crt"), Key: c.path(name + ".key"), Is: is, Until: pair.Leaf.NotAfter}
 	if err := errors.Join(replace(written.Key, key, 0o600), replace(written.Cert, cert, 0o644)); err != nil {
 		return err
 	}
 	if c.json {
 		return json.NewEncoder(cmd.OutOrStdout()).Encode(written)
 	}
-	_, err = fmt.Fprintf(cmd.OutOrStdout(), "%s and %s: %s, until %s\n\n%s\n", written.Cert, written.Key, is, written.Until.Format(time.DateOnly), aTrial)
+	_, err = fmt.Fprintf(cmd.OutOrStdout(), "%s and %s: %s, until %s\n\n%s\n", written.Cert, written.Key, is, written.Until.Format(time.DateOnly), trialWarning)
 	return err
 }
 

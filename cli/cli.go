@@ -32,7 +32,6 @@ import (
 	"github.com/elect-go/elect/internal/confload"
 	"github.com/elect-go/elect/internal/diag"
 	"github.com/elect-go/elect/internal/logqueue"
-	"github.com/elect-go/elect/internal/watchdog"
 )
 
 // exit statuses
@@ -46,8 +45,8 @@ const (
 // Main runs the command with the arguments of the process and the algorithms of registry, and exits with its status.
 // In its output, the command is called elect, whatever the name of the program is.
 func Main(registry algo.Registry) {
-	if slices.Equal(os.Args[1:], []string{watchdog.Subcommand}) { // it needs no other command and no setting
-		os.Exit(serveWatchdog("elect", reportEnd, os.Stderr))
+	if form, ok := watchdogArgs(os.Args[1:]); ok { // it needs no other command and no setting
+		os.Exit(serveWatchdog(form, reportEnd, os.Stderr))
 	}
 	p := newProgram(registry)
 	p.ownsProcess = true
@@ -60,8 +59,8 @@ type program struct {
 	fields   *confload.Table // all settings of a node
 	// root returns the command: a field, so that the command of another engine links only what it has.
 	root func() *cobra.Command
-	// itself returns the first words of a command line that runs this program.
-	itself func() ([]string, error)
+	// selfCommand returns the first words of a command line that runs this program.
+	selfCommand func() ([]string, error)
 	// stdin is the input of commands; nil for that of the process.
 	stdin io.Reader
 	// ownsProcess is false in tests: a test process has other children and arguments, and several commands at a time.
@@ -69,7 +68,7 @@ type program struct {
 }
 
 func newProgram(registry algo.Registry) *program {
-	p := &program{registry: registry, fields: confload.NewTable(registry), itself: func() ([]string, error) {
+	p := &program{registry: registry, fields: confload.NewTable(registry), selfCommand: func() ([]string, error) {
 		path, err := os.Executable()
 		return []string{path}, err
 	}}
@@ -96,15 +95,15 @@ func (p *program) run(ctx context.Context, args []string, stdout, stderr io.Writ
 	if err == nil {
 		return 0
 	}
-	own, special := errors.AsType[*ended](err)
-	if special && own.text == "" {
-		return own.status
+	exit, special := errors.AsType[*exitError](err)
+	if special && exit.text == "" {
+		return exit.status
 	}
-	mistakes, wrong := errors.AsType[*diag.Error](err)
-	json := wantsJSON(root, cmd)
+	list, wrong := errors.AsType[*diag.Error](err)
+	json := wantsJSON(root, cmd, args)
 	switch {
 	case json && wrong:
-		logger(stderr, "json", slog.LevelError).Error("the configuration is wrong", "mistakes", mistakes.Mistakes)
+		logger(stderr, "json", slog.LevelError).Error("the configuration is wrong", "problems", list.Problems)
 	case json:
 		logger(stderr, "json", slog.LevelError).Error("ended by an error", "error", err)
 	default:
@@ -112,7 +111,7 @@ func (p *program) run(ctx context.Context, args []string, stdout, stderr io.Writ
 	}
 	switch {
 	case special:
-		return own.status
+		return exit.status
 	case !wrong && began: // an error before the command starts is about its arguments
 		return statusFailed
 	case !json && !strings.Contains(err.Error(), "\n"):
@@ -134,15 +133,15 @@ func (p *program) closeLog(queue *logqueue.Queue) {
 	queue.Wait()
 }
 
-// ended is an error with an exit status of its own. Without a text, nothing is left to print.
-type ended struct {
+// exitError is an error with an exit status of its own. Without a text, nothing is left to print.
+type exitError struct {
 	status int
 	text   string
 }
 
-func (e *ended) Error() string { return e.text }
+func (e *exitError) Error() string { return e.text }
 
-var errInterrupted = &ended{statusInterrupted, "interrupted"}
+var errInterrupted = &exitError{statusInterrupted, "interrupted"}
 
 func (p *program) newRoot() *cobra.Command {
 	root := &cobra.Command{
@@ -150,7 +149,7 @@ func (p *program) newRoot() *cobra.Command {
 		Short: "Leader election for a small fleet",
 		Long: `Leader election for a small fleet of processes, with nothing else to run first.
 
-Exit status: 0 done, 1 the command failed or a property is violated, 2 a mistake in the
+Exit status: 0 done, 1 the command failed or a property is violated, 2 a problem in the
 command line or in the configuration, 3 a limit cut the command short, 130 a signal
 (Ctrl-C, SIGTERM, SIGHUP) ended it early.`,
 		Example: `  elect demo                            watch five processes replace a killed leader
@@ -255,12 +254,12 @@ func checkAddress(what, addr string) error {
 	return nil
 }
 
-// theCommandLine is the place of the mistakes that usagef reports.
-const theCommandLine = "command line"
+// commandLinePlace is the place of the problems that usagef reports.
+const commandLinePlace = "command line"
 
-// usagef returns the error for a mistake in the command line.
+// usagef returns the error for a problem in the command line.
 func usagef(format string, args ...any) error {
 	var m diag.List
 	m.Addf(format, args...)
-	return m.Err(theCommandLine)
+	return m.Err(commandLinePlace)
 }

@@ -116,7 +116,7 @@ func TestUsageErrorsNameExpectedValues(t *testing.T) {
 			"--width is 3, want at least 40", "--period says nothing about an election", "--seeds is 0", "--diagram and --json",
 		}},
 		{"sim --nodes 3 --initiators 3,4 --crashed 1", []string{"initiator 3, and it crashes", "initiator 4, want 1 to 3"}},
-		{"sim --algorithm paxos --nodes 0", []string{`algorithm is "paxos", want bully, ring, textbook-bully, textbook-ring, textbook-vote or vote`, "0 nodes, want 1 to"}},
+		{"sim --algorithm paxos --nodes 0", []string{`algorithm is "paxos", want one of bully, ring, textbook-bully, textbook-ring, textbook-vote, vote`, "0 nodes, want 1 to"}},
 		{"sim --option answer_timeout=1ms --option x=1", []string{"bully.answer_timeout is 1ms, want at least the round trip (20ms)", "bully.x is not a field"}},
 		{"sim --priorities 1,b", []string{`--priorities is "1,b", want whole numbers with commas`}},
 		{"sim --loss much", []string{`--loss is "much", want a number`}},

@@ -34,21 +34,21 @@ func (p *program) newConfigCheck() *cobra.Command {
 	var asJSON bool
 	cmd := &cobra.Command{
 		Use:   "check FILE",
-		Short: "Report all mistakes in a configuration",
-		Long: `Report all mistakes in the configuration of 'elect node --config FILE': in FILE, in the
+		Short: "Report all problems in a configuration",
+		Long: `Report all problems in the configuration of 'elect node --config FILE': in FILE, in the
 environment and in the flags. Nothing is started, and no folder or port is touched.
 
-Exit status: 0 no mistake, 1 the file cannot be read, 2 a mistake, no such file, or a file
+Exit status: 0 no problem, 1 the file cannot be read, 2 a problem, no such file, or a file
 that a user other than root and this one can change.
 
-With --json, one object: file, ok (a bool), mistakes (a list of objects, at most 100),
-more (a bool: there are more), unknown_variables (a list of objects: name, and meant,
-the variable that is probably meant). A mistake has field, source (file, environment,
+With --json, one object: file, ok (a bool), problems (a list of objects, at most 100),
+more (a bool: there are more), unknown_variables (a list of objects: name, and
+suggestion, the variable that is probably meant). A problem has field, source (file, environment,
 flag or default), at (the place, as elect.yaml:7), line (0 if it is not in the file),
-got, want, meant (the name that is probably meant), text (the whole message).`,
+got, want, suggestion (the name that is probably meant), text (the whole message).`,
 		Example: `  elect config check /etc/elect.yaml
   elect config check elect.yaml --listen 10.0.0.1:7400      a file completed by flags
-  elect config check elect.yaml --json | jq -r '.mistakes[].text'`,
+  elect config check elect.yaml --json | jq -r '.problems[].text'`,
 		Args: exactly(1, "one file"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			from.file = args[0]
@@ -72,7 +72,7 @@ func runConfigCheck(cmd *cobra.Command, from *source, asJSON bool) error {
 			return err
 		}
 		if wrong != nil {
-			return &ended{status: statusUsage} // the object has the mistakes
+			return &exitError{status: statusUsage} // the object has the problems
 		}
 		return nil
 	case wrong != nil:
@@ -83,8 +83,8 @@ func runConfigCheck(cmd *cobra.Command, from *source, asJSON bool) error {
 			return err
 		}
 	}
-	if why := beginning(&s.Config); why != "" {
-		fmt.Fprintf(cmd.OutOrStdout(), "with an empty data folder the node would not start: %s\n", why)
+	if reason := startupError(&s.Config); reason != "" {
+		fmt.Fprintf(cmd.OutOrStdout(), "with an empty data folder the node would not start: %s\n", reason)
 	}
 	_, err = fmt.Fprintf(cmd.OutOrStdout(), "%s: nothing is wrong\n", s.File)
 	return err
@@ -94,7 +94,7 @@ func runConfigCheck(cmd *cobra.Command, from *source, asJSON bool) error {
 type checkObject struct {
 	File     string             `json:"file"`
 	OK       bool               `json:"ok"`
-	Mistakes diag.List          `json:"mistakes"`
+	Problems diag.List          `json:"problems"`
 	More     bool               `json:"more"`
 	Unknown  []confload.Unknown `json:"unknown_variables"`
 }
@@ -102,7 +102,7 @@ type checkObject struct {
 func newCheck(s *confload.Settings, wrong error) checkObject {
 	o := checkObject{File: s.File, OK: wrong == nil, Unknown: append([]confload.Unknown{}, s.Unknown...)}
 	if wrong, ok := wrong.(*diag.Error); ok {
-		o.Mistakes, o.More = wrong.Mistakes, wrong.More
+		o.Problems, o.More = wrong.Problems, wrong.More
 	}
 	return o
 }
@@ -113,12 +113,12 @@ func (p *program) newConfigExample() *cobra.Command {
 		Use:   "example",
 		Short: "Print a configuration file with every field, its default and its meaning",
 		Long: `Print a configuration file with every field, its default and its meaning. It sets
-where to listen and the data folder: take the # away before what else you want to change.
+where to listen and the data folder: remove the # before each other field that you change.
 
 With --json, a list of objects, one for each field: field, flag, variable, default (a
 string, number, bool or list; durations are strings), empty (what an empty default stands
-for), words (a list: all that it may be; empty if it may be more), reload (a bool: SIGHUP
-has a running node take over a change), help.`,
+for), words (a list: all that it may be; empty if it may be more), reload (a bool: a
+running node applies a change at SIGHUP), help.`,
 		Example: `  elect config example > /etc/elect.yaml
   elect config example --json | jq -r '.[] | .variable + "  " + .help'`,
 		Args: cobra.NoArgs,
@@ -149,7 +149,7 @@ func newExample(fields *confload.Table) []fieldObject {
 	var all []fieldObject
 	for _, f := range fields.Fields() {
 		all = append(all, fieldObject{
-			f.Name, "--" + f.Flag(), f.Variable(), fields.Default(f), f.Empty, append([]string{}, f.Words...), f.Live, f.Help,
+			f.Name, "--" + f.Flag(), f.Variable(), fields.Default(f), f.Empty, append([]string{}, f.Words...), f.Reloadable, f.Help,
 		})
 	}
 	return all

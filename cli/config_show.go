@@ -45,12 +45,12 @@ configuration.
 With --json, one object: file (empty if there is none), fields (a list of objects: field,
 value, source (default, file, environment or flag), at (as elect.yaml:7, ELECT_NAME or
 --name), line (0 if it is none of a file)), unknown_variables (as in 'config check'),
-amounts (an object: nodes, detection_ms, grown_detection_ms, failover_ms, lease_ms (0 without), without_lease (what that gives up, empty with a lease),
+estimates (an object: nodes, detection_ms, grown_detection_ms, failover_ms, lease_ms (0 without), without_lease (what that gives up, empty with a lease),
 failover_is_for_defaults (a bool: options of the algorithm were changed),
-heartbeats_per_second of all nodes, null if the simulation did not come to rest).`,
+heartbeats_per_second of all nodes, null if the simulation did not become steady).`,
 		Example: `  elect config show --listen 10.0.0.1:7400
   elect config show --config /etc/elect.yaml --preset wan --nodes 9
-  elect config show --config /etc/elect.yaml --json | jq .amounts`,
+  elect config show --config /etc/elect.yaml --json | jq .estimates`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if nodes != 0 && (nodes < 2 || nodes > maxShowNodes) {
@@ -81,22 +81,22 @@ func runConfigShow(cmd *cobra.Command, from *source, nodes int, asJSON bool) err
 		nodes = defaultShowNodes
 	}
 	nodes = min(nodes, maxShowNodes)
-	a, err := amountsOf(s, nodes, restBudget)
+	e, err := newEstimates(s, nodes, estimateBudget)
 	if err != nil {
 		return err
 	}
 	if asJSON {
-		return json.NewEncoder(cmd.OutOrStdout()).Encode(newShow(s, a))
+		return json.NewEncoder(cmd.OutOrStdout()).Encode(newShow(s, e))
 	}
-	return printShow(cmd.OutOrStdout(), s, a)
+	return printShow(cmd.OutOrStdout(), s, e)
 }
 
 // showObject is the JSON output of the command.
 type showObject struct {
-	File    string             `json:"file"`
-	Fields  []effectiveObject  `json:"fields"`
-	Unknown []confload.Unknown `json:"unknown_variables"`
-	Amounts amountsObject      `json:"amounts"`
+	File      string             `json:"file"`
+	Fields    []effectiveObject  `json:"fields"`
+	Unknown   []confload.Unknown `json:"unknown_variables"`
+	Estimates estimatesObject    `json:"estimates"`
 }
 
 type effectiveObject struct {
@@ -107,7 +107,7 @@ type effectiveObject struct {
 	Line   int    `json:"line"`
 }
 
-type amountsObject struct {
+type estimatesObject struct {
 	Nodes       int      `json:"nodes"`
 	Detection   float64  `json:"detection_ms"`
 	Grown       float64  `json:"grown_detection_ms"`
@@ -118,33 +118,33 @@ type amountsObject struct {
 	Heartbeats  *float64 `json:"heartbeats_per_second"`
 }
 
-func newShow(s *confload.Settings, a amounts) showObject {
-	o := showObject{File: s.File, Unknown: append([]confload.Unknown{}, s.Unknown...), Amounts: amountsObject{
-		Nodes: a.nodes, Detection: ms(a.detection), Grown: ms(a.grown), Failover: ms(a.failover), Lease: ms(a.lease), GivenUp: a.givenUp,
+func newShow(s *confload.Settings, e estimates) showObject {
+	o := showObject{File: s.File, Unknown: append([]confload.Unknown{}, s.Unknown...), Estimates: estimatesObject{
+		Nodes: e.nodes, Detection: ms(e.detection), Grown: ms(e.grown), Failover: ms(e.failover), Lease: ms(e.lease), GivenUp: e.givenUp,
 		ForDefaults: len(changedOptions(s)) > 0,
 	}}
-	if a.isSteady {
-		o.Amounts.Heartbeats = &a.rest
+	if e.isSteady {
+		o.Estimates.Heartbeats = &e.heartbeats
 	}
-	for _, e := range s.Effective() {
-		o.Fields = append(o.Fields, effectiveObject{e.Field.Name, e.Value, diag.SourceOf(e.Origin), e.Origin.String(), e.Origin.Line})
+	for _, f := range s.Effective() {
+		o.Fields = append(o.Fields, effectiveObject{f.Field.Name, f.Value, diag.SourceOf(f.Origin), f.Origin.String(), f.Origin.Line})
 	}
 	return o
 }
 
 // printShow prints tables. Options of other algorithms are listed only if they are set.
-func printShow(w io.Writer, s *confload.Settings, a amounts) error {
+func printShow(w io.Writer, s *confload.Settings, e estimates) error {
 	table := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
 	fmt.Fprintln(table, "FIELD\tVALUE\tFROM")
-	for _, e := range s.Effective() {
-		if e.Idle && e.Origin.Source == "" {
+	for _, f := range s.Effective() {
+		if f.Inactive && f.Origin.Source == "" {
 			continue
 		}
-		from := e.Origin.String()
-		if e.Origin.Source == "" && e.Field.Empty != "" {
-			from += ": " + e.Field.Empty
+		from := f.Origin.String()
+		if f.Origin.Source == "" && f.Field.Empty != "" {
+			from += ": " + f.Field.Empty
 		}
-		fmt.Fprintf(table, "%s\t%s\t%s\n", e.Field.Name, e.Text(), from)
+		fmt.Fprintf(table, "%s\t%s\t%s\n", f.Field.Name, f.Text(), from)
 	}
 	if err := table.Flush(); err != nil {
 		return err
@@ -152,32 +152,32 @@ func printShow(w io.Writer, s *confload.Settings, a amounts) error {
 	for _, u := range s.Unknown {
 		fmt.Fprintf(w, "\nmeans nothing to elect: %s\n", u)
 	}
-	fmt.Fprintf(w, "\nWhat it amounts to, for %d nodes (--nodes):\n\n", a.nodes)
+	fmt.Fprintf(w, "\nEstimates for %d nodes (--nodes):\n\n", e.nodes)
 	lines := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
 	line := func(what, much, why string) { fmt.Fprintf(lines, "  %s\t%s\t%s\n", what, much, why) }
 	killed := "a killed one is found at once"
 	if s.Config.Timing.TimeoutOnly {
 		killed = "so for a killed one: evidence is off"
 	}
-	line("worst detection", roundly(a.detection), "of a silent leader, "+roundly(a.grown)+" once its timeout has grown; "+killed)
-	if a.lease > 0 {
+	line("worst detection", roundly(e.detection), "of a silent leader, "+roundly(e.grown)+" once its timeout has grown; "+killed)
+	if e.lease > 0 {
 		handed := "a leader that stops or resigns hands over at once"
-		if a.nodes == 2 {
+		if e.nodes == 2 {
 			handed += "; of two members neither survives the other"
 		}
-		line("lease", roundly(a.lease), "after a leader was killed or fell silent until another can lead; "+handed)
+		line("lease", roundly(e.lease), "after a leader was killed or fell silent until another can lead; "+handed)
 	} else {
-		line("lease", "off", a.givenUp)
+		line("lease", "off", e.givenUp)
 	}
 	bound := "from the last fault until all name one leader"
 	if changed := changedOptions(s); len(changed) > 0 {
 		bound += ", if it were not for " + strings.Join(changed, ", ")
 	}
-	line("failover bound", roundly(a.failover), bound)
-	if a.isSteady {
-		line("heartbeats", fmt.Sprintf("%.1f a second", a.rest), fmt.Sprintf("in all, %.1f from each node, when nothing happens", a.rest/float64(a.nodes)))
+	line("failover bound", roundly(e.failover), bound)
+	if e.isSteady {
+		line("heartbeats", fmt.Sprintf("%.1f a second", e.heartbeats), fmt.Sprintf("in all, %.1f from each node, when nothing happens", e.heartbeats/float64(e.nodes)))
 	} else {
-		line("heartbeats", "unknown", fmt.Sprintf("a simulation did not come to rest within %s and %d frames", roundly(leaderTries*a.failover), restBudget))
+		line("heartbeats", "unknown", fmt.Sprintf("a simulation did not become steady within %s and %d frames", roundly(leaderTries*e.failover), estimateBudget))
 	}
 	return lines.Flush()
 }

@@ -48,7 +48,7 @@ func TestConfigCheck(t *testing.T) {
 	status, stdout, stderr = elect("config", "check", "elect.yaml", "--witness=maybe")
 	require.Equal(t, statusUsage, status)
 	require.Empty(t, stdout)
-	require.Equal(t, "elect: 2 mistakes in the configuration:\n"+
+	require.Equal(t, "elect: 2 problems in the configuration:\n"+
 		"  ELECT_PRIORITY is \"high\", want a whole number\n"+
 		"  --witness is \"maybe\", want true or false\n", stderr)
 
@@ -61,17 +61,17 @@ func TestConfigCheckAsJSON(t *testing.T) {
 	written(t, right)
 	status, stdout, stderr := elect("config", "check", "elect.yaml", "--json")
 	require.Zero(t, status, stderr)
-	require.JSONEq(t, `{"file": "elect.yaml", "ok": true, "mistakes": [], "more": false, "unknown_variables": []}`, stdout)
+	require.JSONEq(t, `{"file": "elect.yaml", "ok": true, "problems": [], "more": false, "unknown_variables": []}`, stdout)
 
 	written(t, right+"prioritty: 1\n")
 	t.Setenv("ELECT_SERVICE_HOST", "10.0.0.1")
 	status, stdout, stderr = elect("config", "check", "elect.yaml", "--json", "--log", "xml")
 	require.Equal(t, statusUsage, status)
 	require.Empty(t, stderr, "all is said in JSON")
-	require.JSONEq(t, `{"file": "elect.yaml", "ok": false, "more": false, "unknown_variables": [{"name": "ELECT_SERVICE_HOST", "meant": ""}], "mistakes": [
-		{"field": "prioritty", "source": "file", "at": "elect.yaml:3", "line": 3, "got": "not a field", "want": "", "meant": "priority",
+	require.JSONEq(t, `{"file": "elect.yaml", "ok": false, "more": false, "unknown_variables": [{"name": "ELECT_SERVICE_HOST", "suggestion": ""}], "problems": [
+		{"field": "prioritty", "source": "file", "at": "elect.yaml:3", "line": 3, "got": "not a field", "want": "", "suggestion": "priority",
 			"text": "elect.yaml:3: prioritty is not a field, did you mean priority?"},
-		{"field": "log", "source": "flag", "at": "--log", "line": 0, "got": "\"xml\"", "want": "text or json", "meant": "",
+		{"field": "log", "source": "flag", "at": "--log", "line": 0, "got": "\"xml\"", "want": "text or json", "suggestion": "",
 			"text": "--log is \"xml\", want text or json"}]}`, stdout)
 }
 
@@ -158,7 +158,7 @@ func TestConfigShowAsJSON(t *testing.T) {
 	written(t, right+"members: [127.0.0.1:7400, 127.0.0.1:7401, 127.0.0.1:7402]\n")
 	status, stdout, stderr := elect("config", "show", "--config", "elect.yaml", "--json", "--timeout-only", "--option", "head_start=0s")
 	require.Zero(t, status, stderr)
-	require.Equal(t, []string{"amounts", "fields", "file", "unknown_variables"}, keys(t, stdout))
+	require.Equal(t, []string{"estimates", "fields", "file", "unknown_variables"}, keys(t, stdout))
 	var o showObject
 	decodeStrictly(t, stdout, &o)
 	require.Equal(t, "elect.yaml", o.File)
@@ -172,12 +172,12 @@ func TestConfigShowAsJSON(t *testing.T) {
 	require.Equal(t, effectiveObject{"bully.head_start", "0s", diag.Flag, "--option head_start", 0}, byName["bully.head_start"])
 	require.Equal(t, effectiveObject{"priority", 0.0, "default", "default", 0}, byName["priority"])
 	require.Equal(t, []any{"127.0.0.1:7400", "127.0.0.1:7401", "127.0.0.1:7402"}, byName["members"].Value)
-	require.Equal(t, 3, o.Amounts.Nodes, "as many as members")
-	require.Equal(t, ms(algo.LAN().RecoveryBound()), o.Amounts.Failover)
-	require.Equal(t, 480.0, o.Amounts.Detection)
-	require.Equal(t, 3900.0, o.Amounts.Grown)
-	require.True(t, o.Amounts.ForDefaults)
-	require.NotNil(t, o.Amounts.Heartbeats)
+	require.Equal(t, 3, o.Estimates.Nodes, "as many as members")
+	require.Equal(t, ms(algo.LAN().RecoveryBound()), o.Estimates.Failover)
+	require.Equal(t, 480.0, o.Estimates.Detection)
+	require.Equal(t, 3900.0, o.Estimates.Grown)
+	require.True(t, o.Estimates.ForDefaults)
+	require.NotNil(t, o.Estimates.Heartbeats)
 }
 
 // The rate of heartbeats follows from the monitored pairs. In bully, all nodes monitor the leader; in ring, each its
@@ -192,12 +192,12 @@ func TestHeartbeatsAtRest(t *testing.T) {
 		for _, n := range []int{3, 5} {
 			s, err := builtins.settingsOf("--listen", "127.0.0.1:0", "--lease=off", "--data-dir", "data", "--algorithm", name)
 			require.NoError(t, err)
-			a, err := amountsOf(s, n, restBudget)
+			a, err := newEstimates(s, n, estimateBudget)
 			require.NoError(t, err)
 			require.True(t, a.isSteady)
 			least := float64(edges[name](n)) / s.Config.Timing.Heartbeat.Seconds()
-			require.GreaterOrEqual(t, a.rest, least, "%s, %d nodes", name, n)
-			require.LessOrEqual(t, a.rest, 1.5*least, "%s, %d nodes", name, n)
+			require.GreaterOrEqual(t, a.heartbeats, least, "%s, %d nodes", name, n)
+			require.LessOrEqual(t, a.heartbeats, 1.5*least, "%s, %d nodes", name, n)
 		}
 	}
 }
@@ -207,12 +207,12 @@ func TestConfigShowReportsUnsteadySimulation(t *testing.T) {
 	require.NoError(t, err)
 	_, err = s.Node()
 	require.NoError(t, err)
-	a, err := amountsOf(s, 3, restBudget)
+	a, err := newEstimates(s, 3, estimateBudget)
 	require.NoError(t, err)
 	require.False(t, a.isSteady)
 	var out strings.Builder
 	require.NoError(t, printShow(&out, s, a))
-	require.Regexp(t, `heartbeats +unknown +a simulation did not come to rest within 1m38s`, out.String())
+	require.Regexp(t, `heartbeats +unknown +a simulation did not become steady within 1m38s`, out.String())
 	text, err := json.Marshal(newShow(s, a))
 	require.NoError(t, err)
 	require.Contains(t, string(text), `"heartbeats_per_second":null`)
@@ -224,7 +224,7 @@ func TestSimulationOverBudgetIsNotSteady(t *testing.T) {
 	require.NoError(t, err)
 	// The budget ends before a leader is elected, before the counted period, or within it.
 	for _, budget := range []uint64{10, 500, 1000} {
-		a, err := amountsOf(s, 5, budget)
+		a, err := newEstimates(s, 5, budget)
 		require.NoError(t, err)
 		require.False(t, a.isSteady, budget)
 	}
@@ -273,7 +273,7 @@ func TestEnvironmentNamesConfigFile(t *testing.T) {
 func TestFatalErrorIsJSONInJSONLog(t *testing.T) {
 	type line struct {
 		Level, Msg, Error string
-		Mistakes          []struct{ Field, At string }
+		Problems          []struct{ Field, At string }
 	}
 	last := func(text string) (l line) {
 		lines := strings.Split(strings.TrimSpace(text), "\n")
@@ -284,7 +284,7 @@ func TestFatalErrorIsJSONInJSONLog(t *testing.T) {
 	require.Equal(t, statusUsage, status)
 	l := last(stderr)
 	require.Equal(t, "ERROR", l.Level)
-	require.Equal(t, "--listen", l.Mistakes[0].At)
+	require.Equal(t, "--listen", l.Problems[0].At)
 	t.Setenv("ELECT_LOG", "json")
 	busy, err := net.Listen("tcp", "127.0.0.1:0")
 	require.NoError(t, err)

@@ -21,7 +21,7 @@ import (
 )
 
 func (p *program) newDebug() *cobra.Command {
-	o := debugOrder{statusOrder: statusOrder{access: access{table: p.fields}}}
+	o := debugCommand{statusCommand: statusCommand{access: access{table: p.fields}}}
 	cmd := &cobra.Command{
 		Use:   "debug [ADDR…]",
 		Short: "Collect what a bug report needs into one file",
@@ -65,13 +65,13 @@ no member answered, file is empty.
 	return cmd
 }
 
-// debugOrder collects the state of several members.
-type debugOrder struct {
-	statusOrder
+// debugCommand collects the state of several members.
+type debugCommand struct {
+	statusCommand
 	output string
 }
 
-func (o *debugOrder) parse(cmd *cobra.Command, args []string) error {
+func (o *debugCommand) parse(cmd *cobra.Command, args []string) error {
 	if o.output == "-" && o.json {
 		return usagef("--output - and --json both write to standard output, want one of them")
 	}
@@ -80,7 +80,7 @@ func (o *debugOrder) parse(cmd *cobra.Command, args []string) error {
 			return err
 		}
 	}
-	return o.statusOrder.parse(cmd, args)
+	return o.statusCommand.parse(cmd, args)
 }
 
 // refuseExisting returns a usage error if the file exists, or its folder does not.
@@ -114,7 +114,7 @@ func (a *debugAnswer) name() string {
 	return cmp.Or(a.debug.About["name"], a.Addr)
 }
 
-func (o *debugOrder) run(cmd *cobra.Command, _ []string) error {
+func (o *debugCommand) run(cmd *cobra.Command, _ []string) error {
 	ctx, stop := interruptible(cmd)
 	defer stop()
 	c, err := o.client()
@@ -157,32 +157,32 @@ func (o *debugOrder) run(cmd *cobra.Command, _ []string) error {
 
 // collect asks the members for their states, and then each address for its debug report, also one without a state: a
 // node with a loop that hangs has only the latter.
-func (o *debugOrder) collect(ctx context.Context, c client.Client) []*debugAnswer {
+func (o *debugCommand) collect(ctx context.Context, c client.Client) []*debugAnswer {
 	limit := func() (context.Context, context.CancelFunc) {
 		return context.WithTimeoutCause(ctx, o.timeout, fmt.Errorf("no answer within %v", o.timeout))
 	}
-	asking, cancel := limit()
-	states := o.askAll(asking, c)
+	queryCtx, cancel := limit()
+	states := o.queryMembers(queryCtx, c)
 	cancel()
-	asking, cancel = limit()
+	queryCtx, cancel = limit()
 	defer cancel()
 	answers := make([]*debugAnswer, len(states))
-	slots := make(chan struct{}, atOnce)
-	var asked sync.WaitGroup
+	slots := make(chan struct{}, maxQueries)
+	var queries sync.WaitGroup
 	for i, s := range states {
 		a := &debugAnswer{statusAnswer: s}
 		answers[i] = a
 		slots <- struct{}{}
-		asked.Go(func() {
+		queries.Go(func() {
 			defer func() { <-slots }()
 			var err error
-			if a.debug, err = c.Debug(asking, a.Addr); err != nil {
-				a.failed = strings.TrimPrefix(brief(a.Addr, err), a.Addr+": ")
+			if a.debug, err = c.Debug(queryCtx, a.Addr); err != nil {
+				a.failed = strings.TrimPrefix(shortError(a.Addr, err), a.Addr+": ")
 			}
 			a.at = time.Now()
 		})
 	}
-	asked.Wait()
+	queries.Wait()
 	return answers
 }
 

@@ -151,7 +151,7 @@ func (f *demoFlags) closing(t algo.Timing) []string {
 	return []string{farewell, last + "It needs three members to survive a crash, so these two ran with --lease=off."}
 }
 
-// checkDemo returns the settings of the nodes, or all mistakes in the flags.
+// checkDemo returns the settings of the nodes, or all problems in the flags.
 func (p *program) checkDemo(f *demoFlags) (proccluster.Signal, *confload.Settings, error) {
 	s, err := p.demoSettings(f)
 	if err != nil {
@@ -165,7 +165,7 @@ func (p *program) checkDemo(f *demoFlags) (proccluster.Signal, *confload.Setting
 		}
 	}
 	f.highest = f.leased && spec.Claims.HighestLeads
-	wrong := s.Mistakes.Addf
+	wrong := s.Problems.Addf
 	sig, err := proccluster.ParseSignal(f.signal)
 	if err != nil {
 		wrong("--signal is %q, want kill, stop or term", f.signal)
@@ -194,7 +194,7 @@ type demo struct {
 	flags   *demoFlags
 	signal  proccluster.Signal
 	cluster *proccluster.Cluster
-	story   story
+	report  reporter
 	out     io.Writer
 	bound   time.Duration // of each wait
 	random  *rand.Rand
@@ -205,7 +205,7 @@ func (p *program) runDemo(cmd *cobra.Command, flags *demoFlags) (err error) {
 	if err != nil {
 		return err
 	}
-	command, err := p.itself()
+	command, err := p.selfCommand()
 	if err != nil {
 		return err
 	}
@@ -217,19 +217,19 @@ func (p *program) runDemo(cmd *cobra.Command, flags *demoFlags) (err error) {
 		bound:  15*time.Second + 2*s.Config.Timing.RecoveryBound(),
 		random: rand.New(rand.NewPCG(flags.seed, 0)),
 	}
-	d.story = newStory(d.out, flags)
-	d.story.begin(flags)
+	d.report = newReporter(d.out, flags)
+	d.report.start(flags)
 	d.cluster, err = proccluster.New(ctx, proccluster.Config{Command: command, Nodes: flags.nodes, Hosts: proccluster.Loopback(flags.nodes), Args: flags.nodeArgs()})
 	if err == nil {
-		d.story.attach(d.cluster)
+		d.report.attach(d.cluster)
 		err = d.run(ctx)
-		d.story.detach()
+		d.report.detach()
 		if cause := context.Cause(ctx); err != nil && cause != nil {
 			err = cause
 		}
 		err = errors.Join(err, d.cluster.Close())
 	}
-	d.story.end(err, flags.closing(s.Config.Timing))
+	d.report.stop(err, flags.closing(s.Config.Timing))
 	return err
 }
 
@@ -274,8 +274,8 @@ func (d *demo) start(ctx context.Context) error {
 	if agreed > up {
 		after = inMS(time.Duration(agreed-up)) + " after the last process was up"
 	}
-	d.story.tell(good, states, "All %d follow %s in epoch %d, %s.", len(states), leader.Name, leader.Epoch, after)
-	return d.story.rest(ctx, time.Second)
+	d.report.print(good, states, "All %d follow %s in epoch %d, %s.", len(states), leader.Name, leader.Epoch, after)
+	return d.report.wait(ctx, time.Second)
 }
 
 // round removes the leader and restores it.
@@ -284,22 +284,22 @@ func (d *demo) round(ctx context.Context, number int) error {
 	if err := proccluster.Sleep(ctx, time.Duration(100+d.random.IntN(400))*time.Millisecond); err != nil {
 		return err
 	}
-	old, err := d.takeAway(ctx, number)
+	old, err := d.removeLeader(ctx, number)
 	if err != nil {
 		return err
 	}
-	if err := d.story.rest(ctx, 2*time.Second); err != nil {
+	if err := d.report.wait(ctx, 2*time.Second); err != nil {
 		return err
 	}
-	if err := d.bringBack(ctx, old); err != nil {
+	if err := d.restoreLeader(ctx, old); err != nil {
 		return err
 	}
-	return d.story.rest(ctx, 1500*time.Millisecond)
+	return d.report.wait(ctx, 1500*time.Millisecond)
 }
 
-var pastTense = map[proccluster.Signal]string{proccluster.Kill: "killed", proccluster.Stop: "paused", proccluster.Term: "stopped politely"}
+var pastTense = map[proccluster.Signal]string{proccluster.Kill: "killed", proccluster.Stop: "paused", proccluster.Term: "stopped gracefully"}
 
-func (d *demo) takeAway(ctx context.Context, number int) (old string, err error) {
+func (d *demo) removeLeader(ctx context.Context, number int) (old string, err error) {
 	ctx, cancel := d.bounded(ctx)
 	defer cancel()
 	// On a busy machine, the nodes may be electing because of a false suspicion.
@@ -315,7 +315,7 @@ func (d *demo) takeAway(ctx context.Context, number int) (old string, err error)
 	if d.flags.rounds > 1 {
 		round = fmt.Sprintf("Round %d: ", number)
 	}
-	d.story.tell(bad, nil, "%s%s, the leader, is %s (SIG%s).", round, old, pastTense[d.signal], strings.ToUpper(string(d.signal)))
+	d.report.print(bad, nil, "%s%s, the leader, is %s (SIG%s).", round, old, pastTense[d.signal], strings.ToUpper(string(d.signal)))
 	m, err := loss.WaitFailover(ctx)
 	if err != nil {
 		return "", err
@@ -323,13 +323,13 @@ func (d *demo) takeAway(ctx context.Context, number int) (old string, err error)
 	if d.flags.json {
 		return old, d.print(newRound(d.flags.variant(), m))
 	}
-	d.story.tell(good, d.cluster.States(), "All survivors follow %s in epoch %d, %s after the signal%s.",
+	d.report.print(good, d.cluster.States(), "All survivors follow %s in epoch %d, %s after the signal%s.",
 		m.NewLeader, m.EpochAfter, inMS(m.Failover), otherClock())
-	d.story.tell(plain, nil, "%s to suspect, %s to elect, %s.", inMS(m.Detect), inMS(m.Elect), describeMessages(m.Messages))
+	d.report.print(plain, nil, "%s to suspect, %s to elect, %s.", inMS(m.Detect), inMS(m.Elect), describeMessages(m.Messages))
 	return old, nil
 }
 
-func (d *demo) bringBack(ctx context.Context, old string) error {
+func (d *demo) restoreLeader(ctx context.Context, old string) error {
 	ctx, cancel := d.bounded(ctx)
 	defer cancel()
 	before, _ := proccluster.Agreement(d.cluster.States())
@@ -348,22 +348,22 @@ func (d *demo) bringBack(ctx context.Context, old string) error {
 	case r.Leader != old:
 		what = fmt.Sprintf("and all follow %s in epoch %d, after %s", r.Leader, r.EpochAfter, inMS(r.Duration))
 	}
-	d.story.tell(good, d.cluster.States(), "%s %s %s, %s.", old, how, what, describeMessages(r.Messages))
+	d.report.print(good, d.cluster.States(), "%s %s %s, %s.", old, how, what, describeMessages(r.Messages))
 	return nil
 }
 
 // keep reports every new leader until ctx ends. The reader may kill nodes by hand meanwhile.
 func (d *demo) keep(ctx context.Context) error {
 	if d.flags.json {
-		var o keptObject
+		var o runningCluster
 		for _, s := range d.cluster.States() {
-			o.Nodes = append(o.Nodes, keptNode{s.Name, s.Addr, s.Pid})
+			o.Nodes = append(o.Nodes, runningNode{s.Name, s.Addr, s.Pid})
 		}
 		if err := d.print(o); err != nil {
 			return err
 		}
 	} else {
-		d.story.kept(d.cluster.States())
+		d.report.printRunning(d.cluster.States())
 	}
 	leader, _ := proccluster.Agreement(d.cluster.States())
 	for {
@@ -371,7 +371,7 @@ func (d *demo) keep(ctx context.Context) error {
 		now, agreed := proccluster.Agreement(d.cluster.States())
 		if agreed && (now.ID != leader.ID || now.Epoch != leader.Epoch) {
 			leader = now
-			d.story.tell(good, nil, "%s leads in epoch %d.", now.Name, now.Epoch)
+			d.report.print(good, nil, "%s leads in epoch %d.", now.Name, now.Epoch)
 		}
 		select {
 		case <-changed:
@@ -410,12 +410,12 @@ func newRound(algorithm string, m proccluster.Failover) roundObject {
 	return o
 }
 
-// keptObject is a running cluster as JSON.
-type keptObject struct {
-	Nodes []keptNode `json:"nodes"`
+// runningCluster is a running cluster as JSON.
+type runningCluster struct {
+	Nodes []runningNode `json:"nodes"`
 }
 
-type keptNode struct {
+type runningNode struct {
 	Name string `json:"name"`
 	Addr string `json:"addr"`
 	Pid  int    `json:"pid"`

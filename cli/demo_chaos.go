@@ -50,7 +50,7 @@ object: how many of each name), failovers (their number), p50_ms and p99_ms (of 
 work before a failover; missing without one), two_ms, woken_ms, no_work_ms (in all), interrupted
 (true after Ctrl-C, otherwise missing), and clock as above.`
 
-// checkChaos returns the settings of the members, or all mistakes in the flags.
+// checkChaos returns the settings of the members, or all problems in the flags.
 func (p *program) checkChaos(cmd *cobra.Command, f *demoFlags) (*confload.Settings, error) {
 	lease, valid := map[string]bool{"on": true, "true": true, "off": false, "false": false}[f.lease]
 	f.leased, f.lesson = lease, true
@@ -64,7 +64,7 @@ func (p *program) checkChaos(cmd *cobra.Command, f *demoFlags) (*confload.Settin
 			return nil, err
 		}
 	}
-	wrong := s.Mistakes.Addf
+	wrong := s.Problems.Addf
 	if !valid {
 		wrong("--lease is %q, want on or off", f.lease)
 	}
@@ -129,11 +129,11 @@ func (p *program) runChaos(cmd *cobra.Command, flags *demoFlags) (err error) {
 	if !watchdog.Supported {
 		return fmt.Errorf("--chaos lets the members run a command: %s", onlyUnix)
 	}
-	command, err := p.itself()
+	command, err := p.selfCommand()
 	if err != nil {
 		return err
 	}
-	if flags.svg != "" { // a mistake shows before the run
+	if flags.svg != "" { // a problem shows before the run
 		file, err := os.OpenFile(flags.svg, os.O_WRONLY|os.O_CREATE, 0o644)
 		if err != nil {
 			return fmt.Errorf("--svg: %w", err)
@@ -156,11 +156,11 @@ func (p *program) runChaos(cmd *cobra.Command, flags *demoFlags) (err error) {
 		demo:   &demo{flags: flags, out: cmd.OutOrStdout(), bound: 15*time.Second + 4*s.Config.Timing.RecoveryBound()},
 		reader: shiftReader{folder: work}, counts: make(map[faultKind]int),
 	}
-	c.story = newStory(c.out, flags)
-	if screen, ok := c.story.(*screen); ok {
+	c.report = newReporter(c.out, flags)
+	if screen, ok := c.report.(*screen); ok {
 		screen.status = c.status
 	}
-	c.story.begin(flags)
+	c.report.start(flags)
 	config := proccluster.Config{
 		Command: command, Args: append(flags.chaosArgs(), "--restart", "always"), Run: append(slices.Clone(command), workSubcommand, work), Dir: dir,
 	}
@@ -175,18 +175,18 @@ func (p *program) runChaos(cmd *cobra.Command, flags *demoFlags) (err error) {
 		if cause := context.Cause(ctx); cause != nil {
 			err = cause
 		}
-		c.story.end(err, []string{farewell})
+		c.report.stop(err, []string{farewell})
 		return err
 	}
 	c.faults = newSchedule(flags.seed, flags.nodes, unavailable == nil, s.Config.Timing)
 	c.cluster = c.Processes.Cluster
-	c.story.attach(c.cluster)
+	c.report.attach(c.cluster)
 	if unavailable != nil {
-		c.story.tell(plain, nil, "There are no partitions: %v.", unavailable)
+		c.report.print(plain, nil, "There are no partitions: %v.", unavailable)
 	}
 	err = c.run(ctx)
 	until := proccluster.Now()
-	c.story.detach()
+	c.report.detach()
 	if cause := context.Cause(ctx); err != nil && cause != nil {
 		err = cause
 	}
@@ -203,12 +203,12 @@ func (c *chaosDemo) finish(err error, until int64) error {
 	reader := shiftReader{folder: c.reader.folder} // which has forgotten no process
 	shifts, failed := reader.read()
 	if err = errors.Join(err, failed); !leftNothing(err) || c.began == 0 {
-		c.story.end(err, []string{farewell})
+		c.report.stop(err, []string{farewell})
 		return err
 	}
 	o := c.conclude(judge(shifts, c.chosenFreezes(), until), until)
 	o.Interrupted = interrupted
-	c.story.end(err, append(o.lines(c.flags), farewell))
+	c.report.stop(err, append(o.lines(c.flags), farewell))
 	if c.flags.json {
 		err = errors.Join(err, c.print(o))
 	}
@@ -216,7 +216,7 @@ func (c *chaosDemo) finish(err error, until int64) error {
 		err = errors.Join(err, c.writePicture(shifts, o, until))
 	}
 	if err == nil && c.flags.leased && o.TwoMS > 0 {
-		err = &ended{statusFailed, fmt.Sprintf("with the lease, two members worked at once for %v ms", o.TwoMS)}
+		err = &exitError{statusFailed, fmt.Sprintf("with the lease, two members worked at once for %v ms", o.TwoMS)}
 	}
 	return err
 }
@@ -245,7 +245,7 @@ func (c *chaosDemo) run(ctx context.Context) error {
 	c.mu.Lock()
 	c.began = first.begin()
 	c.mu.Unlock()
-	c.story.tell(good, c.cluster.States(), "%s works, with token %d.", first.node, first.token)
+	c.report.print(good, c.cluster.States(), "%s works, with token %d.", first.node, first.token)
 	end := time.Now().Add(c.flags.chaos)
 	for {
 		f := c.faults.next()
@@ -279,7 +279,7 @@ func (c *chaosDemo) disturb(ctx context.Context, f chaosFault) error {
 	c.before, c.now = c.verdict, o
 	at := proccluster.Now()
 	o.AtMS = ms(time.Duration(at - c.began))
-	c.story.tell(bad, nil, "%s", o.String())
+	c.report.print(bad, nil, "%s", o.String())
 	undo, err := c.inject(f.kind, targets)
 	if err == nil {
 		err = c.pass(ctx, f.hold)
@@ -423,9 +423,9 @@ func (c *chaosDemo) observe(ctx context.Context) error {
 		if c.now != nil {
 			c.now.Failovers = append(c.now.Failovers, failoverObject{f.from.node, f.to.node, f.to.token, ms(f.noWork)})
 		}
-		c.story.tell(good, nil, "%s works after %s without work, with token %d.", f.to.node, inMS(f.noWork), f.to.token)
+		c.report.print(good, nil, "%s works after %s without work, with token %d.", f.to.node, inMS(f.noWork), f.to.token)
 	}
-	if screen, ok := c.story.(*screen); ok {
+	if screen, ok := c.report.(*screen); ok {
 		screen.draw()
 	}
 	return nil
@@ -449,13 +449,13 @@ func (c *chaosDemo) closeFault() error {
 	two, woken := c.verdict.two-c.before.two, c.verdict.woken-c.before.woken
 	o.TwoMS, o.WokenMS = ms(two), ms(woken)
 	if two > 0 {
-		c.story.tell(plain, nil, "Two members worked at once for %s.", inMS(two))
+		c.report.print(plain, nil, "Two members worked at once for %s.", inMS(two))
 	}
 	if woken > 0 {
-		c.story.tell(plain, nil, "A frozen command worked for %s after it had woken, beside another.", inMS(woken))
+		c.report.print(plain, nil, "A frozen command worked for %s after it had woken, beside another.", inMS(woken))
 	}
 	if len(o.Failovers) == 0 {
-		c.story.tell(plain, nil, "No failover: %s works on.", c.working().node)
+		c.report.print(plain, nil, "No failover: %s works on.", c.working().node)
 	}
 	if !c.flags.json {
 		return nil

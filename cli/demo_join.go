@@ -30,7 +30,7 @@ func (d *demo) grow(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	if err := d.story.rest(ctx, 2*time.Second); err != nil {
+	if err := d.report.wait(ctx, 2*time.Second); err != nil {
 		return err
 	}
 	out, err := d.remove(ctx)
@@ -44,7 +44,7 @@ func (d *demo) grow(ctx context.Context) error {
 		}
 		return d.print(out)
 	}
-	return d.story.rest(ctx, 2*time.Second)
+	return d.report.wait(ctx, 2*time.Second)
 }
 
 func (d *demo) join(ctx context.Context) (name string, took time.Duration, err error) {
@@ -66,9 +66,9 @@ func (d *demo) join(ctx context.Context) (name string, took time.Duration, err e
 	if took > 0 {
 		after = inMS(took) + " after it was up"
 	}
-	d.story.tell(good, d.cluster.States(), "%s joins through n1. All %d know it, %s.", added.Name, len(members), after)
+	d.report.print(good, d.cluster.States(), "%s joins through n1. All %d know it, %s.", added.Name, len(members), after)
 	if leader.ID != before.ID {
-		d.story.tell(plain, nil, "%s is the highest now, and leads in epoch %d.", leader.Name, leader.Epoch)
+		d.report.print(plain, nil, "%s is the highest now, and leads in epoch %d.", leader.Name, leader.Epoch)
 	}
 	return added.Name, took, nil
 }
@@ -89,7 +89,7 @@ func (d *demo) remove(ctx context.Context) (joinObject, error) {
 		return joinObject{}, err
 	}
 	took := time.Duration(max(0, arrived-at))
-	d.story.tell(good, d.cluster.States(), "%s is removed through n1 (elect remove %s), and stops. The other %d know it, %s after the order.",
+	d.report.print(good, d.cluster.States(), "%s is removed through n1 (elect remove %s), and stops. The other %d know it, %s after the request.",
 		name, name, len(members), inMS(took))
 	return joinObject{Removed: name, RemoveMS: ms(took), Members: members}, nil
 }

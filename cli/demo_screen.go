@@ -31,7 +31,7 @@ type screen struct {
 	// status returns a line below the table; nil for none.
 	status func() string
 
-	stop chan struct{}
+	quit chan struct{}
 	done sync.WaitGroup
 }
 
@@ -51,15 +51,15 @@ const (
 )
 
 var (
-	marks = map[tone]string{plain: "   ", good: " ✓ ", bad: " ✗ "}
-	looks = map[tone]string{plain: dim, good: green, bad: red}
+	marks = map[style]string{plain: "   ", good: " ✓ ", bad: " ✗ "}
+	looks = map[style]string{plain: dim, good: green, bad: red}
 )
 
 func newScreen(out *os.File) *screen {
-	return &screen{out: out, color: os.Getenv("NO_COLOR") == "", stop: make(chan struct{})}
+	return &screen{out: out, color: os.Getenv("NO_COLOR") == "", quit: make(chan struct{})}
 }
 
-func (s *screen) begin(f *demoFlags) {
+func (s *screen) start(f *demoFlags) {
 	s.title = title(f)
 	fmt.Fprint(s.out, "\x1b[?25l") // no cursor
 	s.draw()
@@ -79,12 +79,12 @@ func (s *screen) attach(f *proccluster.Cluster) {
 			case <-changed:
 				changed = f.Changed() // before reading the states, so that no change is missed
 				s.draw()
-			case <-s.stop:
+			case <-s.quit:
 				return
 			}
 			select {
 			case <-tick.C:
-			case <-s.stop:
+			case <-s.quit:
 				return
 			}
 		}
@@ -93,7 +93,7 @@ func (s *screen) attach(f *proccluster.Cluster) {
 
 // detach keeps the last picture: the demonstration does not show the nodes stopping.
 func (s *screen) detach() {
-	close(s.stop)
+	close(s.quit)
 	s.done.Wait()
 	s.draw()
 	s.mu.Lock()
@@ -101,21 +101,21 @@ func (s *screen) detach() {
 	s.mu.Unlock()
 }
 
-func (s *screen) tell(t tone, _ []proccluster.State, format string, args ...any) {
+func (s *screen) print(t style, _ []proccluster.State, format string, args ...any) {
 	s.mu.Lock()
 	s.notes = append(s.notes, span{marks[t] + fmt.Sprintf(format, args...), looks[t]})
 	s.mu.Unlock()
 	s.draw()
 }
 
-func (s *screen) rest(ctx context.Context, d time.Duration) error { return proccluster.Sleep(ctx, d) }
+func (s *screen) wait(ctx context.Context, d time.Duration) error { return proccluster.Sleep(ctx, d) }
 
-func (s *screen) kept([]proccluster.State) { s.tell(plain, nil, keptHint) }
+func (s *screen) printRunning([]proccluster.State) { s.print(plain, nil, runningHint) }
 
-func (s *screen) end(err error, closing []string) {
+func (s *screen) stop(err error, closing []string) {
 	if leftNothing(err) {
 		for _, line := range closing {
-			s.tell(plain, nil, "%s", line)
+			s.print(plain, nil, "%s", line)
 		}
 	}
 	fmt.Fprint(s.out, "\x1b[?25h\n")
@@ -173,11 +173,11 @@ func (s *screen) picture(width, height int) []span {
 	}
 	all = append(all, span{})
 	room := max(3, height-len(all))
-	var story []span
+	var noteLines []span
 	for _, note := range s.notes[max(0, len(s.notes)-room):] {
-		story = append(story, wrap(note, width)...)
+		noteLines = append(noteLines, wrap(note, width)...)
 	}
-	all = append(all, story[max(0, len(story)-room):]...)
+	all = append(all, noteLines[max(0, len(noteLines)-room):]...)
 	return all[max(0, len(all)-height):]
 }
 

@@ -80,7 +80,7 @@ func TestDemoLinesAreWrapped(t *testing.T) {
 	require.Len(t, wrap(span{strings.Repeat("é", 100), ""}, 20), 6, "a word that is too long is broken: 20, and 17 in each line that follows")
 	require.Equal(t, []span{{}}, wrap(span{}, 20))
 
-	s := &screen{title: "a title", last: someStates(), notes: []span{{marks[plain] + keptHint, ""}}}
+	s := &screen{title: "a title", last: someStates(), notes: []span{{marks[plain] + runningHint, ""}}}
 	picture := s.picture(80, 24)
 	require.True(t, strings.HasSuffix(picture[len(picture)-1].text, " an address."), "a terminal of usual size shows it whole")
 }
@@ -100,11 +100,11 @@ func TestDemoFarewellIsPrintedOnlyIfTrue(t *testing.T) {
 		{errors.Join(errors.Join(errInterrupted, left)), false},
 	} {
 		var out strings.Builder
-		(&lines{out: &out}).end(tc.err, []string{farewell})
+		(&lines{out: &out}).stop(tc.err, []string{farewell})
 		require.Equal(t, tc.said, strings.Contains(out.String(), farewell), "%v", tc.err)
 		file, err := os.Create(filepath.Join(t.TempDir(), "screen"))
 		require.NoError(t, err)
-		newScreen(file).end(tc.err, []string{farewell})
+		newScreen(file).stop(tc.err, []string{farewell})
 		require.NoError(t, file.Close())
 		drawn, err := os.ReadFile(file.Name())
 		require.NoError(t, err)

@@ -10,7 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// The settings and flags in the manifests of Kubernetes, in the unit of systemd and in the Dockerfile have no mistake.
+// The settings and flags in the manifests of Kubernetes, in the unit of systemd and in the Dockerfile have no problem.
 func TestDeployedSettingsAreValid(t *testing.T) {
 	read := func(path string) string {
 		text, err := os.ReadFile(filepath.Join("..", "deploy", path))

@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"iter"
 	"log/slog"
 	"os"
@@ -39,7 +38,7 @@ type Engine struct {
 
 // Election is the election that one command line names. Parse is called first.
 type Election interface {
-	// Parse checks the value of --elector, and the flags of the engine. Errors that errors.Join has joined are mistakes
+	// Parse checks the value of --elector, and the flags of the engine. Errors that errors.Join has joined are problems
 	// of their own.
 	Parse(address string) error
 	// Contender returns a contender that is not started.
@@ -65,17 +64,17 @@ type Contender struct {
 // MainEngine runs the command of an engine with the arguments of the process, and exits with its status. Its run and
 // watch are those of elect, with another election.
 func MainEngine(engine Engine) {
-	if len(os.Args) == 2 && os.Args[1] == watchdog.Subcommand {
-		os.Exit(serveWatchdog("elect-"+engine.Name, engine.giveUp, os.Stderr))
+	if form, ok := watchdogArgs(os.Args[1:]); ok {
+		os.Exit(serveWatchdog(form, engine.giveUp, os.Stderr))
 	}
 	p := program{ownsProcess: true, root: func() *cobra.Command { return newEngineRoot(&engine) }}
 	os.Exit(p.run(context.Background(), os.Args[1:], os.Stdout, os.Stderr))
 }
 
 // giveUp is the release function of the watchdog.
-func (e *Engine) giveUp(release []byte, stderr io.Writer) {
+func (e *Engine) giveUp(release []byte, log *slog.Logger) {
 	if err := e.GiveUp(release); err != nil {
-		fmt.Fprintf(stderr, "elect-%s: the end of this contender cannot be reported: %v\n", e.Name, err)
+		log.Warn("the end of this contender was not reported", "error", err)
 	}
 }
 
@@ -87,7 +86,7 @@ func newEngineRoot(e *Engine) *cobra.Command {
 		Long: `Run a command while this machine leads in ` + e.Name + `, or follow its leaders. The command elect does the
 same without ` + e.Name + `.
 
-Exit status: 0 done, 1 the command failed, 2 a mistake in the command line, 130 a signal ended it early.`,
+Exit status: 0 done, 1 the command failed, 2 a problem in the command line, 130 a signal ended it early.`,
 		Example: `  ` + name + ` run --elector ` + e.Example + ` -- ./worker
   ` + name + ` watch --elector ` + e.Example,
 		SilenceUsage:  true,
@@ -114,13 +113,13 @@ func (f *engineFlags) register(set *pflag.FlagSet) {
 	f.Election = f.engine.New(set)
 }
 
-// addMistakes adds the mistakes in the flags.
-func (f *engineFlags) addMistakes(m *diag.List) {
+// addProblems adds the problems in the flags.
+func (f *engineFlags) addProblems(m *diag.List) {
 	if f.address == "" {
 		m.Addf("--elector is missing, want %s", f.engine.Form)
 		return
 	}
-	for _, err := range diag.Leaves(f.Parse(f.address)) {
+	for _, err := range diag.Flatten(f.Parse(f.address)) {
 		m.AddError(err)
 	}
 }
@@ -177,12 +176,12 @@ func (o *engineRun) run(cmd *cobra.Command, args []string) error {
 	if !watchdog.Supported {
 		return errors.New(onlyUnix)
 	}
-	if err := beginProcess(cmd, true); err != nil {
+	if err := prepareProcess(cmd, true); err != nil {
 		return err
 	}
 	var m diag.List
-	o.engineFlags.addMistakes(&m)
-	o.running.addMistakes(&m, args)
+	o.engineFlags.addProblems(&m)
+	o.running.addProblems(&m, args)
 	if o.log != "text" && o.log != "json" {
 		m.Addf("--log is %q, want text or json", o.log)
 	}
@@ -190,7 +189,7 @@ func (o *engineRun) run(cmd *cobra.Command, args []string) error {
 	if err := level.UnmarshalText([]byte(o.level)); err != nil {
 		m.Addf("--log-level is %q, want debug, info, warn or error", o.level)
 	}
-	if err := m.Err(theCommandLine); err != nil {
+	if err := m.Err(commandLinePlace); err != nil {
 		return err
 	}
 	queue := queueErrors(cmd, o.log)
@@ -199,12 +198,12 @@ func (o *engineRun) run(cmd *cobra.Command, args []string) error {
 	defer stop()
 	o.contender.Logger, o.contender.DrainTimeout = log, o.grace+killTime
 	warnOfLimitations(log)
-	var watchdogs watchdog.Supervisor
+	watchdogs := watchdog.Supervisor{Args: []string{o.log}}
 	defer watchdogs.Close()
 	if err := watchdogs.Prepare(); err != nil {
 		return err
 	}
-	contender := &engineContender{new: func() (elector.Elector, error) { return o.Contender(o.contender) }, give: o.Release, log: log}
+	contender := &engineContender{new: func() (elector.Elector, error) { return o.Contender(o.contender) }, releaseArg: o.Release, log: log}
 	var err error
 	if contender.next, err = contender.new(); err != nil {
 		return usagef("%v", err)
@@ -220,10 +219,10 @@ func (o *engineRun) run(cmd *cobra.Command, args []string) error {
 // engineContender takes part in the election until the command has ended. In a pause it does not take part, so that
 // another contender leads.
 type engineContender struct {
-	new  func() (elector.Elector, error)
-	next elector.Elector // with which the next Lead begins; nil: a new one
-	give func(l elector.Leadership) []byte
-	log  *slog.Logger
+	new        func() (elector.Elector, error)
+	next       elector.Elector // with which the next Lead begins; nil: a new one
+	releaseArg func(l elector.Leadership) []byte
+	log        *slog.Logger
 }
 
 // Lead takes part until work returns in a leadership, or ctx ends.
@@ -248,7 +247,7 @@ func (c *engineContender) Watch(ctx context.Context) iter.Seq[elector.State] {
 
 func (c *engineContender) standBy(context.Context, time.Duration) {}
 
-func (c *engineContender) release(l elector.Leadership) []byte { return c.give(l) }
+func (c *engineContender) release(l elector.Leadership) []byte { return c.releaseArg(l) }
 
 // report writes the leader to the log, with the messages of a member, and to systemd.
 func (c *engineContender) report(states iter.Seq[elector.State]) {
@@ -311,8 +310,8 @@ leader is known), error (why the watcher is cut off; absent otherwise).`,
 
 func (o *engineWatch) run(cmd *cobra.Command) error {
 	var m diag.List
-	o.addMistakes(&m)
-	if err := m.Err(theCommandLine); err != nil {
+	o.addProblems(&m)
+	if err := m.Err(commandLinePlace); err != nil {
 		return err
 	}
 	ctx, stop := interruptible(cmd)

@@ -31,7 +31,7 @@ type fakeElection struct {
 
 func (f *fakeElection) Parse(address string) error {
 	if address == "fake://x" {
-		return errors.Join(errors.New("mistake 1"), errors.New("mistake 2"))
+		return errors.Join(errors.New("problem 1"), errors.New("problem 2"))
 	}
 	return nil
 }
@@ -80,14 +80,14 @@ $`, stdout)
 	require.Equal(t, "elect-fake: out of\norder\n", stderr)
 }
 
-func TestEngineReportsAllMistakes(t *testing.T) {
+func TestEngineReportsAllProblems(t *testing.T) {
 	for _, tc := range []struct {
 		args []string
 		want []string
 	}{
 		{[]string{"watch"}, []string{"elect-fake: ", "--elector is missing, want fake://A", "See 'elect-fake watch --help'"}},
-		{[]string{"watch", "--elector", "fake://x"}, []string{"mistake 1", "mistake 2"}},
-		{[]string{"run", "--elector", "fake://x", "--log", "xml", "--restart", "so", "--", "true"}, []string{"mistake 2", `--log is "xml"`, `--restart is "so"`}},
+		{[]string{"watch", "--elector", "fake://x"}, []string{"problem 1", "problem 2"}},
+		{[]string{"run", "--elector", "fake://x", "--log", "xml", "--restart", "so", "--", "true"}, []string{"problem 2", `--log is "xml"`, `--restart is "so"`}},
 	} {
 		status, _, stderr := withEngine(&fakeElection{}, tc.args...)
 		require.Equal(t, statusUsage, status)
@@ -119,7 +119,7 @@ func TestContenderWithFailingCommandStaysOut(t *testing.T) {
 					if name == "bad" {
 						return watchdog.Outcome{Voluntary: true, Status: 1}, nil
 					}
-					rest(ctx, 5*time.Second)
+					sleep(ctx, 5*time.Second)
 					return watchdog.Outcome{Voluntary: true}, nil
 				})}
 			all.Go(func() { _ = r.always(ctx) })

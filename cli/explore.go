@@ -38,9 +38,9 @@ type exploreFlags struct {
 	memory string
 	time   time.Duration
 
-	walk   int
-	length int
-	seed   uint64
+	randomSteps int
+	walkLength  int
+	seed        uint64
 
 	save  string
 	ascii bool
@@ -57,10 +57,10 @@ func (p *program) newExplore() *cobra.Command {
 in which a property is broken. Messages arrive in any order, any number of times or
 never; timers end in any order that their ranges allow; nodes crash and start again;
 detectors find a crash at any time after it, or never. 'go doc
-github.com/elect-go/elect/explore' says it exactly.
+github.com/elect-go/elect/explore' has the exact rules.
 
-A property that is broken is drawn as soon as that is found, in the fewest steps that
-break it, and saved as a scenario, which 'elect sim --scenario FILE' replays.
+The first violation of each property is drawn when it is found, with the fewest steps,
+and saved as a scenario. 'elect sim --scenario FILE' replays it.
 
 The algorithms have no lease, unlike nodes by default: what a lease promises depends on
 clocks, and a search has none.
@@ -78,7 +78,8 @@ No algorithm claims these three. The token of a leader is its epoch and its id:
 
 A search ends because it is bounded: by the budgets, by --epochs (of vote, its rounds),
 and where heartbeats are numbered, as those of vote, by --periodic-sends of all leaders together.
-What lies beyond is only counted. --walk takes random steps instead; they prove nothing.
+What lies beyond is only counted. --random-steps takes random walks instead. They prove
+nothing.
 
 With --json, one object: algorithm, options (an object), nodes, from (nothing or
 agreed), network, crashes, false_suspicions, campaigns, epochs and periodic_sends (0: no bound),
@@ -90,14 +91,14 @@ ended it early, empty if nothing did), violations (a list of objects: property, 
 steps (a list of lines), scenario (the text), file (where it was saved)).
 
 Exit status: 0 nothing is broken, 1 a property is broken or no leader was ever seen,
-2 a mistake in the command line, 3 a limit cut it short before anything was found
+2 a problem in the command line, 3 a limit cut it short before anything was found
 broken, 130 so did Ctrl-C. In each case what was found so far is printed.`,
 		Example: `  elect explore --algorithm ring --nodes 3 --epochs 1
   elect explore --start-agreed --false-suspicions 1 --property one-leader-per-epoch    two leaders
   elect explore --algorithm vote --start-agreed --epochs 2
   elect explore --algorithm textbook-vote --epochs 1 --property one-leader-per-epoch
   elect explore --algorithm vote --epochs 3 --crashes 2 --time 10m --memory 4GiB
-  elect explore --algorithm vote --epochs 3 --crashes 2 --walk 1000000 --seed 7`,
+  elect explore --algorithm vote --epochs 3 --crashes 2 --random-steps 1000000 --seed 7`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error { return p.runExplore(cmd, flags) },
 	}
@@ -121,8 +122,8 @@ func (f *exploreFlags) register(set *pflag.FlagSet, fields *confload.Table) {
 	set.IntVar(&f.states, "states", 0, "limit of states visited; 0: none")
 	set.StringVar(&f.memory, "memory", "2GiB", "limit of memory, about; 0: none")
 	set.DurationVar(&f.time, "time", 0, "limit of time; 0: none")
-	set.IntVar(&f.walk, "walk", 0, "take this number of random `steps` instead of visiting every state")
-	set.IntVar(&f.length, "length", 200, "of one walk, in steps, after which the next begins")
+	set.IntVar(&f.randomSteps, "random-steps", 0, "take this number of random `steps` instead of visiting every state")
+	set.IntVar(&f.walkLength, "walk-length", 200, "of one walk, in steps, after which the next begins")
 	set.Uint64Var(&f.seed, "seed", 1, "of the walks")
 	set.StringVar(&f.save, "save", "", "`file` or folder for the scenario of a violation (default a new one in\nthe folder for temporary files)")
 	set.BoolVar(&f.ascii, "ascii", false, "draw with characters that every terminal has")
@@ -148,11 +149,11 @@ func (p *program) runExplore(cmd *cobra.Command, flags *exploreFlags) error {
 	if err := e.check(); err != nil {
 		return err
 	}
-	e.command = again("explore", e.set, "json", "save", "ascii", "width")
+	e.command = rerunCommand("explore", e.set, "json", "save", "ascii", "width")
 	ctx, stop := interruptible(cmd)
 	defer stop()
-	far := &searched{walk: flags.walk > 0}
-	e.o.Progress = far.take
+	far := &searched{walk: flags.randomSteps > 0}
+	e.o.Progress = far.update
 	if err := e.printModel(); err != nil {
 		return err
 	}
@@ -162,10 +163,10 @@ func (p *program) runExplore(cmd *cobra.Command, flags *exploreFlags) error {
 		// Without the limit, the collector would let the heap grow to twice the live memory.
 		defer debug.SetMemoryLimit(debug.SetMemoryLimit(max(e.o.Limits.Memory, 256<<20)))
 	}
-	f := finding{walk: flags.walk > 0}
+	f := finding{walk: flags.randomSteps > 0}
 	var err error
 	if f.walk {
-		f.Report, err = explore.Walk(ctx, e.o, explore.WalkOptions{Seed: flags.seed, Steps: flags.walk, Length: flags.length})
+		f.Report, err = explore.Walk(ctx, e.o, explore.WalkOptions{Seed: flags.seed, Steps: flags.randomSteps, Length: flags.walkLength})
 	} else {
 		f.Report, err = explore.Run(ctx, e.o)
 	}
@@ -177,10 +178,10 @@ func (p *program) runExplore(cmd *cobra.Command, flags *exploreFlags) error {
 	return cmp.Or(errors.Join(e.failed, e.print(&f)), f.verdict(ctx))
 }
 
-// check makes the options of the search from the flags, or returns all mistakes.
+// check makes the options of the search from the flags, or returns all problems.
 func (e *exploration) check() error {
 	s := &settings{table: e.fields}
-	m := &s.mistakes
+	m := &s.problems
 	e.o = explore.Options{
 		StartAgreed: e.agreed, Crashes: e.crashes, FalseSuspicions: e.falseSuspicions, Campaigns: e.campaigns, Epochs: algo.Epoch(e.epochs),
 		Limits: explore.Limits{States: e.states, Time: e.time},
@@ -203,50 +204,51 @@ func (e *exploration) check() error {
 			m.Addf("--%s is %d, want 0 to 255", flag, n)
 		}
 	}
-	for _, flag := range []string{"states", "walk"} {
+	for _, flag := range []string{"states", "random-steps"} {
 		if n, _ := e.set.GetInt(flag); n < 0 {
 			m.Addf("--%s is %d, want at least 0", flag, n)
 		}
 	}
-	if e.width < 0 || e.width > 0 && e.width < leastWidth {
-		m.Addf("--width is %d, want at least %d", e.width, leastWidth)
+	if e.width < 0 || e.width > 0 && e.width < minWidth {
+		m.Addf("--width is %d, want at least %d", e.width, minWidth)
 	}
 	e.o.PeriodicSends = e.periodicSends
-	if !e.set.Changed("periodic-sends") && e.walk == 0 && explore.HasCountedPeriodic(e.o.Spec) {
+	if !e.set.Changed("periodic-sends") && e.randomSteps == 0 && explore.HasCountedPeriodic(e.o.Spec) {
 		e.o.PeriodicSends = 1
 	}
-	e.o.Properties = e.wanted(m)
+	e.o.Properties = e.selectProperties(m)
 	if e.time < 0 {
 		m.Addf("--time is %v, want at least 0", e.time)
 	}
-	if e.length < 1 || e.length > explore.MaxLength {
-		m.Addf("--length is %d, want 1 to %d", e.length, explore.MaxLength)
+	if e.walkLength < 1 || e.walkLength > explore.MaxLength {
+		m.Addf("--walk-length is %d, want 1 to %d", e.walkLength, explore.MaxLength)
 	}
 	var err error
 	if e.o.Limits.Memory, err = parseSize(e.memory); err != nil {
 		m.Addf("--memory is %q, want a size, as 512MiB or 4GiB", e.memory)
 	}
 	if e.json {
-		e.only(m, "a drawing, which --json has not", "ascii", "width")
+		e.requireMode(m, "a drawing, which --json has not", "ascii", "width")
 	}
-	if e.walk == 0 {
-		e.only(m, "--walk", "length", "seed")
+	if e.randomSteps == 0 {
+		e.requireMode(m, "--random-steps", "walk-length", "seed")
 	} else {
-		e.only(m, "a search without --walk", "states")
+		e.requireMode(m, "a search without --random-steps", "states")
 	}
-	return m.Err(theCommandLine)
+	return m.Err(commandLinePlace)
 }
 
-// only notes a mistake for each of these flags that is set: it has an effect with something else only.
-func (e *exploration) only(m *diag.List, with string, flags ...string) {
+// requireMode notes a problem for each of these flags that is set: it has an effect only in mode.
+func (e *exploration) requireMode(m *diag.List, mode string, flags ...string) {
 	for _, flag := range flags {
 		if e.set.Changed(flag) {
-			m.Addf("--%s is for %s", flag, with)
+			m.Addf("--%s is for %s", flag, mode)
 		}
 	}
 }
 
-func (e *exploration) wanted(m *diag.List) []algo.Property {
+// selectProperties returns the properties of --property, or those that the algorithm claims.
+func (e *exploration) selectProperties(m *diag.List) []algo.Property {
 	if len(e.properties) == 0 {
 		return explore.Claimed(e.o.Spec.Claims)
 	}

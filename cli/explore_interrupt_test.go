@@ -37,7 +37,7 @@ func TestInterruptedWalkFailsAfterViolation(t *testing.T) {
 	testkit.Processes(t)
 	t.Parallel()
 	// One property is violated within milliseconds, the other one never.
-	p := launch(t, "explore", "--json", "--start-agreed", "--false-suspicions", "1", "--walk", "9000000000",
+	p := launch(t, "explore", "--json", "--start-agreed", "--false-suspicions", "1", "--random-steps", "9000000000",
 		"--property", "one-leader-per-epoch", "--property", "durable")
 	require.Contains(t, p.stderr.line(t), " steps, ")
 	require.NoError(t, p.Process.Signal(os.Interrupt))
@@ -54,7 +54,7 @@ func TestViolationIsPrintedBeforeSearchEnds(t *testing.T) {
 	testkit.Processes(t)
 	t.Parallel()
 	file := filepath.Join(t.TempDir(), "two.txt")
-	p := launch(t, "explore", "--start-agreed", "--false-suspicions", "1", "--walk", "9000000000", "--save", file,
+	p := launch(t, "explore", "--start-agreed", "--false-suspicions", "1", "--random-steps", "9000000000", "--save", file,
 		"--property", "one-leader-per-epoch", "--property", "durable")
 	for !strings.HasPrefix(p.stdout.line(t), "It is saved, and can be replayed: elect sim --scenario "+file) {
 	}

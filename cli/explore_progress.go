@@ -16,7 +16,7 @@ type searched struct {
 	last *explore.Progress
 }
 
-func (s *searched) take(now explore.Progress) {
+func (s *searched) update(now explore.Progress) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.last = &now

@@ -39,7 +39,7 @@ func (f *finding) verdict(ctx context.Context) error {
 	case f.noLeader:
 		return errors.New("no node ever led: nothing was tested")
 	case f.Cut != "":
-		return &ended{statusCut, "cut short by " + f.Cut + ", before anything was found broken"}
+		return &exitError{statusCut, "cut short by " + f.Cut + ", before anything was found broken"}
 	}
 	return nil
 }
@@ -89,7 +89,7 @@ func (e *exploration) create(p algo.Property, i int) (*os.File, error) {
 // printViolation draws a violation.
 func (e *exploration) printViolation(v explore.Violation, file string) error {
 	fewest := ", and no fewer"
-	if e.walk > 0 {
+	if e.randomSteps > 0 {
 		fewest = ""
 	}
 	fmt.Fprintf(e.out, "\n%s is broken, after %s%s: %s.\n\n", v.Property, count(len(v.Steps), "step"), fewest, v.What)
@@ -142,7 +142,7 @@ func (e *exploration) printModel() error {
 func (e *exploration) printCounts(f *finding) error {
 	table, row := wideRows(e.out, len("transitions  "))
 	if f.walk {
-		row("steps", "%s, in %s of at most %d", grouped(f.Generated), count(f.Walks, "walk"), e.length)
+		row("steps", "%s, in %s of at most %d", grouped(f.Generated), count(f.Walks, "walk"), e.walkLength)
 		row("a leader", "in %s", count(f.WithLeader, "walk"))
 		row("time", "%s, %s steps a second, seed %d", roundly(f.Elapsed), grouped(int(f.TransitionsPerSecond)), e.seed)
 		return table.Flush()
@@ -224,17 +224,17 @@ func drawSteps(out io.Writer, view algo.View, events []trace.Event, d trace.Diag
 
 // exploredObject holds the settings of an exploration as JSON.
 type exploredObject struct {
-	Algorithm  string            `json:"algorithm"`
-	Options    map[string]string `json:"options"`
-	Nodes      int               `json:"nodes"`
-	From       string            `json:"from"`
-	Network    string            `json:"network"`
-	Crashes    int               `json:"crashes"`
-	Mistakes   int               `json:"false_suspicions"`
-	Campaigns  int               `json:"campaigns"`
-	Epochs     algo.Epoch        `json:"epochs"`
-	Repeats    int               `json:"periodic_sends"`
-	Properties []algo.Property   `json:"properties"`
+	Algorithm       string            `json:"algorithm"`
+	Options         map[string]string `json:"options"`
+	Nodes           int               `json:"nodes"`
+	From            string            `json:"from"`
+	Network         string            `json:"network"`
+	Crashes         int               `json:"crashes"`
+	FalseSuspicions int               `json:"false_suspicions"`
+	Campaigns       int               `json:"campaigns"`
+	Epochs          algo.Epoch        `json:"epochs"`
+	PeriodicSends   int               `json:"periodic_sends"`
+	Properties      []algo.Property   `json:"properties"`
 }
 
 // foundObject holds the results of an exploration as JSON.
@@ -277,7 +277,7 @@ type violationObject struct {
 func (e *exploration) object(f *finding) any {
 	settings := exploredObject{
 		Algorithm: e.o.Spec.Name, Options: map[string]string{}, Nodes: e.nodes, From: "nothing", Network: e.network,
-		Crashes: e.o.Crashes, Mistakes: e.o.FalseSuspicions, Campaigns: e.o.Campaigns, Epochs: e.o.Epochs, Repeats: e.o.PeriodicSends,
+		Crashes: e.o.Crashes, FalseSuspicions: e.o.FalseSuspicions, Campaigns: e.o.Campaigns, Epochs: e.o.Epochs, PeriodicSends: e.o.PeriodicSends,
 		Properties: e.o.Properties,
 	}
 	for _, o := range e.o.Spec.Settings {

@@ -40,7 +40,7 @@ func TestCompleteSearchPrintsCounts(t *testing.T) {
 	require.Equal(t, searchObject{
 		exploredObject: exploredObject{
 			Algorithm: "ring", Options: map[string]string{"message_time": "100ms"}, Nodes: 3, From: "nothing",
-			Network: "lossy", Epochs: 1, Repeats: 1, // its messages have numbers, and it repeats none
+			Network: "lossy", Epochs: 1, PeriodicSends: 1, // its messages have numbers, and it repeats none
 			Properties: []algo.Property{algo.MonotonicEpochs, algo.Durable, algo.NoPhantom, algo.Agreement},
 		},
 		States: 1156, Generated: 2598, Depth: 20, LeftOut: 4754, StatesWithLeader: 1068, foundObject: foundObject{Complete: true, Violations: []violationObject{}},
@@ -62,15 +62,15 @@ func TestSearchFollowsItsFlags(t *testing.T) {
 		"--campaigns", "1", "--network", "once", "--start-agreed", "--property", "durable,no-phantom", "--property", "durable",
 		"--option", "window=20ms", "--option", "pause=60ms")
 	require.Equal(t, exploredObject{
-		Algorithm: "vote", Nodes: 2, From: "agreed", Network: "once", Crashes: 1, Mistakes: 2, Campaigns: 1, Epochs: 1, Repeats: 1,
+		Algorithm: "vote", Nodes: 2, From: "agreed", Network: "once", Crashes: 1, FalseSuspicions: 2, Campaigns: 1, Epochs: 1, PeriodicSends: 1,
 		Properties: []algo.Property{algo.Durable, algo.NoPhantom},
 		Options:    map[string]string{"early_close": "true", "heartbeat_interval": "480ms", "pause": "60ms", "window": "20ms"},
 	}, got.exploredObject)
 	got, _ = explored[searchObject](t, 0, "--algorithm", "vote", "--nodes", "2", "--epochs", "1", "--periodic-sends", "2", "--property", "all")
-	require.Equal(t, 2, got.Repeats)
+	require.Equal(t, 2, got.PeriodicSends)
 	require.Equal(t, explore.All(), got.Properties)
 	got, _ = explored[searchObject](t, 0, "--algorithm", "vote", "--nodes", "2", "--epochs", "1")
-	require.Equal(t, 1, got.Repeats, "they are numbered")
+	require.Equal(t, 1, got.PeriodicSends, "they are numbered")
 	require.Equal(t, explore.Claimed(algo.Claims{OneLeaderPerEpoch: true}), got.Properties, "it claims all that can be claimed")
 	_, stdout, _ := elect("explore", "--algorithm", "vote", "--nodes", "2", "--epochs", "1")
 	require.Contains(t, stdout, "at most 1 repeat of heartbeats in a run")
@@ -186,7 +186,7 @@ func TestSavedScenarioRunsWithOtherOptions(t *testing.T) {
 		{"an option that is wrong", string(text), []string{"--option", "head_start=soon"}, statusUsage, `bully.head_start is "soon", want a duration`},
 		{"an option that is none", strings.Replace(string(text), "\noption head_start", "\noption tail_start", 1), nil, statusUsage, "bully.tail_start is not a field"},
 		{"another algorithm", string(text), []string{"--algorithm", "ring"}, statusUsage, "--algorithm is ring, and the scenario is about bully"},
-		{"no algorithm", strings.Replace(string(text), "bully", "paxos", 1), nil, statusUsage, `algorithm is "paxos", want bully, ring, textbook-bully, textbook-ring, textbook-vote or vote`},
+		{"no algorithm", strings.Replace(string(text), "bully", "paxos", 1), nil, statusUsage, `algorithm is "paxos", want one of bully, ring, textbook-bully, textbook-ring, textbook-vote, vote`},
 		{"a seed", string(text), []string{"--seed", "3"}, statusUsage, "--seed is for what is random"},
 		{"a line that is not understood", string(text) + "crash n4\n", nil, statusUsage, `column 7: crash n4: not understood, want n1 to n3`},
 	} {
@@ -255,12 +255,12 @@ func TestExploreWithoutLeaderFails(t *testing.T) {
 	got, stderr := explored[searchObject](t, statusFailed, "--algorithm", "vote", "--states", "1")
 	require.Zero(t, got.StatesWithLeader)
 	require.Equal(t, "elect: no node had led before the limit of 1 states cut it short: nothing was tested\n", stderr)
-	_, stderr = explored[walkObject](t, statusFailed, "--algorithm", "vote", "--walk", "2")
+	_, stderr = explored[walkObject](t, statusFailed, "--algorithm", "vote", "--random-steps", "2")
 	require.Equal(t, "elect: no node ever led: nothing was tested\n", stderr)
 }
 
 func TestWalkIsReproducible(t *testing.T) {
-	args := []string{"--algorithm", "vote", "--epochs", "3", "--crashes", "1", "--walk", "5000", "--length", "50"}
+	args := []string{"--algorithm", "vote", "--epochs", "3", "--crashes", "1", "--random-steps", "5000", "--walk-length", "50"}
 	walk := func(seed string) walkObject {
 		got, stderr := explored[walkObject](t, 0, append(args, "--seed", seed)...)
 		require.Empty(t, stderr)
@@ -273,7 +273,7 @@ func TestWalkIsReproducible(t *testing.T) {
 	require.Equal(t, uint64(7), got.Seed)
 	require.GreaterOrEqual(t, got.Walks, 100)
 	require.Positive(t, got.WalksWithLeader)
-	require.Zero(t, got.Repeats, "a walk has an end without a bound")
+	require.Zero(t, got.PeriodicSends, "a walk has an end without a bound")
 	require.False(t, got.Complete)
 	require.Empty(t, got.Violations)
 	require.Equal(t, got, walk("7"))
@@ -285,7 +285,7 @@ func TestWalkIsReproducible(t *testing.T) {
 	require.Contains(t, stdout, "5,000, in ")
 	require.Contains(t, stdout, "seed 1\n\nRandom walks are never complete. In these nothing is broken.\n")
 
-	broken, _ := explored[walkObject](t, statusFailed, append(found, "--walk", "100000")...)
+	broken, _ := explored[walkObject](t, statusFailed, append(found, "--random-steps", "100000")...)
 	require.Equal(t, "n1 and n2 both lead in epoch 2", broken.Violations[0].What)
 }
 
@@ -316,23 +316,23 @@ func TestUsageOfExplore(t *testing.T) {
 		args string
 		want []string
 	}{
-		{"--nodes 9 --crashes -1 --false-suspicions 256 --campaigns -1 --periodic-sends -1 --states -1 --walk -1 --width 7 --time -1s --length 0", []string{
+		{"--nodes 9 --crashes -1 --false-suspicions 256 --campaigns -1 --periodic-sends -1 --states -1 --random-steps -1 --width 7 --time -1s --walk-length 0", []string{
 			"--nodes is 9, want 1 to 8", "--crashes is -1, want 0 to 255", "--false-suspicions is 256", "--campaigns is -1", "--periodic-sends is -1",
-			"--states is -1, want at least 0", "--walk is -1", "--width is 7, want at least 40", "--time is -1s, want at least 0", "--length is 0, want 1 to 100000",
+			"--states is -1, want at least 0", "--random-steps is -1", "--width is 7, want at least 40", "--time is -1s, want at least 0", "--walk-length is 0, want 1 to 100000",
 		}},
 		{"--json --ascii --width 60 --property all,peace", []string{
 			"--ascii is for a drawing, which --json has not", "--width is for a drawing", `--property is "peace", want all or one of`,
 		}},
 		{"--algorithm paxos --network fast --property peace --memory lots", []string{
-			`algorithm is "paxos", want bully, ring, textbook-bully, textbook-ring, textbook-vote or vote`, `--network is "fast", want lossy or once`, `--property is "peace", want all or one of [one-leader`,
+			`algorithm is "paxos", want one of bully, ring, textbook-bully, textbook-ring, textbook-vote, vote`, `--network is "fast", want lossy or once`, `--property is "peace", want all or one of [one-leader`,
 			`--memory is "lots", want a size, as 512MiB or 4GiB`,
 		}},
 		{"--memory 4GB", []string{`--memory is "4GB"`}},
 		{"--memory 99999999999GiB", []string{`--memory is "99999999999GiB"`}},
 		{"--option answer_timeout=5 --option what", []string{`bully.answer_timeout is "5", want a duration`, `--option is "what", want key=value`}},
 		{"--option coordinator_timeout=1ms", []string{"bully.coordinator_timeout is 1ms, want at least answer_timeout (200ms)"}},
-		{"--seed 3 --length 10", []string{"--seed is for --walk", "--length is for --walk"}},
-		{"--walk 10 --states 10", []string{"--states is for a search without --walk"}},
+		{"--seed 3 --walk-length 10", []string{"--seed is for --random-steps", "--walk-length is for --random-steps"}},
+		{"--random-steps 10 --states 10", []string{"--states is for a search without --random-steps"}},
 		{"x", []string{`unknown command "x"`}},
 		{"--nodes many", []string{`--nodes is "many", want a whole number`}},
 	} {

@@ -68,7 +68,7 @@ the last three may be absent.`,
 				err = printGrade(cmd.OutOrStdout(), g)
 			}
 			if err == nil && !g.Full() {
-				err = &ended{status: statusFailed}
+				err = &exitError{status: statusFailed}
 			}
 			return err
 		},

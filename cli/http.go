@@ -21,13 +21,13 @@ import (
 
 // limits of the HTTP server
 const (
-	maxOnlookers = 512 // connections: the node needs files for its own
-	maxHeaders   = 16 << 10
-	lookTime     = 10 * time.Second // for a request, and for an answer that is no stream
-	idleTime     = time.Minute
-	partingTime  = time.Second // for the last event
+	maxHTTPConns    = 512 // connections: the node needs files for its own
+	maxHeaders      = 16 << 10
+	requestTimeout  = 10 * time.Second // for a request, and for an answer that is no stream
+	idleTimeout     = time.Minute
+	shutdownTimeout = time.Second // for the last event
 
-	replacedInterval = 10 * time.Second // between two looks of a stream at the files of the server
+	replacedInterval = 10 * time.Second // between two checks of the files of the server for a stream
 )
 
 // run runs a node and its HTTP server.
@@ -38,10 +38,10 @@ func run(ctx context.Context, s *confload.Settings, n *cluster.Node, log *slog.L
 	}
 	defer stop()
 	defer notifyService(ctx, n)()
-	ctx, end := context.WithCancel(ctx)
-	defer end()
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
 	go releaseMemory(ctx, n)
-	return ofConfiguration(s, n.Run(ctx))
+	return asUsageError(s, n.Run(ctx))
 }
 
 // releaseMemory returns the memory of the start to the system, once n knows of a leader: then n has done most of what
@@ -66,15 +66,15 @@ func serve(ctx context.Context, how confload.HTTPServer, n *cluster.Node, log *s
 		how.TLS.Log = log
 		open := func() (*tlsauth.HTTPS, error) { return tlsauth.NewHTTPS(*how.TLS) }
 		if https, err = disk.Await(ctx, open, func(*tlsauth.HTTPS) {}); err != nil {
-			return nil, stopped(ctx, fmt.Errorf("http: %w", err))
+			return nil, cleanExit(ctx, fmt.Errorf("http: %w", err))
 		}
 	}
 	l, err := net.Listen("tcp", how.Addr)
 	if err != nil {
 		return nil, fmt.Errorf("http: %w", err)
 	}
-	log.Info("http", "addr", l.Addr().String(), "tls", https != nil)
-	ctx, end := context.WithCancel(context.Background())
+	log.Info("HTTP server started", "addr", l.Addr().String(), "tls", https != nil)
+	ctx, stopSite := context.WithCancel(context.Background())
 	site := web.New(ctx, n)
 	var (
 		handler     http.Handler = site
@@ -99,22 +99,22 @@ func serve(ctx context.Context, how confload.HTTPServer, n *cluster.Node, log *s
 	}
 	server := &http.Server{
 		Handler:     handler,
-		ReadTimeout: lookTime, WriteTimeout: lookTime, IdleTimeout: idleTime, MaxHeaderBytes: maxHeaders,
+		ReadTimeout: requestTimeout, WriteTimeout: requestTimeout, IdleTimeout: idleTimeout, MaxHeaderBytes: maxHeaders,
 		ErrorLog:  slog.NewLogLogger(log.Handler(), slog.LevelDebug),
-		ConnState: newOnlookers(maxOnlookers).note, ConnContext: connContext,
+		ConnState: newHTTPConns(maxHTTPConns).setState, ConnContext: connContext,
 	}
 	served := make(chan struct{})
 	go func() {
 		defer close(served)
 		if err := server.Serve(l); !errors.Is(err, http.ErrServerClosed) {
-			log.Error("http has ended", "error", err) // the node keeps running
+			log.Error("HTTP server failed", "error", err) // the node keeps running
 		}
 	}()
 	return func() {
-		parting, done := context.WithTimeout(context.Background(), partingTime)
-		defer done()
-		_ = server.Shutdown(parting) // the streams end with the node
-		end()
+		shutdownCtx, cancel := context.WithTimeout(context.Background(), shutdownTimeout)
+		defer cancel()
+		_ = server.Shutdown(shutdownCtx) // the streams end with the node
+		stopSite()
 		_ = server.Close()
 		<-served
 	}, nil

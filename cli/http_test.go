@@ -33,7 +33,7 @@ func TestNodeServesHTTPUntilItStops(t *testing.T) {
 		}
 		return line
 	}
-	line := says("msg=http")
+	line := says(`msg="HTTP server started"`)
 	addr := regexp.MustCompile(`addr=(\S+)`).FindStringSubmatch(line)[1]
 	says(`msg="became leader"`)
 	for path, want := range map[string]string{"/leader": `"name":"n1"`, "/metrics": "elect_is_leader 1", "/readyz": "ok", "/livez": "ok"} {
@@ -163,7 +163,7 @@ func TestIdleHTTPConnectionsDoNotBlockNewOnes(t *testing.T) {
 					_ = c.Close()
 				}
 			}()
-			for range maxOnlookers + 88 {
+			for range maxHTTPConns + 88 {
 				c, err := net.Dial("tcp", addr)
 				require.NoError(t, err)
 				open = append(open, c)
@@ -188,13 +188,13 @@ func TestIdleHTTPConnectionsDoNotBlockNewOnes(t *testing.T) {
 
 // Idle connections are closed before busy ones.
 func TestOldestHTTPConnectionIsClosedFirst(t *testing.T) {
-	o := newOnlookers(3)
+	o := newHTTPConns(3)
 	var all []*closing
 	add := func(state http.ConnState) {
 		c := new(closing)
 		all = append(all, c)
-		o.note(c, http.StateNew)
-		o.note(c, state)
+		o.setState(c, http.StateNew)
+		o.setState(c, state)
 	}
 	closed := func() (numbers []int) {
 		for i, c := range all {
@@ -209,12 +209,12 @@ func TestOldestHTTPConnectionIsClosedFirst(t *testing.T) {
 	add(http.StateIdle)
 	add(http.StateActive)
 	require.Equal(t, []int{1}, closed(), "the one that was idle for longest")
-	o.note(all[1], http.StateClosed)
+	o.setState(all[1], http.StateClosed)
 	add(http.StateActive)
 	require.Equal(t, []int{1, 2}, closed())
 	add(http.StateActive)
 	require.Equal(t, []int{0, 1, 2}, closed(), "none is idle")
-	o.note(all[2], http.StateActive) // its request has come just before
+	o.setState(all[2], http.StateActive) // its request has come just before
 	require.Len(t, closed(), 4)
 }
 

@@ -157,7 +157,7 @@ func TestNodeServesHTTPSWithCertificatesOfCluster(t *testing.T) {
 	p := launch(t, "node", "--cluster", "demo", "--name", "n1", "--listen", "127.0.0.1:0", "--members", "127.0.0.1:0", "--lease=off", "--http", ":0",
 		"--tls-cert", files.Cert, "--tls-key", files.Key, "--tls-ca", files.CA)
 	line := ""
-	for !strings.Contains(line, "msg=http ") {
+	for !strings.Contains(line, `msg="HTTP server started"`) {
 		line = p.stderr.line(t)
 	}
 	require.Contains(t, line, "tls=true")
@@ -302,10 +302,10 @@ func TestTLSConnectionIsClosedAtOnce(t *testing.T) {
 		c := tls.Server(near, &tls.Config{Certificates: []tls.Certificate{pair}, SessionTicketsDisabled: true})
 		go func() { _ = tls.Client(far, &tls.Config{InsecureSkipVerify: true}).Handshake() }() // and then it does not read
 		require.NoError(t, c.Handshake())
-		o := newOnlookers(1)
-		o.note(c, http.StateNew)
+		o := newHTTPConns(1)
+		o.setState(c, http.StateNew)
 		begin := time.Now()
-		o.note(new(closing), http.StateNew)
+		o.setState(new(closing), http.StateNew)
 		require.Zero(t, time.Since(begin))
 		_, err := far.Read(make([]byte, 1))
 		require.ErrorIs(t, err, io.EOF, "it is closed")

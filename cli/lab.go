@@ -61,7 +61,7 @@ the working directory. The first export takes longer, because Go compiles its li
 With --json, one object: url when it serves; file, bytes and gzip_bytes (after compression)
 of an export.
 
-Exit status: 1 it cannot listen or export, 2 a mistake in the command line, 130 interrupted.`,
+Exit status: 1 it cannot listen or export, 2 a problem in the command line, 130 interrupted.`,
 		Example: `  elect lab
   elect lab --listen 127.0.0.1:8080 --no-open
   elect lab --export lab.html`,
@@ -127,7 +127,7 @@ func (f *labFlags) announce(out io.Writer, url string) error {
 // serveUntil serves until ctx ends, and returns its cause.
 func serveUntil(ctx context.Context, listener net.Listener, handler http.Handler) error {
 	server := &http.Server{
-		Handler: handler, ReadTimeout: lookTime, WriteTimeout: 6 * lookTime, IdleTimeout: idleTime, MaxHeaderBytes: maxHeaders,
+		Handler: handler, ReadTimeout: requestTimeout, WriteTimeout: 6 * requestTimeout, IdleTimeout: idleTimeout, MaxHeaderBytes: maxHeaders,
 		ErrorLog: log.New(io.Discard, "", 0),
 	}
 	defer context.AfterFunc(ctx, func() { _ = server.Close() })()

@@ -58,7 +58,7 @@ func TestLabListensOnlyOnLoopback(t *testing.T) {
 	}
 }
 
-func TestLabExportMistakes(t *testing.T) {
+func TestLabExportProblems(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "lab.html")
 	for _, test := range []struct {
 		args []string

@@ -39,9 +39,9 @@ func TestConfigShowNamesGuaranteeLostWithoutLease(t *testing.T) {
 		require.Zero(t, status, stderr)
 		var o showObject
 		decodeStrictly(t, stdout, &o)
-		require.Equal(t, want == "", o.Amounts.GivenUp == "", flags)
-		require.Equal(t, want == "", o.Amounts.Lease > 0, flags)
-		require.Contains(t, o.Amounts.GivenUp, want, flags)
+		require.Equal(t, want == "", o.Estimates.GivenUp == "", flags)
+		require.Equal(t, want == "", o.Estimates.Lease > 0, flags)
+		require.Contains(t, o.Estimates.GivenUp, want, flags)
 		for _, f := range o.Fields {
 			if f.Field == "lease" {
 				require.Equal(t, map[bool]any{true: "on", false: "off"}[want == ""], f.Value, flags)

@@ -50,7 +50,7 @@ afterwards (what a student knows then), question, answer (in short), runs (a lis
 objects: scenario, title, algorithm, moments (how many there are), sent (messages of the
 algorithm), holds, error where something did not hold), and exercise. The list has no runs.
 
-Exit status: 0 done, 1 something in a run did not hold, 2 a mistake in the command line,
+Exit status: 0 done, 1 something in a run did not hold, 2 a problem in the command line,
 130 interrupted.`,
 		Example: `  elect lesson
   elect lesson 1
@@ -99,30 +99,30 @@ func (p *program) runLesson(cmd *cobra.Command, flags *lessonFlags, args []strin
 	return s.play()
 }
 
-// check returns the lesson, nil for the list of lessons, or all mistakes in the flags.
+// check returns the lesson, nil for the list of lessons, or all problems in the flags.
 func (f *lessonFlags) check(all []lesson.Lesson, args []string) (found *lesson.Lesson, err error) {
-	var mistakes diag.List
+	var problems diag.List
 	if len(args) == 1 {
 		n, err := strconv.Atoi(args[0])
 		if err != nil || n < 1 || n > len(all) {
-			mistakes.Addf("the lesson is %q, want 1 to %d", args[0], len(all))
+			problems.Addf("the lesson is %q, want 1 to %d", args[0], len(all))
 		} else {
 			found = &all[n-1]
 		}
 	}
 	if f.scenario != "" && found != nil && !slices.Contains(found.Runs, f.scenario) {
-		mistakes.Addf("--scenario is %q, want one of %s", f.scenario, strings.Join(found.Runs, ", "))
+		problems.Addf("--scenario is %q, want one of %s", f.scenario, strings.Join(found.Runs, ", "))
 	}
 	if len(args) == 0 && (f.step || f.solution || f.scenario != "") {
-		mistakes.Addf("--step, --solution and --scenario are for one lesson: want its number")
+		problems.Addf("--step, --solution and --scenario are for one lesson: want its number")
 	}
 	if exclusive(f.step, f.solution, f.scenario != "", f.json) {
-		mistakes.Addf("--step, --solution, --scenario and --json are different things: want one")
+		problems.Addf("--step, --solution, --scenario and --json are different things: want one")
 	}
-	if f.width < 0 || f.width > 0 && f.width < leastWidth {
-		mistakes.Addf("--width is %d, want at least %d", f.width, leastWidth)
+	if f.width < 0 || f.width > 0 && f.width < minWidth {
+		problems.Addf("--width is %d, want at least %d", f.width, minWidth)
 	}
-	return found, mistakes.Err(theCommandLine)
+	return found, problems.Err(commandLinePlace)
 }
 
 // exclusive reports whether more than one of the conditions holds.
@@ -133,7 +133,7 @@ func exclusive(flags ...bool) bool {
 
 // buildLesson makes the algorithm for a scenario.
 func (p *program) buildLesson(name string, defaults, timing algo.Timing, options []algo.Setting) (algo.Spec, error) {
-	return p.fields.Spec(cmp.Or(name, p.fields.DefaultAlgorithm()), defaults, timing, withSettings(options, nil))
+	return p.fields.Spec(name, defaults, timing, withSettings(options, nil))
 }
 
 // lessonPlayer plays a lesson.
@@ -175,8 +175,8 @@ func (s *lessonPlayer) write(text string) error {
 	return err
 }
 
-// ask waits for a line. At the end of the input the lesson stops pausing.
-func (s *lessonPlayer) ask(prompt string) (string, error) {
+// readLine prints a prompt and waits for a line. At the end of the input the lesson stops pausing.
+func (s *lessonPlayer) readLine(prompt string) (string, error) {
 	if s.lines == nil {
 		return "", nil
 	}
@@ -252,7 +252,7 @@ func (s *lessonPlayer) section(heading string) error {
 	if heading == "Situation" {
 		return nil
 	}
-	_, err := s.ask("\n[Enter: next, q: quit] ")
+	_, err := s.readLine("\n[Enter: next, q: quit] ")
 	return err
 }
 
@@ -261,15 +261,15 @@ func (s *lessonPlayer) question() error {
 	if err := s.write(s.lesson.Question() + "\n"); err != nil {
 		return err
 	}
-	said, err := s.ask("\nYour answer: ")
+	line, err := s.readLine("\nYour answer: ")
 	switch {
 	case err != nil:
 		return err
-	case said == "":
-	case s.lesson.Right(said):
+	case line == "":
+	case s.lesson.Right(line):
 		err = s.write("\nRight.\n")
 	default:
-		err = s.write(fmt.Sprintf("\nYou say: %s. The run will show: %s.\n", strings.TrimRight(said, "."), s.lesson.Short()))
+		err = s.write(fmt.Sprintf("\nYou say: %s. The run will show: %s.\n", strings.TrimRight(line, "."), s.lesson.Short()))
 	}
 	return cmp.Or(err, s.write("\n"+s.lesson.Answer()+"\n"))
 }
@@ -284,7 +284,7 @@ func (s *lessonPlayer) run(name string) error {
 		return err
 	}
 	if r.Err != nil {
-		return fmt.Errorf("lesson %d: %s", s.lesson.Number, plainly(r.Err))
+		return fmt.Errorf("lesson %d: %s", s.lesson.Number, trimPackages(r.Err))
 	}
 	return nil
 }
@@ -310,14 +310,14 @@ func (s *lessonPlayer) moments(r *lesson.Run) error {
 			return err
 		}
 		clears = s.clears
-		said, err := s.ask(fmt.Sprintf("\n[moment %d of %d. Enter: next, b: back, e: end, q: quit] ", at+1, len(all)))
+		line, err := s.readLine(fmt.Sprintf("\n[moment %d of %d. Enter: next, b: back, e: end, q: quit] ", at+1, len(all)))
 		if err != nil {
 			return err
 		}
 		switch {
-		case said == "b":
+		case line == "b":
 			at = max(0, at-1)
-		case said == "e" && at < len(all)-1 || s.lines == nil:
+		case line == "e" && at < len(all)-1 || s.lines == nil:
 			at = len(all) - 1
 		default:
 			at++
@@ -366,7 +366,7 @@ func (s *lessonPlayer) printJSON() error {
 		}
 		run := lessonRun{Scenario: name, Title: r.Title(), Algorithm: r.Algorithm, Moments: len(r.Diagram().Moments()), Sent: r.Sent, Holds: r.Err == nil}
 		if r.Err != nil {
-			run.Error = plainly(r.Err)
+			run.Error = trimPackages(r.Err)
 			failed = cmp.Or(failed, fmt.Errorf("lesson %d: %s", s.lesson.Number, run.Error))
 		}
 		o.Runs = append(o.Runs, run)

@@ -82,7 +82,7 @@ func TestLessonPrintsItsParts(t *testing.T) {
 	require.True(t, strings.HasPrefix(out, "# Bully at its worst"))
 }
 
-func TestLessonMistakes(t *testing.T) {
+func TestLessonProblems(t *testing.T) {
 	for args, want := range map[string]string{
 		"lesson 99":              `the lesson is "99", want 1 to`,
 		"lesson x":               `the lesson is "x", want 1 to`,

@@ -15,101 +15,100 @@ import (
 	"github.com/elect-go/elect/client"
 )
 
-// order holds the flags of all commands that send an admin request to a running node.
-type order struct {
+// adminCommand holds the flags of all commands that send an admin request to a running node.
+type adminCommand struct {
 	access
 	addr    string
 	timeout time.Duration
 	json    bool
 }
 
-// orderObject is the outcome of an admin request as JSON.
-type orderObject struct {
-	Order  string `json:"order"`
+// adminResult is the outcome of an admin request as JSON.
+type adminResult struct {
+	Action string `json:"action"`
 	Addr   string `json:"addr"`
 	Member string `json:"member,omitempty"`
 	Done   bool   `json:"done"`
 	Reason string `json:"reason,omitempty"`
 }
 
-const orderJSON = `ADDR is host:port of the node; --addr says it as well.
+const adminJSON = `ADDR is host:port of the node. --addr sets it too.
 
-With --json, one object: order, addr, member (of remove), done (true or false), reason
-(in the words of the node: why it was rejected, or not done in time and may still happen;
-or, with done true, that it holds there and is not known everywhere yet; or why no answer came, and
-whether the request may have been carried out). The exit status is 1 if it was not done.
+With --json, one object: action, addr, member (of remove), done (true or false) and
+reason: why the node rejected the request, what it waited for, where the change is not
+known yet, or why no reply came. The exit status is 1 if the request was not done.
 
 ` + accessText + ` A cluster on
 the loopback that has neither accepts admin requests of the same user only. A node with no_admin in its configuration
 rejects all admin requests.`
 
-func (o *order) register(cmd *cobra.Command, which string) {
+func (c *adminCommand) register(cmd *cobra.Command, which string) {
 	set := cmd.Flags()
 	set.SortFlags = false
-	set.StringVar(&o.addr, "addr", "", "`host:port` of "+which+", if it is not the last argument")
-	set.DurationVar(&o.timeout, "timeout", 10*time.Second, "how long to wait until it is done")
-	set.BoolVar(&o.json, "json", false, "print one JSON object")
-	o.access.register(set)
+	set.StringVar(&c.addr, "addr", "", "`host:port` of "+which+", if it is not the last argument")
+	set.DurationVar(&c.timeout, "timeout", 10*time.Second, "how long to wait until it is done")
+	set.BoolVar(&c.json, "json", false, "print one JSON object")
+	c.access.register(set)
 }
 
-// with requires n arguments. The address of the node may follow them.
-func (o *order) with(n int, want string) cobra.PositionalArgs {
+// exactArgs requires n arguments. The address of the node may follow them.
+func (c *adminCommand) exactArgs(n int, want string) cobra.PositionalArgs {
 	return func(cmd *cobra.Command, args []string) error {
-		if len(args) == n+1 && o.addr == "" {
-			o.addr, args = args[n], args[:n]
+		if len(args) == n+1 && c.addr == "" {
+			c.addr, args = args[n], args[:n]
 		}
-		if n == 0 && (len(args) > 0 || o.addr == "") {
-			return usagef("%swants one address, host:port, and got %d", commandOf(cmd), len(args)+min(len(o.addr), 1))
+		if n == 0 && (len(args) > 0 || c.addr == "") {
+			return usagef("%swants one address, host:port, and got %d", commandOf(cmd), len(args)+min(len(c.addr), 1))
 		}
 		return exactly(n, want)(cmd, args)
 	}
 }
 
-// give sends the order to the node and prints the outcome.
-func (o *order) give(cmd *cobra.Command, what orderObject, did string, do func(ctx context.Context, to client.Client) error) error {
-	if o.timeout <= 0 {
-		return usagef("--timeout is %v, want more than 0", o.timeout)
+// execute sends the admin request to the node and prints the outcome.
+func (c *adminCommand) execute(cmd *cobra.Command, result adminResult, success string, send func(ctx context.Context, to client.Client) error) error {
+	if c.timeout <= 0 {
+		return usagef("--timeout is %v, want more than 0", c.timeout)
 	}
-	if o.addr == "" {
+	if c.addr == "" {
 		return usagef("--addr is missing, want the address of a node, host:port")
 	}
-	if err := checkAddress("the address", o.addr); err != nil {
+	if err := checkAddress("the address", c.addr); err != nil {
 		return err
 	}
-	ctx, cancel := context.WithTimeoutCause(cmd.Context(), o.timeout, fmt.Errorf("not done within %v", o.timeout))
+	ctx, cancel := context.WithTimeoutCause(cmd.Context(), c.timeout, fmt.Errorf("not done within %v", c.timeout))
 	defer cancel()
-	to, err := o.client()
+	to, err := c.client()
 	if err != nil {
 		return err
 	}
-	err = do(ctx, to)
+	err = send(ctx, to)
 	if err != nil {
-		what.Reason = brief(o.addr, err)
+		result.Reason = shortError(c.addr, err)
 	}
 	if here, ok := errors.AsType[*client.PartiallyAppliedError](err); ok {
-		what.Reason, err = here.Reason, nil
-		did += ": " + here.Reason
+		result.Reason, err = here.Reason, nil
+		success += ": " + here.Reason
 	}
-	if o.json {
-		what.Addr, what.Done = o.addr, err == nil
-		if printed := json.NewEncoder(cmd.OutOrStdout()).Encode(what); printed != nil {
+	if c.json {
+		result.Addr, result.Done = c.addr, err == nil
+		if printed := json.NewEncoder(cmd.OutOrStdout()).Encode(result); printed != nil {
 			return printed
 		}
 	} else if err == nil {
-		fmt.Fprintln(cmd.OutOrStdout(), did)
+		fmt.Fprintln(cmd.OutOrStdout(), success)
 	}
 	if err != nil {
-		return fmt.Errorf("%s", what.Reason)
+		return fmt.Errorf("%s", result.Reason)
 	}
 	return nil
 }
 
-// brief shortens the error of a client: no package name, and the address once.
-func brief(addr string, err error) string {
+// shortError shortens the error of a client: no package name, and the address once.
+func shortError(addr string, err error) string {
 	failed, network := errors.AsType[*net.OpError](err)
-	unanswered, order := errors.AsType[*client.NoReplyError](err)
+	unanswered, isAdmin := errors.AsType[*client.NoReplyError](err)
 	switch {
-	case network && order:
+	case network && isAdmin:
 		return addr + ": " + (&client.NoReplyError{Sent: unanswered.Sent, Err: failed.Err}).Error()
 	case network:
 		return addr + ": " + failed.Err.Error()
@@ -118,7 +117,7 @@ func brief(addr string, err error) string {
 }
 
 func (p *program) newRemove() *cobra.Command {
-	o := order{access: access{table: p.fields}}
+	c := adminCommand{access: access{table: p.fields}}
 	cmd := &cobra.Command{
 		Use:   "remove MEMBER ADDR",
 		Short: "Remove a member for good, dead or alive",
@@ -134,21 +133,21 @@ The leader removes one member at a time, when a majority of the members are ther
 two members one of which is dead none can be removed. Start the dead one again, also on
 another machine with its data folder. If that is lost, see elect recover.
 
-` + orderJSON,
+` + adminJSON,
 		Example: `  elect remove n3 10.0.0.1:7400
   elect remove 6f1c5a4e-8d0b-4d8e-9a7e-3c2b1a0f9e8d --addr 10.0.0.1:7400 --timeout 1m`,
-		Args: o.with(1, "the name or the id of one member"),
+		Args: c.exactArgs(1, "the name or the id of one member"),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return o.give(cmd, orderObject{Order: "remove", Member: args[0]}, args[0]+" is no member any more",
-				func(ctx context.Context, to client.Client) error { return to.Remove(ctx, o.addr, args[0]) })
+			return c.execute(cmd, adminResult{Action: "remove", Member: args[0]}, args[0]+" is no member any more",
+				func(ctx context.Context, to client.Client) error { return to.Remove(ctx, c.addr, args[0]) })
 		},
 	}
-	o.register(cmd, "any member of the cluster")
+	c.register(cmd, "any member of the cluster")
 	return cmd
 }
 
 func (p *program) newLeave() *cobra.Command {
-	o := order{access: access{table: p.fields}}
+	c := adminCommand{access: access{table: p.fields}}
 	cmd := &cobra.Command{
 		Use:   "leave ADDR",
 		Short: "Make a node leave its cluster for good",
@@ -159,20 +158,20 @@ member, and counts for the quorum.
 This needs a quorum: the lease, which is on by default, or vote. Otherwise remove the address
 of the node from the list members on the other nodes, and stop the node.
 
-` + orderJSON,
+` + adminJSON,
 		Example: `  elect leave 10.0.0.3:7400`,
-		Args:    o.with(0, ""),
+		Args:    c.exactArgs(0, ""),
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			return o.give(cmd, orderObject{Order: "leave"}, "the node at "+o.addr+" has left",
-				func(ctx context.Context, to client.Client) error { return to.Leave(ctx, o.addr) })
+			return c.execute(cmd, adminResult{Action: "leave"}, "the node at "+c.addr+" has left",
+				func(ctx context.Context, to client.Client) error { return to.Leave(ctx, c.addr) })
 		},
 	}
-	o.register(cmd, "the node that is to leave")
+	c.register(cmd, "the node that is to leave")
 	return cmd
 }
 
 func (p *program) newPriority() *cobra.Command {
-	o := order{access: access{table: p.fields}}
+	c := adminCommand{access: access{table: p.fields}}
 	cmd := &cobra.Command{
 		Use:   "priority NUMBER ADDR",
 		Short: "Change the priority of a running node",
@@ -183,25 +182,25 @@ next election. Negative numbers follow a --, as in the example.
 The change lasts until the node is restarted, or reads another priority from its
 configuration at SIGHUP. To change it for good, write it there and send SIGHUP.
 
-` + orderJSON,
+` + adminJSON,
 		Example: `  elect priority 10 10.0.0.2:7400
   elect priority --addr 10.0.0.2:7400 -- -1`,
-		Args: o.with(1, "one number"),
+		Args: c.exactArgs(1, "one number"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			n, err := strconv.ParseInt(args[0], 10, 32)
 			if err != nil {
 				return usagef("the priority is %q, want a whole number of 32 bits", args[0])
 			}
-			return o.give(cmd, orderObject{Order: "priority"}, fmt.Sprintf("the node at %s has priority %d", o.addr, n),
-				func(ctx context.Context, to client.Client) error { return to.SetPriority(ctx, o.addr, int(n)) })
+			return c.execute(cmd, adminResult{Action: "priority"}, fmt.Sprintf("the node at %s has priority %d", c.addr, n),
+				func(ctx context.Context, to client.Client) error { return to.SetPriority(ctx, c.addr, int(n)) })
 		},
 	}
-	o.register(cmd, "the node")
+	c.register(cmd, "the node")
 	return cmd
 }
 
 func (p *program) newResign() *cobra.Command {
-	o := order{access: access{table: p.fields}}
+	c := adminCommand{access: access{table: p.fields}}
 	var period time.Duration
 	cmd := &cobra.Command{
 		Use:   "resign ADDR",
@@ -210,19 +209,19 @@ func (p *program) newResign() *cobra.Command {
 The node stays a member and votes. A restart of the node ends this earlier. The request is
 rejected if no other member may lead. To exclude a member for good, make it a witness.
 
-` + orderJSON,
+` + adminJSON,
 		Example: `  elect resign 10.0.0.1:7400
   elect resign --for 10m 10.0.0.1:7400     before work on that machine`,
-		Args: o.with(0, ""),
+		Args: c.exactArgs(0, ""),
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if period < 0 || period > 24*time.Hour {
 				return usagef("--for is %v, want from 0 to 24h", period)
 			}
-			return o.give(cmd, orderObject{Order: "resign"}, "the node at "+o.addr+" has resigned",
-				func(ctx context.Context, to client.Client) error { return to.Resign(ctx, o.addr, period) })
+			return c.execute(cmd, adminResult{Action: "resign"}, "the node at "+c.addr+" has resigned",
+				func(ctx context.Context, to client.Client) error { return to.Resign(ctx, c.addr, period) })
 		},
 	}
 	cmd.Flags().DurationVar(&period, "for", 0, "how long it may not lead, at most 24h (default as long as an election may take)")
-	o.register(cmd, "the node")
+	c.register(cmd, "the node")
 	return cmd
 }

@@ -37,14 +37,14 @@ func TestOperatorChangesMembers(t *testing.T) {
 			require.True(t, ok)
 			status, stdout, stderr = elect("resign", leader.Addr, "--for", "30s", "--json")
 			require.Zero(t, status, stderr)
-			require.JSONEq(t, `{"order":"resign","addr":"`+leader.Addr+`","done":true}`, stdout)
+			require.JSONEq(t, `{"action":"resign","addr":"`+leader.Addr+`","done":true}`, stdout)
 			require.Regexp(t, `(?m)^`+leader.Name+` +standby `, known(leader.Addr))
 
 			_, err := f.Signal("n4", proccluster.Kill)
 			require.NoError(t, err)
 			status, stdout, stderr = elect("remove", "n4", "--addr", states[1].Addr, "--json")
 			require.Zero(t, status, stderr)
-			require.JSONEq(t, `{"order":"remove","addr":"`+states[1].Addr+`","member":"n4","done":true}`, stdout)
+			require.JSONEq(t, `{"action":"remove","addr":"`+states[1].Addr+`","member":"n4","done":true}`, stdout)
 			require.NotContains(t, known(states[1].Addr), "n4")
 
 			_, err = f.RemoveNode(within(t), "n3", func(context.Context) error {
@@ -59,7 +59,7 @@ func TestOperatorChangesMembers(t *testing.T) {
 			status, stdout, stderr = elect("remove", "n9", "--addr", states[0].Addr, "--json")
 			require.Equal(t, statusFailed, status)
 			require.Contains(t, stderr, `remove "n9": there is no such member`)
-			var o orderObject
+			var o adminResult
 			decodeStrictly(t, stdout, &o)
 			require.False(t, o.Done)
 			require.Contains(t, o.Reason, "no such member")
@@ -82,18 +82,18 @@ func TestRemovedNodeExplainsHowToRejoin(t *testing.T) {
 	require.ErrorContains(t, err, "this node was removed from the cluster: empty its data folder to have it join as a new member")
 }
 
-// The node applied the order, but not all members know of it: the command succeeds, and prints the reason once.
-func TestOrderAppliedAtOneNodeSucceeds(t *testing.T) {
+// The node applied the request, but not all members know of it: the command succeeds, and prints the reason once.
+func TestRequestAppliedAtOneNodeSucceeds(t *testing.T) {
 	here := &client.PartiallyAppliedError{Addr: "a:1", Reason: "done here, and not known to n2"}
 	for _, asJSON := range []bool{false, true} {
 		var out bytes.Buffer
 		cmd := builtins.newPriority()
 		cmd.SetOut(&out)
 		cmd.SetContext(t.Context())
-		o := order{access: access{table: builtins.fields}, addr: "a:1", timeout: time.Minute, json: asJSON}
-		require.NoError(t, o.give(cmd, orderObject{Order: "priority"}, "the node at a:1 has priority 7", func(context.Context, client.Client) error { return here }))
+		o := adminCommand{access: access{table: builtins.fields}, addr: "a:1", timeout: time.Minute, json: asJSON}
+		require.NoError(t, o.execute(cmd, adminResult{Action: "priority"}, "the node at a:1 has priority 7", func(context.Context, client.Client) error { return here }))
 		if asJSON {
-			require.JSONEq(t, `{"order":"priority","addr":"a:1","done":true,"reason":"done here, and not known to n2"}`, out.String())
+			require.JSONEq(t, `{"action":"priority","addr":"a:1","done":true,"reason":"done here, and not known to n2"}`, out.String())
 		} else {
 			require.Equal(t, "the node at a:1 has priority 7: done here, and not known to n2\n", out.String())
 		}
@@ -114,7 +114,7 @@ func TestUnstartableConfigHasUsageStatus(t *testing.T) {
 	}
 }
 
-func TestUsageOfOrders(t *testing.T) {
+func TestUsageOfAdminCommands(t *testing.T) {
 	for args, want := range map[string]string{
 		"remove --addr a:1":                    "remove wants the name or the id of one member, and got 0",
 		"remove a b --addr a:1":                "got 2",

@@ -58,7 +58,7 @@ file, 'elect config show' shows the values in effect.
 
 With a file, SIGHUP reloads it. A running node adopts log_level, priority, meta and, without
 a quorum, members. Other changes are listed in the log and need a restart. A file with a
-mistake changes nothing. Without a file, SIGHUP stops the node like SIGTERM.
+problem changes nothing. Without a file, SIGHUP stops the node like SIGTERM.
 
 A line of --trace is an object, as of 'elect sim --trace': at (in nanoseconds of the
 monotonic clock of the machine), node (its id), kind, and the fields of the kind. Three kinds
@@ -98,9 +98,9 @@ func forgetOthers(cmd *cobra.Command) {
 	cmd.Root().RemoveCommand(others...)
 }
 
-// beginProcess prepares this process for a node or a contender. As PID 1, it runs the command in a child instead, and
+// prepareProcess prepares this process for a node or a contender. As PID 1, it runs the command in a child instead, and
 // the error is the status of the child.
-func beginProcess(cmd *cobra.Command, ownsProcess bool) error {
+func prepareProcess(cmd *cobra.Command, ownsProcess bool) error {
 	useOneThread()
 	if ownsProcess {
 		limitHeap()
@@ -114,13 +114,13 @@ func beginProcess(cmd *cobra.Command, ownsProcess bool) error {
 	if err != nil {
 		return err
 	}
-	return &ended{status: status}
+	return &exitError{status: status}
 }
 
-// begin loads the settings of a node and makes its log, and a context that ends at the first signal to stop: see
-// beginProcess.
-func begin(cmd *cobra.Command, from *source) (ctx context.Context, r *reloader, stop func(), err error) {
-	if err := beginProcess(cmd, from.ownsProcess); err != nil {
+// prepareNode loads the settings of a node and makes its log, and a context that ends at the first signal to stop: see
+// prepareProcess.
+func prepareNode(cmd *cobra.Command, from *source) (ctx context.Context, r *reloader, stop func(), err error) {
+	if err := prepareProcess(cmd, from.ownsProcess); err != nil {
 		return nil, nil, nil, err
 	}
 	s, err := from.load()
@@ -139,19 +139,19 @@ func begin(cmd *cobra.Command, from *source) (ctx context.Context, r *reloader, 
 // not answer. The error is then status 0, like that of a stopped node.
 func newNode(ctx context.Context, s *confload.Settings) (*cluster.Node, error) {
 	n, err := disk.Await(ctx, func() (*cluster.Node, error) { return s.Node() }, func(*cluster.Node) {})
-	return n, stopped(ctx, err)
+	return n, cleanExit(ctx, err)
 }
 
-// stopped returns err, or status 0 if err is the end of ctx.
-func stopped(ctx context.Context, err error) error {
+// cleanExit returns err, or status 0 if err is the end of ctx.
+func cleanExit(ctx context.Context, err error) error {
 	if err != nil && errors.Is(err, context.Cause(ctx)) {
-		return &ended{}
+		return &exitError{}
 	}
 	return err
 }
 
 func runNode(cmd *cobra.Command, from *source, flags nodeFlags) error {
-	ctx, r, stop, err := begin(cmd, from)
+	ctx, r, stop, err := prepareNode(cmd, from)
 	if err != nil {
 		return err
 	}
@@ -175,24 +175,24 @@ func runNode(cmd *cobra.Command, from *source, flags nodeFlags) error {
 	t.node = n
 	if flags.stdin {
 		go func() {
-			obey(ctx, cmd.InOrStdin(), n)
+			readCommands(ctx, cmd.InOrStdin(), n)
 			stop()
 		}()
 	}
 	return run(ctx, s, n, r.log)
 }
 
-// ofConfiguration replaces the error of a node that cannot start with this configuration by a usage error: no restart
+// asUsageError replaces the error of a node that cannot start with this configuration by a usage error: no restart
 // repairs it.
-func ofConfiguration(s *confload.Settings, err error) error {
-	if errors.Is(err, cluster.ErrJoinRejected) && beginning(&s.Config) != "" {
-		return &ended{statusUsage, err.Error()}
+func asUsageError(s *confload.Settings, err error) error {
+	if errors.Is(err, cluster.ErrJoinRejected) && startupError(&s.Config) != "" {
+		return &exitError{statusUsage, err.Error()}
 	}
 	return err
 }
 
-// beginning returns the reason why a node with this configuration and an empty data folder cannot start, or "".
-func beginning(c *cluster.Config) string {
+// startupError returns the reason why a node with this configuration and an empty data folder cannot start, or "".
+func startupError(c *cluster.Config) string {
 	switch {
 	case len(c.Members) > 0 || slices.ContainsFunc(c.Join, func(addr string) bool { return addr != cmp.Or(c.Advertise, c.Listen) }):
 		return ""
@@ -212,16 +212,16 @@ func warnOfUnknown(log *slog.Logger, s *confload.Settings) {
 		names = append(names, u.String())
 	}
 	if len(names) > 0 {
-		log.Warn("variables of the environment that mean nothing to elect", "variables", strings.Join(names, ", "))
+		log.Warn("unknown ELECT_ environment variables", "variables", strings.Join(names, ", "))
 	}
 }
 
-// impatience is the shortest time from the first signal to stop until a second one forces the stop. A closing terminal
+// minForceDelay is the shortest time from the first signal to stop until a second one forces the stop. A closing terminal
 // sends SIGHUP twice within milliseconds, and a wrapper that forwards signals may double SIGTERM.
-const impatience = 500 * time.Millisecond
+const minForceDelay = 500 * time.Millisecond
 
 // untilSignal returns a context that the first signal to stop cancels. Another SIGINT or SIGTERM
-// ends the process, but not within impatience. SIGHUP is a signal to stop if hangup is set and
+// ends the process, but not within minForceDelay. SIGHUP is a signal to stop if hangup is set and
 // the process does not ignore it, as under nohup. Without hangup, SIGHUP never ends the process:
 // it comes right after SIGTERM with SendSIGHUP= of systemd.
 func untilSignal(cmd *cobra.Command, queue *logqueue.Queue, log *slog.Logger, hangup bool) (context.Context, context.CancelFunc) {
@@ -241,7 +241,7 @@ func untilSignal(cmd *cobra.Command, queue *logqueue.Queue, log *slog.Logger, ha
 }
 
 // stopOnSignal calls stop at the first signal, and force at the first SIGINT or SIGTERM that comes
-// at least impatience later. It returns early if ctx ends before the first signal.
+// at least minForceDelay later. It returns early if ctx ends before the first signal.
 func stopOnSignal(ctx context.Context, signals <-chan os.Signal, log *slog.Logger, stop, force func()) {
 	var first time.Time
 	select {
@@ -253,8 +253,8 @@ func stopOnSignal(ctx context.Context, signals <-chan os.Signal, log *slog.Logge
 		return
 	}
 	for s := range signals {
-		if s != syscall.SIGHUP && time.Since(first) >= impatience {
-			log.Warn("stopped without goodbyes", "signal", s.String())
+		if s != syscall.SIGHUP && time.Since(first) >= minForceDelay {
+			log.Warn("stopped without sending goodbye", "signal", s.String())
 			force()
 			return
 		}

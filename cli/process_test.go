@@ -84,7 +84,7 @@ func (p *process) requireClean(t *testing.T) {
 	require.Empty(t, entries, "left behind")
 }
 
-func requireGone(t *testing.T, nodes []keptNode) {
+func requireGone(t *testing.T, nodes []runningNode) {
 	t.Helper()
 	for _, n := range nodes {
 		require.ErrorIs(t, syscall.Kill(n.Pid, 0), syscall.ESRCH, "%s still runs", n.Name)
@@ -171,7 +171,7 @@ func TestDemoKeepsClusterUntilInterrupt(t *testing.T) {
 	p := launch(t, "demo", "--keep", "--json", "--nodes", "3")
 	line := p.stdout.line(t)
 	require.Equal(t, []string{"nodes"}, keys(t, line))
-	var o keptObject
+	var o runningCluster
 	decodeStrictly(t, line, &o)
 	require.Len(t, o.Nodes, 3)
 	for i, n := range o.Nodes {
@@ -234,7 +234,7 @@ func TestDemoCleansUpAfterFailedStart(t *testing.T) {
 	temp := t.TempDir()
 	t.Setenv("TMPDIR", temp)
 	p := newProgram(builtins.registry)
-	p.itself = func() ([]string, error) { return []string{"sh", "-c", "echo no such luck >&2; exit 3"}, nil }
+	p.selfCommand = func() ([]string, error) { return []string{"sh", "-c", "echo no such luck >&2; exit 3"}, nil }
 	var stdout, stderr bytes.Buffer
 	require.Equal(t, statusFailed, p.run(t.Context(), []string{"demo", "--json"}, &stdout, &stderr))
 	require.Empty(t, stdout.String())

@@ -20,10 +20,10 @@ type progress struct {
 	ended sync.WaitGroup
 }
 
-// The interval between two lines in a pipe doubles from firstLine to mostQuiet.
+// The interval between two lines in a pipe doubles from firstLine to maxInterval.
 const (
-	firstLine = time.Second
-	mostQuiet = time.Minute
+	firstLine   = time.Second
+	maxInterval = time.Minute
 )
 
 // newProgress prints text repeatedly. It skips an empty text.
@@ -44,7 +44,7 @@ func newProgress(line progressLine, text func(since time.Duration) string) *prog
 				p.mu.Lock()
 				p.say(now)
 				p.mu.Unlock()
-				next = since + min(next, mostQuiet)
+				next = since + min(next, maxInterval)
 			}
 		}
 	})
@@ -83,14 +83,14 @@ func newProgressLine(out io.Writer) progressLine {
 			if columns, ok := terminalWidth(out); ok {
 				return columns
 			}
-			return usualWidth
+			return defaultWidth
 		}
 	}
 	return progressLine{out: out, width: width}
 }
 
-// usualWidth is assumed for a terminal that does not report its width.
-const usualWidth = 80
+// defaultWidth is assumed for a terminal that does not report its width.
+const defaultWidth = 80
 
 // inPlace reports whether the line is redrawn.
 func (p *progressLine) inPlace() bool { return p.width() > 0 }

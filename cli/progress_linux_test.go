@@ -35,7 +35,7 @@ func TestTerminalWithoutSizeHasUsualWidth(t *testing.T) {
 	require.False(t, says)
 	require.Zero(t, widthOf(theirs, 0), "a diagram is as wide as in a pipe")
 	line := newProgressLine(theirs)
-	require.Equal(t, usualWidth, line.width())
+	require.Equal(t, defaultWidth, line.width())
 	line.say("half is done")
 	text := make([]byte, 100)
 	n, err := ours.Read(text)

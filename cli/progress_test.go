@@ -94,8 +94,8 @@ func TestSeedsReportProgress(t *testing.T) {
 func TestSearchReportsProgress(t *testing.T) {
 	s := new(searched)
 	require.Empty(t, s.text(time.Second))
-	s.take(explore.Progress{States: 1, Elapsed: time.Second})
-	s.take(explore.Progress{States: 1234567, Generated: 7654321, Depth: 12, Waiting: 999, Bytes: 5 << 20, Elapsed: 2 * time.Second})
+	s.update(explore.Progress{States: 1, Elapsed: time.Second})
+	s.update(explore.Progress{States: 1234567, Generated: 7654321, Depth: 12, Waiting: 999, Bytes: 5 << 20, Elapsed: 2 * time.Second})
 	require.Equal(t, "3s: 1,234,567 states, 7,654,321 transitions, depth 12, 999 waiting, 5 MiB", s.text(3400*time.Millisecond))
 	s.walk = true
 	require.Equal(t, "3s: 7,654,321 steps, 5 MiB", s.text(3*time.Second))

@@ -109,22 +109,22 @@ func (r *recovery) run(cmd *cobra.Command) error {
 	if r.json {
 		out = cmd.ErrOrStderr()
 	}
-	agreed := false
+	confirmed := false
 	done, err := cluster.Recover(r.data, r.survivor, func(plan cluster.Recovery) error {
 		if !r.yes && !isTerminal(cmd.InOrStdin()) {
 			return usagef("--yes is missing: standard input is no terminal on which to ask")
 		}
-		if err := r.reachesNone(cmd.Context(), plan.Removed); err != nil {
+		if err := r.requireUnreachable(cmd.Context(), plan.Removed); err != nil {
 			return err
 		}
 		explainRecovery(out, plan)
-		agreed = r.yes || confirmed(out, cmd.InOrStdin())
-		if !agreed {
+		confirmed = r.yes || askConfirmation(out, cmd.InOrStdin())
+		if !confirmed {
 			return errors.New("not confirmed: nothing was written")
 		}
 		return nil
 	})
-	written := agreed && err == nil
+	written := confirmed && err == nil
 	if r.json {
 		o := recoveryObject{
 			Data: r.data, Cluster: done.Cluster, Removed: membersOf(done.Removed), Written: written,
@@ -188,15 +188,15 @@ func isTerminal(in io.Reader) bool {
 	return ok && term.IsTerminal(int(file.Fd()))
 }
 
-// confirmed asks on a terminal.
-func confirmed(out io.Writer, in io.Reader) bool {
+// askConfirmation asks on a terminal.
+func askConfirmation(out io.Writer, in io.Reader) bool {
 	fmt.Fprint(out, "\nType yes to write this: ")
 	line, _ := bufio.NewReader(in).ReadString('\n')
 	return strings.TrimSpace(line) == "yes"
 }
 
-// reachesNone dials all members concurrently, and returns an error that names those that may still run.
-func (r *recovery) reachesNone(ctx context.Context, members []algo.Member) error {
+// requireUnreachable dials all members concurrently, and returns an error that names those that may still run.
+func (r *recovery) requireUnreachable(ctx context.Context, members []algo.Member) error {
 	client, err := r.client()
 	if err != nil {
 		return err

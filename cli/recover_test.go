@@ -127,9 +127,9 @@ func TestRecoverRejectsRemovedMemberThatMayRun(t *testing.T) {
 	} {
 		r := recovery{access: access{table: builtins.fields}, timeout: cmp.Or(tc.timeout, time.Minute)} // only silence waits for its end
 		member.Addr = tc.addr
-		err := r.reachesNone(t.Context(), []algo.Member{member})
+		err := r.requireUnreachable(t.Context(), []algo.Member{member})
 		for began := time.Now(); tc.want == "" && err != nil && time.Since(began) < patience; { // it is busy
-			err = r.reachesNone(t.Context(), []algo.Member{member})
+			err = r.requireUnreachable(t.Context(), []algo.Member{member})
 		}
 		if tc.want == "" {
 			require.NoError(t, err, tc.name)
@@ -172,7 +172,7 @@ func TestRecoverExplainsItsEffects(t *testing.T) {
 	a, _ := stoppedPair(t)
 	status, _, stderr := elect("recover", "--data-dir", a, "--survivor", "n3")
 	require.Equal(t, statusFailed, status)
-	require.Contains(t, stderr, "the survivor is the node of this folder (n1)", "the mistake is reported before the question")
+	require.Contains(t, stderr, "the survivor is the node of this folder (n1)", "the problem is reported before the question")
 	status, _, stderr = elect("recover", "--data-dir", a, "--survivor", "n1")
 	require.Equal(t, statusUsage, status)
 	require.Contains(t, stderr, "--yes is missing: standard input is no terminal on which to ask")

@@ -58,7 +58,7 @@ func (r *reloader) attach(ctx context.Context, n adjustable) (detach func()) {
 	}
 }
 
-// reload applies a configuration without mistakes, and otherwise changes nothing. It returns when ctx ends, even if a
+// reload applies a configuration without problems, and otherwise changes nothing. It returns when ctx ends, even if a
 // file system does not answer.
 func (r *reloader) reload(ctx context.Context, n adjustable) {
 	load := func() (*confload.Settings, error) {
@@ -73,15 +73,15 @@ func (r *reloader) reload(ctx context.Context, n adjustable) {
 	case err != nil && ctx.Err() != nil:
 		return // the node stops
 	case err != nil:
-		r.complain(err)
+		r.logProblems(err)
 		return
 	}
-	var taken, kept []string
+	var applied, unchanged []string
 	for _, e := range s.Changed(r.running) {
 		name := e.Field.Name
 		switch {
-		case !e.Field.Live:
-			kept = append(kept, name)
+		case !e.Field.Reloadable:
+			unchanged = append(unchanged, name)
 			continue
 		case name == "priority":
 			if err := n.SetPriority(ctx, s.Config.Priority); err != nil {
@@ -99,30 +99,30 @@ func (r *reloader) reload(ctx context.Context, n adjustable) {
 				continue
 			}
 		}
-		taken = append(taken, name+" "+e.Text())
-		r.running.Adopt(s, name)
+		applied = append(applied, name+" "+e.Text())
+		r.running.Apply(s, name)
 	}
 	// The line about a raised level is still logged at the old level.
 	r.level.Set(min(r.level.Level(), s.Level()))
-	if len(kept) > 0 {
-		r.log.Warn("needs a restart: changed in the configuration, but not in this running node", "fields", strings.Join(kept, ", "))
+	if len(unchanged) > 0 {
+		r.log.Warn("setting changed, restart required", "fields", strings.Join(unchanged, ", "))
 	}
-	r.log.Info("configuration reloaded", "file", s.File, "changed", strings.Join(taken, ", "))
+	r.log.Info("configuration reloaded", "file", s.File, "changed", strings.Join(applied, ", "))
 	r.level.Set(s.Level())
 }
 
-// complain logs every mistake of the configuration.
-func (r *reloader) complain(err error) {
-	const what = "configuration not reloaded"
+// logProblems logs every problem of the configuration.
+func (r *reloader) logProblems(err error) {
+	const message = "configuration not reloaded"
 	wrong, ok := errors.AsType[*diag.Error](err)
 	if !ok {
-		r.log.Error(what, "error", err)
+		r.log.Error(message, "error", err)
 		return
 	}
-	for _, m := range wrong.Mistakes {
-		r.log.Error(what, "mistake", m.Error())
+	for _, m := range wrong.Problems {
+		r.log.Error(message, "problem", m.Error())
 	}
 	if wrong.More {
-		r.log.Error(what, "mistake", "and more")
+		r.log.Error(message, "problem", "and more")
 	}
 }

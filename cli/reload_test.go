@@ -107,23 +107,23 @@ func TestReload(t *testing.T) {
 		{"a level that hides what follows", "", "log_level: error\n", nil,
 			`level=INFO msg="configuration reloaded" file=elect.yaml changed="log_level error"`, 0, slog.LevelError},
 		{"what cannot change, by name", "priority: 3\n", "priority: 5\nadvertise: b:1\ntiming: {preset: wan}\nalgorithm: vote\ndata_dir: d\njoin: [b:2]\nbully: {head_start: 1s}\n", nil,
-			`level=WARN msg="needs a restart: changed in the configuration, but not in this running node" fields="advertise, join, data_dir, algorithm, timing.preset, bully.head_start"
+			`level=WARN msg="setting changed, restart required" fields="advertise, join, data_dir, algorithm, timing.preset, bully.head_start"
 level=INFO msg="configuration reloaded" file=elect.yaml changed="priority 5"`, 5, slog.LevelInfo},
 		{"what a flag says stays", "priority: 3\n", "priority: 4\nlog_level: error\n", []string{"--priority", "9"},
 			`level=INFO msg="configuration reloaded" file=elect.yaml changed="log_level error"`, 9, slog.LevelError},
-		{"a wrong file changes nothing, and each mistake is said", "priority: 3\n", "priority: 4\nlog_level: loud\nhart: 1\n", nil,
-			`level=ERROR msg="configuration not reloaded" mistake="elect.yaml:4: log_level is \"loud\", want debug, info, warn or error"
-level=ERROR msg="configuration not reloaded" mistake="elect.yaml:5: hart is not a field, want one of cluster, name, listen, advertise, bootstrap, join, members, data_dir, algorithm, allow_textbook, priority, witness, remove_suspected_after, no_admin, secret_file, security, keep_connections, insecure, drain_timeout, http, http_insecure, http_health_without_credentials, log, log_level, meta, lease, timing, tls, http_tls, bully, ring, textbook-bully, textbook-ring, textbook-vote, vote"`,
+		{"a wrong file changes nothing, and each problem is reported", "priority: 3\n", "priority: 4\nlog_level: loud\nhart: 1\n", nil,
+			`level=ERROR msg="configuration not reloaded" problem="elect.yaml:4: log_level is \"loud\", want debug, info, warn or error"
+level=ERROR msg="configuration not reloaded" problem="elect.yaml:5: hart is not a field, want one of cluster, name, listen, advertise, bootstrap, join, members, data_dir, algorithm, allow_textbook, priority, witness, remove_suspected_after, no_admin, secret_file, security, keep_connections, insecure, drain_timeout, http, http_insecure, http_health_without_credentials, log, log_level, meta, lease, timing, tls, http_tls, bully, ring, textbook-bully, textbook-ring, textbook-vote, vote"`,
 			3, slog.LevelInfo},
 		{"no more YAML", "priority: 3\n", "priority: [\n", nil,
-			`level=ERROR msg="configuration not reloaded" mistake="elect.yaml:3: no YAML: did not find expected node content"`, 3, slog.LevelInfo},
-		{"more mistakes than are said", "", strings.Repeat("x: y\n", 200), nil,
-			`level=ERROR msg="configuration not reloaded" mistake="and more"`, 0, slog.LevelInfo},
+			`level=ERROR msg="configuration not reloaded" problem="elect.yaml:3: no YAML: did not find expected node content"`, 3, slog.LevelInfo},
+		{"more problems than are reported", "", strings.Repeat("x: y\n", 200), nil,
+			`level=ERROR msg="configuration not reloaded" problem="and more"`, 0, slog.LevelInfo},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			r := newReloading(t, right+tc.before, tc.args...)
 			got := r.with(t, right+tc.after)
-			if tc.name == "more mistakes than are said" {
+			if tc.name == "more problems than are reported" {
 				require.Contains(t, got, tc.want)
 			} else {
 				require.Equal(t, tc.want, got)
@@ -138,7 +138,7 @@ func TestReloadOfMetadata(t *testing.T) {
 	r := newReloading(t, right+"meta: [a=1]\n")
 	require.Equal(t, `level=INFO msg="configuration reloaded" file=elect.yaml changed="meta [\"http=h:80\", \"b=2\"]"`, r.with(t, right+"meta: [http=h:80, b=2]\n"))
 	require.Equal(t, map[string]string{"http": "h:80", "b": "2"}, r.node.meta)
-	require.Equal(t, `level=ERROR msg="configuration not reloaded" mistake="elect.yaml:3: meta is \"b=\", want key=value, a name and 1 to 255 bytes that can be printed"`,
+	require.Equal(t, `level=ERROR msg="configuration not reloaded" problem="elect.yaml:3: meta is \"b=\", want key=value, a name and 1 to 255 bytes that can be printed"`,
 		r.with(t, right+"meta: [b]\n"))
 	r.with(t, right)
 	require.Empty(t, r.node.meta)

@@ -44,7 +44,7 @@ func TestSIGHUPReloadsConfigFile(t *testing.T) {
 	require.NoError(t, p.Start())
 	t.Cleanup(func() { _ = p.Process.Kill(); _ = p.Wait() })
 	require.Equal(t, "ELECT_LISTNE (did you mean ELECT_LISTEN?)",
-		p.logged(t, "variables of the environment that mean nothing to elect")["variables"])
+		p.logged(t, "unknown ELECT_ environment variables")["variables"])
 	addr := p.logged(t, "started")["addr"].(string)
 	p.logged(t, "became leader")
 	priority := func() int {
@@ -56,13 +56,13 @@ func TestSIGHUPReloadsConfigFile(t *testing.T) {
 
 	write("priority: 2\nwitness: true\nlog_level: debug\n")
 	require.NoError(t, p.Process.Signal(syscall.SIGHUP))
-	require.Equal(t, "witness", p.logged(t, "needs a restart: changed in the configuration, but not in this running node")["fields"])
+	require.Equal(t, "witness", p.logged(t, "setting changed, restart required")["fields"])
 	require.Equal(t, "priority 2, log_level debug", p.logged(t, "configuration reloaded")["changed"])
 	require.Equal(t, 2, priority())
 
 	write("priority: 3\nnonsense: 1\n")
 	require.NoError(t, p.Process.Signal(syscall.SIGHUP))
-	require.Contains(t, p.logged(t, "configuration not reloaded")["mistake"], "elect.yaml:2: nonsense is not a field")
+	require.Contains(t, p.logged(t, "configuration not reloaded")["problem"], "elect.yaml:2: nonsense is not a field")
 	require.Equal(t, 2, priority())
 
 	require.NoError(t, p.Process.Signal(syscall.SIGTERM))
@@ -96,11 +96,11 @@ func TestStopDoesNotWaitForReload(t *testing.T) {
 
 func TestStopWhileFilesAreReadHasStatusZero(t *testing.T) {
 	ctx, stop := context.WithCancel(t.Context())
-	require.NoError(t, stopped(ctx, nil))
-	require.ErrorIs(t, stopped(ctx, os.ErrNotExist), os.ErrNotExist)
+	require.NoError(t, cleanExit(ctx, nil))
+	require.ErrorIs(t, cleanExit(ctx, os.ErrNotExist), os.ErrNotExist)
 	stop()
-	require.ErrorIs(t, stopped(ctx, os.ErrNotExist), os.ErrNotExist)
-	require.Equal(t, &ended{}, stopped(ctx, context.Cause(ctx)))
+	require.ErrorIs(t, cleanExit(ctx, os.ErrNotExist), os.ErrNotExist)
+	require.Equal(t, &exitError{}, cleanExit(ctx, context.Cause(ctx)))
 }
 
 // Opening a FIFO would wait for a writer forever.

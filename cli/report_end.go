@@ -3,8 +3,7 @@ package cli
 import (
 	"context"
 	"encoding/json"
-	"fmt"
-	"io"
+	"log/slog"
 	"sync"
 	"time"
 
@@ -35,9 +34,12 @@ func (m *memberContender) release(l elector.Leadership) []byte {
 	return text
 }
 
+// notReported is the log line of a report that has failed: to one member, or to all.
+const notReported = "the end of this member was not reported"
+
 // reportEnd reports to all members at once, and returns when all have replied. A member that cannot be reached waits
 // for the end of the lease.
-func reportEnd(text []byte, errors io.Writer) {
+func reportEnd(text []byte, log *slog.Logger) {
 	var r endReport
 	var client client.Client
 	err := json.Unmarshal(text, &r)
@@ -45,7 +47,7 @@ func reportEnd(text []byte, errors io.Writer) {
 		client.Secure, err = tlsauth.New(*r.Access)
 	}
 	if err != nil {
-		fmt.Fprintf(errors, "elect: the end of this member cannot be reported: %v\n", err)
+		log.Warn(notReported, "error", err)
 		return
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), r.Timeout)
@@ -54,7 +56,7 @@ func reportEnd(text []byte, errors io.Writer) {
 	for _, addr := range r.Members {
 		all.Go(func() {
 			if err := client.ReportEnd(ctx, addr, r.End); err != nil {
-				fmt.Fprintf(errors, "elect: the end of this member was not reported: %v\n", err)
+				log.Warn(notReported, "error", err)
 			}
 		})
 	}

@@ -4,8 +4,8 @@ import (
 	"cmp"
 	"context"
 	"errors"
-	"fmt"
 	"io"
+	"log/slog"
 	"os/exec"
 	"runtime/debug"
 	"slices"
@@ -104,15 +104,15 @@ func commandBehindFlags(cmd *cobra.Command, args []string) error {
 	return nil
 }
 
-// check returns the mistakes in the flags and the command.
+// check returns the problems in the flags and the command.
 func (o *running) check(args []string) error {
 	var m diag.List
-	o.addMistakes(&m, args)
-	return m.Err(theCommandLine)
+	o.addProblems(&m, args)
+	return m.Err(commandLinePlace)
 }
 
-// addMistakes adds the mistakes in the flags and the command.
-func (o *running) addMistakes(m *diag.List, args []string) {
+// addProblems adds the problems in the flags and the command.
+func (o *running) addProblems(m *diag.List, args []string) {
 	if o.grace < 0 {
 		m.Addf("--grace is %v, want not below 0", o.grace)
 	}
@@ -149,7 +149,7 @@ func runCommand(cmd *cobra.Command, from *source, o running, args []string) erro
 	if err := o.check(args); err != nil {
 		return err
 	}
-	ctx, reload, stop, err := begin(cmd, from)
+	ctx, reload, stop, err := prepareNode(cmd, from)
 	if err != nil {
 		return err
 	}
@@ -174,7 +174,7 @@ func runCommand(cmd *cobra.Command, from *source, o running, args []string) erro
 	t.node = n
 	warnOfUnknown(log, s)
 	warnOfLimitations(log)
-	var watchdogs watchdog.Supervisor
+	watchdogs := watchdog.Supervisor{Args: []string{s.Log}}
 	defer watchdogs.Close()
 	if err := watchdogs.Prepare(); err != nil { // starting a process would delay the command
 		return err
@@ -218,16 +218,26 @@ func (m *memberContender) standBy(ctx context.Context, pause time.Duration) {
 	}
 }
 
-// serveWatchdog runs the watchdog of elect run, and returns its exit status. The release function writes its errors.
-func serveWatchdog(name string, release func(report []byte, errors io.Writer), stderr io.Writer) int {
+// watchdogArgs reports whether these are the arguments of a watchdog, and returns the form of its log.
+func watchdogArgs(args []string) (form string, ok bool) {
+	if len(args) == 2 && args[0] == watchdog.Subcommand && (args[1] == "text" || args[1] == "json") {
+		return args[1], true
+	}
+	return "", false
+}
+
+// serveWatchdog runs the watchdog of elect run, and returns its exit status. The log has that form. The release
+// function logs its errors.
+func serveWatchdog(form string, release func(report []byte, log *slog.Logger), stderr io.Writer) int {
 	useOneThread()
 	limitHeap()
 	catchSIGPIPE()
-	queue := newQueue(stderr, "text") // the watchdog has to end, even if its standard error blocks
+	queue := newQueue(stderr, form) // the watchdog has to end, even if its standard error blocks
 	defer queue.Close()
+	log := logger(queue, form, slog.LevelInfo)
 	debug.FreeOSMemory()
-	if err := watchdog.Serve(func(report []byte) { release(report, queue) }); err != nil {
-		fmt.Fprintf(queue, "%s: %v\n", name, err)
+	if err := watchdog.Serve(func(report []byte) { release(report, log) }); err != nil {
+		log.Error("command start failed", "error", err)
 		return statusFailed
 	}
 	return 0

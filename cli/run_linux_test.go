@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"encoding/json"
 	"errors"
 	"fmt"
 	"net"
@@ -259,6 +260,26 @@ func TestRunExitsWithStatusOfCommand(t *testing.T) {
 		p := launch(t, alone(t, "--", "sh", "-c", script)...)
 		require.Equal(t, status, p.status(t), p.stderr.text())
 	}
+}
+
+// A command that cannot be started is an error of the watchdog. Its log has the form of the log of elect run.
+func TestWatchdogHasFormOfLog(t *testing.T) {
+	testkit.Processes(t)
+	t.Parallel()
+	file := filepath.Join(t.TempDir(), "no-program")
+	require.NoError(t, os.WriteFile(file, []byte("no program"), 0o700))
+	p := launch(t, alone(t, "--log", "json", "--", file)...)
+	require.Equal(t, 127, p.status(t), p.stderr.text())
+	var failed []string
+	for text := range strings.Lines(p.stderr.text()) {
+		var line struct{ Msg, Error string }
+		require.NoError(t, json.Unmarshal([]byte(text), &line), text)
+		if line.Msg == "command start failed" {
+			failed = append(failed, line.Error)
+		}
+	}
+	require.Len(t, failed, 1, p.stderr.text())
+	require.NotEmpty(t, failed[0])
 }
 
 func TestCommandReceivesTokenInEnvironment(t *testing.T) {

@@ -54,7 +54,7 @@ type supervisor interface {
 // warnOfLimitations warns on a system that does not end all that a command has started.
 func warnOfLimitations(log *slog.Logger) {
 	if watchdog.Limitations != "" {
-		log.Warn("this system keeps less of what elect run promises", "lacks", watchdog.Limitations)
+		log.Warn("elect run guarantees less on this system", "lacks", watchdog.Limitations)
 	}
 }
 
@@ -70,7 +70,7 @@ func (r *runner) perform(ctx context.Context) error {
 func (r *runner) run(ctx context.Context, l elector.Leadership) (watchdog.Outcome, error) {
 	token := strconv.FormatUint(l.Token, 10)
 	c := watchdog.Command{Args: r.args, Grace: r.grace, Timeout: r.lease, Env: append(os.Environ(), variables(l)...)}
-	r.log.Info("command begins", "token", token)
+	r.log.Info("command started", "token", token)
 	o, err := r.supervisor.Run(ctx, c, func() watchdog.Renewal {
 		renewal := watchdog.Renewal{Release: r.release(l)}
 		switch end, bounded := l.Deadline(); {
@@ -83,12 +83,12 @@ func (r *runner) run(ctx context.Context, l elector.Leadership) (watchdog.Outcom
 	})
 	switch {
 	case err != nil:
-		r.log.Error("command not begun", "error", err)
+		r.log.Error("command start failed", "error", err)
 	case o.Voluntary:
 		r.log.Warn("command ended", "token", token, "status", o.Status)
 	default:
 		r.log.Info("command stopped", "token", token, "cause", cmp.Or(context.Cause(ctx), errCutOff))
-		rest(ctx, r.lease/3) // a lease that was not renewed still has a quarter of its time
+		sleep(ctx, r.lease/3) // a lease that was not renewed still has a quarter of its time
 	}
 	return o, err
 }
@@ -122,7 +122,7 @@ func (r *runner) always(ctx context.Context) error {
 		case r.restart == "never" && failed != nil:
 			return failed
 		case o.Voluntary && (r.restart == "never" || r.restart == "on-failure" && o.Status == 0):
-			return &ended{status: o.Status}
+			return &exitError{status: o.Status}
 		case failed == nil && cannotContinue(ctx, err):
 			return err
 		}
@@ -149,11 +149,11 @@ func (r *runner) pause(ctx context.Context, pause time.Duration) bool {
 		r.log.Warn("command failed soon after it began", "standby", pause)
 	}
 	r.standBy(ctx, pause)
-	return rest(ctx, time.Until(until))
+	return sleep(ctx, time.Until(until))
 }
 
-// rest waits for pause, and reports false if ctx ends first.
-func rest(ctx context.Context, pause time.Duration) bool {
+// sleep waits for pause, and reports false if ctx ends first.
+func sleep(ctx context.Context, pause time.Duration) bool {
 	select {
 	case <-ctx.Done():
 		return false
@@ -168,7 +168,7 @@ func (r *runner) once(ctx context.Context) error {
 	ctx, end := context.WithCancelCause(ctx)
 	defer end(nil)
 	noLeader := time.AfterFunc(r.running.once, func() {
-		end(&ended{statusFailed, "no member has led for " + r.running.once.String() + ": " + r.vacancy})
+		end(&exitError{statusFailed, "no member has led for " + r.running.once.String() + ": " + r.vacancy})
 	})
 	defer noLeader.Stop()
 	var other atomic.Bool // has led
@@ -179,8 +179,8 @@ func (r *runner) once(ctx context.Context) error {
 				noLeader.Stop()
 				other.Store(true)
 			} else if other.Load() {
-				r.log.Info("the leadership of the member with the command is over")
-				end(&ended{}) // with status 0
+				r.log.Info("another member ran the command")
+				end(&exitError{}) // with status 0
 			}
 		}
 	}()
@@ -191,16 +191,16 @@ func (r *runner) once(ctx context.Context) error {
 		seen := time.Now().Add(r.running.once)
 		switch o, err := r.run(ctx, l); {
 		case err != nil:
-			end(&ended{statusFailed, err.Error()})
+			end(&exitError{statusFailed, err.Error()})
 		case o.Voluntary:
-			rest(ctx, time.Until(seen))
-			end(&ended{status: o.Status})
+			sleep(ctx, time.Until(seen))
+			end(&exitError{status: o.Status})
 		default:
-			end(&ended{statusFailed, "the command was stopped: this member has lost the leadership"})
+			end(&exitError{statusFailed, "the command was stopped: this member has lost the leadership"})
 		}
 		return nil
 	})
-	if exit, ok := errors.AsType[*ended](context.Cause(ctx)); ok {
+	if exit, ok := errors.AsType[*exitError](context.Cause(ctx)); ok {
 		return exit
 	}
 	if cannotContinue(ctx, err) {

@@ -2,11 +2,13 @@ package cli
 
 import (
 	"bytes"
+	"cmp"
 	"errors"
 	"io"
 	"io/fs"
 	"log/slog"
 	"os"
+	"strings"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
@@ -39,7 +41,7 @@ func (s *source) registerFile(set *pflag.FlagSet) {
 }
 
 // load reads the file, the environment and the flags. Its error means that the file cannot be read. The settings
-// report other mistakes when a node is made.
+// report other problems when a node is made.
 func (s *source) load() (*confload.Settings, error) {
 	settings, err := s.table.Load(s.file, os.Environ(), s.flags)
 	_, isOpen := errors.AsType[*disk.AccessError](err)
@@ -62,17 +64,17 @@ func (p *program) settingsOf(args ...string) (*confload.Settings, error) {
 	return p.fields.Load("", nil, flags)
 }
 
-// settings are the options of an algorithm for a command that runs no node. Mistakes in its command line are
+// settings are the options of an algorithm for a command that runs no node. Problems in its command line are
 // collected and reported together.
 type settings struct {
 	table    *confload.Table
-	mistakes diag.List
+	problems diag.List
 }
 
-// build calls config.Table.Spec and notes its mistakes.
+// build calls config.Table.Spec and notes its problems.
 func (s *settings) build(name string, defaults, timing algo.Timing, options []string) algo.Spec {
 	spec, err := s.table.Spec(name, defaults, timing, options)
-	s.mistakes.AddError(err)
+	s.problems.AddError(err)
 	return spec
 }
 
@@ -97,17 +99,30 @@ func logger(w io.Writer, form string, level slog.Leveler) *slog.Logger {
 // logsJSON is set in the annotations of the root when the log is JSON.
 const logsJSON = "logs json"
 
-// wantsJSON reports whether the log of a node is JSON, or would be JSON: a mistake in the configuration ends a node
-// before its log exists.
-func wantsJSON(root, cmd *cobra.Command) bool {
+// wantsJSON reports whether the log of a node is JSON, or would be JSON: a problem in the configuration or the command
+// line ends a node before its log exists.
+func wantsJSON(root, cmd *cobra.Command, args []string) bool {
 	if cmd.Name() != "node" && cmd.Name() != "run" {
 		return false
 	}
-	form := os.Getenv("ELECT_LOG")
-	if flag := cmd.Flags().Lookup("log"); flag.Changed {
-		form = flag.Value.String()
+	return cmp.Or(logFlag(args), os.Getenv("ELECT_LOG")) == "json" || root.Annotations[logsJSON] != ""
+}
+
+// logFlag returns the value of --log in the arguments, or "". The flag itself has no value if parsing has stopped at a
+// wrong flag before it.
+func logFlag(args []string) (form string) {
+	for i, arg := range args {
+		value, ok := strings.CutPrefix(arg, "--log=")
+		switch {
+		case arg == "--": // the command of elect run and its arguments follow
+			return form
+		case ok:
+			form = value
+		case arg == "--log" && i+1 < len(args):
+			form = args[i+1]
+		}
 	}
-	return form == "json" || root.Annotations[logsJSON] != ""
+	return form
 }
 
 // newQueue returns a queue in front of w, which reports lost lines in a form of the log.

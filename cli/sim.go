@@ -90,7 +90,7 @@ peer, message (an object: kind and body), timer, until, epoch, leader (an object
 id), config_version and text. 'go doc github.com/elect-go/elect/trace.JSON' explains each.
 
 Exit status: 0 done, 1 a property was violated or something in a scenario did not hold, 2
-a mistake in the command line or in the scenario, 130 interrupted. With 1 comes the
+a problem in the command line or in the scenario, 130 interrupted. With 1 comes the
 command that does it again.`,
 		Example: `  elect sim --algorithm textbook-bully --crashed 1 --initiators lowest --diagram
   elect sim --scenario docs/failover.txt --svg failover.svg --from 990ms
@@ -160,7 +160,7 @@ type simulation struct {
 	*simFlags
 	flags    *pflag.FlagSet
 	out, err io.Writer
-	settings *settings // for the options of the algorithm, and all mistakes
+	settings *settings // for the options of the algorithm, and all problems
 	watch    observer
 }
 
@@ -179,9 +179,9 @@ func (p *program) runSim(cmd *cobra.Command, flags *simFlags) (err error) {
 	return s.runElection(ctx)
 }
 
-// check notes mistakes in the flags of all modes, and in combinations of flags.
+// check notes problems in the flags of all modes, and in combinations of flags.
 func (s *simulation) check() {
-	m := &s.settings.mistakes
+	m := &s.settings.problems
 	mode := s.mode()
 	s.flags.Visit(func(flag *pflag.Flag) {
 		if modes, some := simOnly[flag.Name]; some && !slices.Contains(modes, mode) {
@@ -211,19 +211,19 @@ func (s *simulation) check() {
 	if s.flags.Changed("from") && s.simFlags.scenario == "" && !s.chaos {
 		m.Addf("--from is for a scenario or a chaos run")
 	}
-	if s.width < 0 || s.width > 0 && s.width < leastWidth {
-		m.Addf("--width is %d, want at least %d", s.width, leastWidth)
+	if s.width < 0 || s.width > 0 && s.width < minWidth {
+		m.Addf("--width is %d, want at least %d", s.width, minWidth)
 	}
 }
 
-// spec makes the algorithm of that name with options, then those of the flags. Mistakes are noted.
+// spec makes the algorithm of that name with options, then those of the flags. Problems are noted.
 func (s *simulation) spec(name string, timing algo.Timing, options ...algo.Setting) algo.Spec {
 	return s.settings.build(name, timing, timing, withSettings(options, s.options))
 }
 
-// again is the command that does the same again with one seed.
-func (s *simulation) again(seed uint64) string {
-	return again("sim", s.flags, "seed", "seeds", "json", "diagram", "svg", "from", "ascii", "width", "trace") + " --seed " + strconv.FormatUint(seed, 10)
+// rerunCommand returns the command line that repeats the run of one seed.
+func (s *simulation) rerunCommand(seed uint64) string {
+	return rerunCommand("sim", s.flags, "seed", "seeds", "json", "diagram", "svg", "from", "ascii", "width", "trace") + " --seed " + strconv.FormatUint(seed, 10)
 }
 
 // simFailure is the violations that a simulation found, and the command that reproduces them.
@@ -245,5 +245,5 @@ func (s *simulation) failure(seed uint64, violations []sim.Violation) error {
 	for _, v := range violations {
 		what = append(what, fmt.Sprintf("%s at %v: %s", v.Property, v.At, v.Text))
 	}
-	return &simFailure{what, s.again(seed)}
+	return &simFailure{what, s.rerunCommand(seed)}
 }

@@ -36,16 +36,16 @@ func (s *simulation) runElection(ctx context.Context) error {
 	return cmp.Or(err, s.failure(s.seed, r.Violations))
 }
 
-// election makes the options of sim.Run from the flags, or returns all mistakes.
+// election makes the options of sim.Run from the flags, or returns all problems.
 func (s *simulation) election() (sim.Options, error) {
-	m := &s.settings.mistakes
+	m := &s.settings.problems
 	o := sim.Options{
 		Nodes: s.nodes, Crashed: s.crashed, Priorities: s.priorities, Faults: s.faults, Seed: s.seed,
 	}
 	delay, err := sim.ParseDelay(s.delay)
 	if err != nil {
 		m.Addf("--delay: %s", strings.TrimPrefix(err.Error(), "sim: "))
-		delay = sim.Delay{Least: 1, Most: 1} // a valid delay, to find the other mistakes
+		delay = sim.Delay{Least: 1, Most: 1} // a valid delay, to find the other problems
 	}
 	o.Delay = delay
 	if o.Initiators, err = initiators(s.initiators, &o); err != nil {
@@ -54,13 +54,13 @@ func (s *simulation) election() (sim.Options, error) {
 	if delay.Most > 0 { // otherwise Check reports it
 		o.Spec = s.spec(s.algorithm, delay.Algo())
 	}
-	for _, e := range diag.Leaves(o.Check()) {
+	for _, e := range diag.Flatten(o.Check()) {
 		if o.Spec.New == nil && errors.Is(e, sim.ErrNoAlgorithm) {
-			continue // the mistake in the algorithm is noted already
+			continue // the problem in the algorithm is noted already
 		}
 		m.Addf("%s", strings.TrimPrefix(e.Error(), sim.ErrOptions.Error()+": "))
 	}
-	return o, m.Err(theCommandLine)
+	return o, m.Err(commandLinePlace)
 }
 
 // initiators parses the numbers of the nodes that start an election; nil means all live nodes.
@@ -108,8 +108,8 @@ func (s *simulation) printElection(o *sim.Options, r *sim.Result) error {
 	row("sent", "%d messages%s", r.Sent, strings.Join(append([]string{""}, strings.Join(kinds, ", ")), ": "))
 	row("delivered", "%d", r.Delivered)
 	if r.Agreed {
-		row("decided", "after %s T: then the leader knows", shortly(r.Decided))
-		row("turnaround", "%s T: then all live nodes know", shortly(r.Turnaround))
+		row("decided", "after %s T: then the leader knows", formatT(r.Decided))
+		row("turnaround", "%s T: then all live nodes know", formatT(r.Turnaround))
 	}
 	if err := table.Flush(); err != nil {
 		return err
@@ -124,8 +124,8 @@ of what was said before (%d), are left out. Finding the crash takes no time.
 	return err
 }
 
-// shortly formats a time with at most two decimals.
-func shortly(inT float64) string { return strconv.FormatFloat(math.Round(inT*100)/100, 'f', -1, 64) }
+// formatT formats a number of T with at most two decimals.
+func formatT(inT float64) string { return strconv.FormatFloat(math.Round(inT*100)/100, 'f', -1, 64) }
 
 // describeElection describes the parameters of the counted election.
 func describeElection(o *sim.Options) string {

@@ -28,29 +28,29 @@ type replayViolation struct {
 
 // replay runs a scenario of mode choice, which lists every step.
 func (s *simulation) replay(name, text string) error {
-	m := &s.settings.mistakes
+	m := &s.settings.problems
 	for _, flag := range []string{"seed", "seeds"} {
 		if s.flags.Changed(flag) {
 			m.Addf("--%s is for what is random, and in a scenario of mode choice nothing is", flag)
 		}
 	}
-	story, err := explore.ParseScenario(name, text, func(algorithm string, options []algo.Setting) (algo.Spec, error) {
-		s.about(algorithm)
-		return s.settings.timeless(algorithm, withSettings(options, s.options)), nil // mistakes are noted
+	parsed, err := explore.ParseScenario(name, text, func(algorithm string, options []algo.Setting) (algo.Spec, error) {
+		s.checkAlgorithm(algorithm)
+		return s.settings.timeless(algorithm, withSettings(options, s.options)), nil // problems are noted
 	})
-	s.mistaken(err)
-	if err := m.Err(theCommandLine); err != nil {
+	s.noteProblems(err)
+	if err := m.Err(commandLinePlace); err != nil {
 		return err
 	}
-	story.Unchecked = s.otherwise()
-	r, err := story.Replay()
-	if shown := s.showReplay(story, &r, err); shown != nil || err == nil {
+	parsed.Unchecked = s.isModified()
+	r, err := parsed.Replay()
+	if shown := s.showReplay(parsed, &r, err); shown != nil || err == nil {
 		return shown
 	}
-	return errors.New(plainly(err))
+	return errors.New(trimPackages(err))
 }
 
-func (s *simulation) showReplay(story *explore.Scenario, r *explore.Replayed, broken error) error {
+func (s *simulation) showReplay(parsed *explore.Scenario, r *explore.Replayed, broken error) error {
 	if err := s.observe(); err != nil {
 		return err
 	}
@@ -65,20 +65,20 @@ func (s *simulation) showReplay(story *explore.Scenario, r *explore.Replayed, br
 	switch {
 	case s.json:
 		result := replayResult{
-			Scenario: story.Name, Algorithm: story.Options.Spec.Name, Steps: len(story.Steps), Holds: broken == nil,
+			Scenario: parsed.Name, Algorithm: parsed.Options.Spec.Name, Steps: len(parsed.Steps), Holds: broken == nil,
 			Violations: []replayViolation{},
 		}
 		for _, v := range r.Violations {
 			result.Violations = append(result.Violations, replayViolation{v.Property, len(v.Steps), v.What})
 		}
 		if broken != nil {
-			result.Error = plainly(broken)
+			result.Error = trimPackages(broken)
 		}
 		return json.NewEncoder(s.out).Encode(result)
 	case s.svg != "":
 		return errors.New("--svg is for a scenario of mode time")
 	case s.diagram:
-		return drawSteps(s.out, story.Options.View, r.Trace, trace.Diagram{Width: widthOf(s.out, s.width), ASCII: s.ascii})
+		return drawSteps(s.out, parsed.Options.View, r.Trace, trace.Diagram{Width: widthOf(s.out, s.width), ASCII: s.ascii})
 	}
 	holds := ""
 	if broken == nil {

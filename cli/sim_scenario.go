@@ -46,76 +46,76 @@ func (s *simulation) runScenario(ctx context.Context) error {
 	if err == nil && file.Mode == scenario.Choice {
 		return s.replay(name, text)
 	}
-	var story *sim.Scenario
+	var parsed *sim.Scenario
 	if err == nil {
-		story, err = sim.ParseScenario(name, text)
+		parsed, err = sim.ParseScenario(name, text)
 	}
-	s.mistaken(err)
+	s.noteProblems(err)
 	if err != nil {
-		return s.settings.mistakes.Err(theCommandLine)
+		return s.settings.problems.Err(commandLinePlace)
 	}
-	s.about(story.Algorithm)
-	spec := s.spec(cmp.Or(story.Algorithm, s.algorithm), story.Timing(), story.Options...)
-	if err := s.settings.mistakes.Err(theCommandLine); err != nil {
+	s.checkAlgorithm(parsed.Algorithm)
+	spec := s.spec(cmp.Or(parsed.Algorithm, s.algorithm), parsed.Timing(), parsed.Options...)
+	if err := s.settings.problems.Err(commandLinePlace); err != nil {
 		return err
 	}
-	host := sim.ScenarioOptions{
+	options := sim.ScenarioOptions{
 		Build:     func(string, algo.Timing, []algo.Setting) (algo.Spec, error) { return spec, nil },
-		Unchecked: s.otherwise(),
+		Unchecked: s.isModified(),
 	}
-	first := story.Seed()
+	first := parsed.Seed()
 	if s.flags.Changed("seed") {
 		first = s.seed
 	}
 	if s.seeds > 1 {
-		return s.runSeeds(ctx, first, chaosResult{seedsResult: seedsResult{Scenario: story.Name, Algorithm: spec.Name}}, func(ctx context.Context, seed uint64) (seedRun, error) {
-			host := host
-			host.Seed = &seed
-			return runOne(ctx, story, host)
+		return s.runSeeds(ctx, first, chaosResult{seedsResult: seedsResult{Scenario: parsed.Name, Algorithm: spec.Name}}, func(ctx context.Context, seed uint64) (seedRun, error) {
+			seeded := options
+			seeded.Seed = &seed
+			return runOne(ctx, parsed, seeded)
 		})
 	}
-	host.Seed = &first
-	return s.runTranscript(ctx, story, host, spec)
+	options.Seed = &first
+	return s.runTranscript(ctx, parsed, options, spec)
 }
 
-// mistaken notes the mistakes in the text of a scenario.
-func (s *simulation) mistaken(err error) {
-	for _, e := range diag.Leaves(err) {
-		if len(s.settings.mistakes) > 0 && errors.Is(e, explore.ErrOptions) {
-			continue // it follows from a mistake noted already
+// noteProblems notes the problems in the text of a scenario.
+func (s *simulation) noteProblems(err error) {
+	for _, e := range diag.Flatten(err) {
+		if len(s.settings.problems) > 0 && errors.Is(e, explore.ErrOptions) {
+			continue // it follows from a problem noted already
 		}
-		s.settings.mistakes.Addf("%s", plainly(e))
+		s.settings.problems.Addf("%s", trimPackages(e))
 	}
 }
 
-// about notes a mistake if the command line names another algorithm than the scenario.
-func (s *simulation) about(algorithm string) {
+// checkAlgorithm notes a problem if the command line names another algorithm than the scenario.
+func (s *simulation) checkAlgorithm(algorithm string) {
 	if s.flags.Changed("algorithm") && algorithm != "" && algorithm != s.algorithm {
-		s.settings.mistakes.Addf("--algorithm is %s, and the scenario is about %s", s.algorithm, untrusted.Printable(algorithm))
+		s.settings.problems.Addf("--algorithm is %s, and the scenario is about %s", s.algorithm, untrusted.Printable(algorithm))
 	}
 }
 
-// otherwise reports whether flags change the scenario. Then its outcome may differ from the recorded one.
-func (s *simulation) otherwise() bool {
+// isModified reports whether flags change the scenario. Then its outcome may differ from the recorded one.
+func (s *simulation) isModified() bool {
 	return s.flags.Changed("algorithm") || s.flags.Changed("option")
 }
 
 // runOne runs a scenario with one seed. An assertion that fails is part of the result, not an error.
-func runOne(ctx context.Context, story *sim.Scenario, host sim.ScenarioOptions) (seedRun, error) {
-	w, err := story.Run(ctx, host)
+func runOne(ctx context.Context, parsed *sim.Scenario, options sim.ScenarioOptions) (seedRun, error) {
+	w, err := parsed.Run(ctx, options)
 	broken, failed := errors.AsType[*scenario.Error](err)
 	if err != nil && !failed {
 		return seedRun{}, err
 	}
 	run := seedRun{messages: w.Frames(), violations: w.Violations()}
 	if failed {
-		run.broken = plainly(broken)
+		run.broken = trimPackages(broken)
 	}
 	return run, nil
 }
 
-// plainly returns the text of an error without the names of packages.
-func plainly(err error) string {
+// trimPackages returns the text of an error without the names of packages.
+func trimPackages(err error) string {
 	return strings.NewReplacer(": sim: ", ": ", ": explore: ", ": ").Replace(err.Error())
 }
 
@@ -134,15 +134,15 @@ type scenarioResult struct {
 }
 
 // runTranscript runs a scenario once and prints its transcript.
-func (s *simulation) runTranscript(ctx context.Context, story *sim.Scenario, host sim.ScenarioOptions, spec algo.Spec) error {
+func (s *simulation) runTranscript(ctx context.Context, parsed *sim.Scenario, options sim.ScenarioOptions, spec algo.Spec) error {
 	if err := s.observe(); err != nil {
 		return err
 	}
-	host.Trace = s.watch.event()
+	options.Trace = s.watch.event()
 	if !s.json && !s.diagram {
-		host.Output = s.out
+		options.Output = s.out
 	}
-	w, err := story.Run(ctx, host)
+	w, err := parsed.Run(ctx, options)
 	if failed := s.watch.close(); failed != nil {
 		return failed
 	}
@@ -151,12 +151,12 @@ func (s *simulation) runTranscript(ctx context.Context, story *sim.Scenario, hos
 		return err
 	}
 	r := scenarioResult{
-		Scenario: story.Name, Algorithm: spec.Name, Seed: *host.Seed, Holds: broken == nil, Messages: w.Frames(),
+		Scenario: parsed.Name, Algorithm: spec.Name, Seed: *options.Seed, Holds: broken == nil, Messages: w.Frames(),
 		Violations: append([]sim.Violation{}, w.Violations()...),
 	}
 	r.Leader, r.Epoch, r.Agreed = w.Leader()
 	if broken != nil {
-		r.Error = plainly(broken)
+		r.Error = trimPackages(broken)
 	}
 	switch {
 	case s.json:
@@ -168,7 +168,7 @@ func (s *simulation) runTranscript(ctx context.Context, story *sim.Scenario, hos
 		}
 	}
 	if err == nil && broken != nil {
-		err = &simFailure{[]string{r.Error}, s.again(r.Seed)}
+		err = &simFailure{[]string{r.Error}, s.rerunCommand(r.Seed)}
 	}
 	return err
 }

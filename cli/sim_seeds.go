@@ -91,7 +91,7 @@ func (s *simulation) runChaos(ctx context.Context) error {
 }
 
 func (s *simulation) chaosOptions() (sim.ChaosOptions, error) {
-	m := &s.settings.mistakes
+	m := &s.settings.problems
 	preset, ok := algo.Presets()[s.preset]
 	if !ok {
 		m.Addf("--preset is %q, want local, lan or wan", s.preset)
@@ -101,16 +101,16 @@ func (s *simulation) chaosOptions() (sim.ChaosOptions, error) {
 	if s.nodes < 1 || s.nodes > maxChaosNodes {
 		m.Addf("--nodes is %d, want 1 to %d", s.nodes, maxChaosNodes)
 	}
-	if s.period < leastPeriod {
-		m.Addf("--period is %v, want at least %v", s.period, leastPeriod)
+	if s.period < minPeriod {
+		m.Addf("--period is %v, want at least %v", s.period, minPeriod)
 	}
 	o.Spec = s.spec(s.algorithm, o.Timing)
-	return o, m.Err(theCommandLine)
+	return o, m.Err(commandLinePlace)
 }
 
 const (
 	maxChaosNodes = 1000
-	leastPeriod   = 100 * time.Millisecond
+	minPeriod     = 100 * time.Millisecond
 )
 
 // seeds is a run of many seeds.
@@ -136,7 +136,7 @@ func (s *simulation) runSeeds(ctx context.Context, first uint64, r chaosResult, 
 				if one, err := run(ctx, seed); err != nil {
 					stop(err)
 				} else {
-					all.take(seed, &one, s)
+					all.add(seed, &one, s)
 				}
 			}
 		})
@@ -153,7 +153,7 @@ func (s *simulation) runSeeds(ctx context.Context, first uint64, r chaosResult, 
 	return s.showSeeds(all, time.Since(began))
 }
 
-func (all *seeds) take(seed uint64, one *seedRun, s *simulation) {
+func (all *seeds) add(seed uint64, one *seedRun, s *simulation) {
 	all.mu.Lock()
 	defer all.mu.Unlock()
 	r := &all.result
@@ -173,7 +173,7 @@ func (all *seeds) take(seed uint64, one *seedRun, s *simulation) {
 	}
 	r.Failed++
 	r.Failures = append(r.Failures, seedFailure{
-		Seed: seed, Error: one.broken, Violations: append([]sim.Violation{}, one.violations...), Command: s.again(seed), Scenario: one.scenario,
+		Seed: seed, Error: one.broken, Violations: append([]sim.Violation{}, one.violations...), Command: s.rerunCommand(seed), Scenario: one.scenario,
 	})
 }
 

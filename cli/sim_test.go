@@ -154,7 +154,7 @@ func TestChaosRunsThatAllFailReportNoTimes(t *testing.T) {
 			s := &simulation{simFlags: &simFlags{chaos: true, json: asJSON}, flags: builtins.newSim().Flags(), out: &out}
 			all := &seeds{result: chaosResult{Bound: 4900, Known: map[string]int{}}}
 			for i, run := range tc.runs {
-				all.take(uint64(i), &run, s)
+				all.add(uint64(i), &run, s)
 			}
 			_ = s.showSeeds(all, time.Second)
 			if asJSON {
@@ -344,7 +344,7 @@ func TestUntrustedScenarioDoesNotReachTerminal(t *testing.T) {
 	require.NotContains(t, stdout, "\x1b")
 }
 
-// TestSimSVG redraws the picture of README.md, and reports mistakes in the flags.
+// TestSimSVG redraws the picture of README.md, and reports problems in the flags.
 func TestSimSVG(t *testing.T) {
 	scenario, file := filepath.Join("..", "docs", "failover.txt"), filepath.Join(t.TempDir(), "failover.svg")
 	status, stdout, stderr := elect("sim", "--scenario", scenario, "--svg", file, "--from", "990ms")

@@ -15,8 +15,8 @@ import (
 	"github.com/elect-go/elect/trace"
 )
 
-// leastWidth is the fewest columns in which a diagram can be read.
-const leastWidth = 40
+// minWidth is the fewest columns in which a diagram can be read.
+const minWidth = 40
 
 // observer writes the trace of a simulation to a file, or keeps it for a diagram.
 type observer struct {
@@ -111,7 +111,7 @@ func widthOf(out io.Writer, asked int) int {
 		return asked
 	}
 	if width, ok := terminalWidth(out); ok {
-		return max(width, leastWidth)
+		return max(width, minWidth)
 	}
 	return 0
 }

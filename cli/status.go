@@ -20,7 +20,7 @@ import (
 )
 
 func (p *program) newStatus() *cobra.Command {
-	o := statusOrder{access: access{table: p.fields}}
+	o := statusCommand{access: access{table: p.fields}}
 	cmd := &cobra.Command{
 		Use:   "status [ADDR…]",
 		Short: "Ask any member for the leader",
@@ -118,8 +118,8 @@ of sentences, empty if there is no difference).
 	return cmd
 }
 
-// statusOrder asks one or more members.
-type statusOrder struct {
+// statusCommand requests the status from one or more members.
+type statusCommand struct {
 	access
 	addr    string
 	addrs   []string
@@ -129,7 +129,7 @@ type statusOrder struct {
 }
 
 // parse takes the addresses from the command line, otherwise the one from the configuration.
-func (o *statusOrder) parse(cmd *cobra.Command, args []string) error {
+func (o *statusCommand) parse(cmd *cobra.Command, args []string) error {
 	if o.addr != "" {
 		args = append(args, o.addr)
 	}
@@ -144,7 +144,7 @@ func (o *statusOrder) parse(cmd *cobra.Command, args []string) error {
 	return nil
 }
 
-func (o *statusOrder) run(cmd *cobra.Command, _ []string) error {
+func (o *statusCommand) run(cmd *cobra.Command, _ []string) error {
 	ctx, cancel := context.WithTimeoutCause(cmd.Context(), o.timeout, fmt.Errorf("no answer within %v", o.timeout))
 	defer cancel()
 	client, err := o.client()
@@ -154,7 +154,7 @@ func (o *statusOrder) run(cmd *cobra.Command, _ []string) error {
 	if o.all || len(o.addrs) > 1 {
 		return o.runMany(ctx, cmd.OutOrStdout(), client)
 	}
-	answer := ask(ctx, client, o.addrs[0])
+	answer := queryStatus(ctx, client, o.addrs[0])
 	if o.json {
 		err = json.NewEncoder(cmd.OutOrStdout()).Encode(answer.object())
 	} else if answer.Status != nil {

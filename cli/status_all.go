@@ -38,10 +38,11 @@ func (a statusAnswer) object() any {
 	return a.Status
 }
 
-func ask(ctx context.Context, client client.Client, addr string) statusAnswer {
+// queryStatus requests the status from one address.
+func queryStatus(ctx context.Context, client client.Client, addr string) statusAnswer {
 	s, err := client.Status(ctx, addr)
 	if err != nil {
-		return statusAnswer{Addr: addr, Reason: brief(addr, err)}
+		return statusAnswer{Addr: addr, Reason: shortError(addr, err)}
 	}
 	o := &statusObject{Status: s}
 	for _, m := range s.Members {
@@ -52,28 +53,28 @@ func ask(ctx context.Context, client client.Client, addr string) statusAnswer {
 	return statusAnswer{Addr: addr, Status: o}
 }
 
-// atOnce is the number of members that are asked at the same time.
-const atOnce = 16
+// maxQueries is the maximum number of concurrent requests.
+const maxQueries = 16
 
-// askMany asks each address once, and returns the answers in their order.
-func askMany(ctx context.Context, client client.Client, addrs []string) []statusAnswer {
+// queryEach requests the status from each address, and returns the answers in the same order.
+func queryEach(ctx context.Context, client client.Client, addrs []string) []statusAnswer {
 	answers := make([]statusAnswer, len(addrs))
-	slots := make(chan struct{}, atOnce)
-	var asked sync.WaitGroup
+	slots := make(chan struct{}, maxQueries)
+	var queries sync.WaitGroup
 	for i, addr := range addrs {
 		slots <- struct{}{}
-		asked.Go(func() {
-			answers[i] = ask(ctx, client, addr)
+		queries.Go(func() {
+			answers[i] = queryStatus(ctx, client, addr)
 			<-slots
 		})
 	}
-	asked.Wait()
+	queries.Wait()
 	return answers
 }
 
-// askAll asks the addresses and, with --all, the members that the first answer names.
-func (o *statusOrder) askAll(ctx context.Context, client client.Client) []statusAnswer {
-	answers := askMany(ctx, client, o.addrs)
+// queryMembers requests the status from the addresses and, with --all, from the members that the first answer names.
+func (o *statusCommand) queryMembers(ctx context.Context, client client.Client) []statusAnswer {
+	answers := queryEach(ctx, client, o.addrs)
 	first := slices.IndexFunc(answers, func(a statusAnswer) bool { return a.Status != nil })
 	if !o.all || first < 0 {
 		return answers
@@ -84,7 +85,7 @@ func (o *statusOrder) askAll(ctx context.Context, client client.Client) []status
 			rest = append(rest, m.Addr)
 		}
 	}
-	return append(answers, askMany(ctx, client, rest)...)
+	return append(answers, queryEach(ctx, client, rest)...)
 }
 
 // is reports whether the answer comes from the member m, or from its address.
@@ -92,8 +93,8 @@ func (a statusAnswer) is(m cluster.Member) bool {
 	return a.Addr == m.Addr || a.Status != nil && a.Status.Node == m.ID
 }
 
-func (o *statusOrder) runMany(ctx context.Context, w io.Writer, client client.Client) error {
-	answers := o.askAll(ctx, client)
+func (o *statusCommand) runMany(ctx context.Context, w io.Writer, client client.Client) error {
+	answers := o.queryMembers(ctx, client)
 	differ := differences(answers)
 	var err error
 	if o.json {
@@ -187,18 +188,18 @@ func differences(answers []statusAnswer) []string {
 // appendDifference appends a sentence, unless all values are equal. values[i] is that of the member names[i].
 func appendDifference(differ []string, what string, names, values []string) []string {
 	var distinct []string
-	said := make(map[string][]string)
+	namesOf := make(map[string][]string) // by value
 	for i, value := range values {
-		if said[value] == nil {
+		if namesOf[value] == nil {
 			distinct = append(distinct, value)
 		}
-		said[value] = append(said[value], names[i])
+		namesOf[value] = append(namesOf[value], names[i])
 	}
 	if len(distinct) < 2 {
 		return differ
 	}
 	for i, value := range distinct {
-		distinct[i] = fmt.Sprintf("%s (%s)", value, strings.Join(said[value], ", "))
+		distinct[i] = fmt.Sprintf("%s (%s)", value, strings.Join(namesOf[value], ", "))
 	}
 	return append(differ, what+": "+strings.Join(distinct, ", "))
 }

@@ -54,7 +54,7 @@ func TestOnlyLateSignalForcesStop(t *testing.T) {
 				}
 				expect(first, false)
 				expect(first, false)
-				testkit.Pass(impatience - time.Nanosecond)
+				testkit.Pass(minForceDelay - time.Nanosecond)
 				expect(syscall.SIGTERM, false)
 				expect(os.Interrupt, false)
 				testkit.Pass(time.Nanosecond)

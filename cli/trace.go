@@ -73,8 +73,8 @@ func (t *tracer) close(log *slog.Logger) {
 	}
 }
 
-// obey executes the lines of --stdin until the input ends.
-func obey(ctx context.Context, in io.Reader, n *cluster.Node) {
+// readCommands executes the lines of --stdin until the input ends.
+func readCommands(ctx context.Context, in io.Reader, n *cluster.Node) {
 	for lines := bufio.NewScanner(in); lines.Scan(); {
 		if lines.Text() == proccluster.Campaign {
 			_ = n.Campaign(ctx) // its error is that the node stops, which Run returns

@@ -80,7 +80,7 @@ func (e *NoReplyError) Unwrap() error { return e.Err }
 
 // Status returns the status of the node at addr.
 func (c Client) Status(ctx context.Context, addr string) (cluster.Status, error) {
-	answer, err := c.ask(ctx, addr, wire.StatusRequest{})
+	answer, err := c.roundTrip(ctx, addr, wire.StatusRequest{})
 	if err != nil {
 		return cluster.Status{}, err
 	}
@@ -122,7 +122,7 @@ func (c Client) Resign(ctx context.Context, addr string, period time.Duration) e
 // ReportEnd states to the node at addr that an incarnation of another member has ended: see [cluster.End]. The error is
 // a *RejectedError if the node does not accept the statement.
 func (c Client) ReportEnd(ctx context.Context, addr string, end cluster.End) error {
-	answer, err := c.ask(ctx, addr, wire.End(end))
+	answer, err := c.roundTrip(ctx, addr, wire.End(end))
 	if err != nil {
 		return err
 	}
@@ -136,7 +136,7 @@ func (c Client) ReportEnd(ctx context.Context, addr string, end cluster.End) err
 
 func (c Client) administer(ctx context.Context, addr string, request wire.AdminRequest) error {
 	request.Timeout = timeLimit(ctx)
-	answer, err := c.ask(ctx, addr, request)
+	answer, err := c.roundTrip(ctx, addr, request)
 	if err != nil {
 		return err
 	}
@@ -159,8 +159,8 @@ func timeLimit(ctx context.Context) time.Duration {
 	if !ok {
 		return wire.MaxWait
 	}
-	left := time.Until(deadline)
-	return (left - min(left/4, 200*time.Millisecond)).Round(time.Millisecond)
+	remaining := time.Until(deadline)
+	return (remaining - min(remaining/4, 200*time.Millisecond)).Round(time.Millisecond)
 }
 
 // dialTimeout returns the timeout for connect: the caller decides how long to wait.
@@ -171,8 +171,8 @@ func dialTimeout(ctx context.Context) time.Duration {
 	return max(timeLimit(ctx), 1)
 }
 
-// ask sends one request to a node and returns the reply.
-func (c Client) ask(ctx context.Context, addr string, request algo.Message) (answer algo.Message, err error) {
+// roundTrip sends one request to a node and returns the reply.
+func (c Client) roundTrip(ctx context.Context, addr string, request algo.Message) (answer algo.Message, err error) {
 	if _, _, err := net.SplitHostPort(addr); err != nil {
 		return nil, fmt.Errorf("client: %q is not host:port: %w", addr, err)
 	}
@@ -187,7 +187,7 @@ func (c Client) ask(ctx context.Context, addr string, request algo.Message) (ans
 	defer func() { _ = e.network.Close(ctx) }()
 	select {
 	case <-e.news:
-		answer, err = e.take()
+		answer, err = e.pop()
 	case <-ctx.Done():
 		err = context.Cause(ctx)
 	}
@@ -204,7 +204,7 @@ func (c Client) ask(ctx context.Context, addr string, request algo.Message) (ans
 // transport.
 func (c Client) connect(e *exchange, addr string, timeout time.Duration) (err error) {
 	o := transport.Options{
-		Self: transport.ID(uuid.New()), Dial: c.Dial, Handshake: greet, Handler: e, MaxHello: wire.MaxHello, DialTimeout: timeout,
+		Self: transport.ID(uuid.New()), Dial: c.Dial, Handshake: handshake, Handler: e, MaxHello: wire.MaxHello, DialTimeout: timeout,
 	}
 	if c.Secure != nil {
 		o.Security = func(nc net.Conn, _ bool) (net.Conn, any, error) {
@@ -220,7 +220,7 @@ func (c Client) connect(e *exchange, addr string, timeout time.Duration) (err er
 	return nil
 }
 
-func greet(p *transport.Peer, received []byte) ([]byte, error) {
+func handshake(p *transport.Peer, received []byte) ([]byte, error) {
 	ours := wire.Hello{MinVersion: wire.MinVersion, MaxVersion: wire.Version, Client: true}
 	if received == nil {
 		return wire.HelloCodec.Append(nil, ours)
@@ -243,13 +243,13 @@ type exchange struct {
 
 	mu    sync.Mutex
 	peer  transport.ID  // ID of the node, once it is connected
-	reply algo.Message  // the latest one, unless it was taken
+	reply algo.Message  // the latest one, until pop returns it
 	err   error         // why no further reply comes
 	news  chan struct{} // signals a new reply or err; its capacity is 1
 }
 
-// take returns the latest reply, or the reason why there is none.
-func (e *exchange) take() (reply algo.Message, err error) {
+// pop returns the latest reply, at most once, or the reason why there is none.
+func (e *exchange) pop() (reply algo.Message, err error) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	reply, e.reply = e.reply, nil
@@ -279,15 +279,15 @@ func (e *exchange) Frame(_ transport.Peer, b []byte) error {
 }
 
 // Down ends the exchange.
-func (e *exchange) Down(_ transport.Peer, why error) { e.set(nil, why) }
+func (e *exchange) Down(_ transport.Peer, cause error) { e.set(nil, cause) }
 
 // DialFailed ends the exchange.
-func (e *exchange) DialFailed(_ transport.Target, why error) {
-	switch transport.Cause(why) {
+func (e *exchange) DialFailed(_ transport.Target, cause error) {
+	switch transport.Cause(cause) {
 	case transport.Protocol, transport.ClosedBeforeHello:
-		why = fmt.Errorf("%w: %w", ErrNotNode, why)
+		cause = fmt.Errorf("%w: %w", ErrNotNode, cause)
 	}
-	e.set(nil, why)
+	e.set(nil, cause)
 }
 
 func (e *exchange) set(reply algo.Message, err error) {

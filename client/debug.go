@@ -77,7 +77,7 @@ func (c Client) debug(ctx context.Context, addr string) (Debug, error) {
 		if frame, err = clients.Append(nil, wire.DebugRequest{After: r.Next}); err != nil {
 			return Debug{}, err
 		}
-		e.network.Send(e.connected(), frame)
+		e.network.Send(e.peerID(), frame)
 	}
 	return Debug{}, fmt.Errorf("%w: its report has more than %d parts", ErrNotNode, maxDebugParts)
 }
@@ -89,7 +89,7 @@ func (e *exchange) debugReply(ctx context.Context, isFirst bool) (wire.DebugRepl
 	case <-ctx.Done():
 		return wire.DebugReply{}, context.Cause(ctx)
 	}
-	reply, err := e.take()
+	reply, err := e.pop()
 	switch reply := reply.(type) {
 	case nil:
 		if isFirst && e.sent.Load() && transport.Cause(err) == transport.RejectedByPeer {
@@ -105,8 +105,8 @@ func (e *exchange) debugReply(ctx context.Context, isFirst bool) (wire.DebugRepl
 	}
 }
 
-// connected returns the peer of a connected exchange.
-func (e *exchange) connected() transport.ID {
+// peerID returns the ID of the peer of a connected exchange.
+func (e *exchange) peerID() transport.ID {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	return e.peer

@@ -49,9 +49,9 @@ func (s State) HasLeader() bool { return !s.Leader.ID.IsZero() }
 var ErrOtherCluster = errors.New("the node is in another cluster than before")
 
 const (
-	// patience is the shortest time without a reply that names a leader after which a watcher leaves a member. It is up
+	// memberTimeout is the shortest time without a reply that names a leader after which a watcher leaves a member. It is up
 	// to twice as long, so that many watchers do not leave at once.
-	patience = 2 * wire.WatchInterval
+	memberTimeout = 2 * wire.WatchInterval
 	// minRedial and maxRedial limit the delay before the members are tried again after none of them replied.
 	minRedial, maxRedial = 100 * time.Millisecond, 2 * time.Second
 	// redialDelay is the delay after the loss of a member. The others may elect a leader meanwhile. redialSpread is
@@ -144,17 +144,17 @@ func (w *watcher) follow(ctx context.Context, addr string) (replied bool, err er
 		_ = e.network.Close(closing)
 		cancel()
 	}()
-	useless := time.NewTimer(patience + rand.N(patience))
-	defer useless.Stop()
+	memberTimer := time.NewTimer(memberTimeout + rand.N(memberTimeout))
+	defer memberTimer.Stop()
 	for {
 		select {
 		case <-ctx.Done():
 			return replied, ctx.Err()
-		case <-useless.C:
+		case <-memberTimer.C:
 			return replied, errors.New("the member does not reply, or knows no leader")
 		case <-e.news:
 		}
-		reply, err := e.take()
+		reply, err := e.pop()
 		if err != nil {
 			return replied, err
 		}
@@ -169,7 +169,7 @@ func (w *watcher) follow(ctx context.Context, addr string) (replied bool, err er
 			}
 			replied = true
 			if w.state.HasLeader() {
-				useless.Reset(patience + rand.N(patience))
+				memberTimer.Reset(memberTimeout + rand.N(memberTimeout))
 			}
 		default:
 			return replied, fmt.Errorf("%w: the reply is a %s", ErrNotNode, reply.Kind())
@@ -184,7 +184,7 @@ func (w *watcher) apply(addr string, r wire.WatchReply) error {
 	}
 	w.cluster = cmp.Or(w.cluster, r.Cluster)
 	w.watchers = int(r.Watchers)
-	w.learn(addr, r.Addrs)
+	w.updateAddrs(addr, r.Addrs)
 	next := State{Epoch: r.Epoch, Addr: addr}
 	if len(r.Leader) > 0 {
 		l := r.Leader[0]
@@ -202,8 +202,8 @@ func (w *watcher) apply(addr string, r wire.WatchReply) error {
 
 func (s State) leader() algo.Leader { return algo.Leader{Epoch: s.Epoch, ID: s.Leader.ID} }
 
-// learn replaces the learned addresses, and keeps the configured ones. The address of the current member stays last.
-func (w *watcher) learn(current string, members []string) {
+// updateAddrs replaces the learned addresses, and keeps the configured ones. The address of the current member stays last.
+func (w *watcher) updateAddrs(current string, members []string) {
 	isKnown := func(addr string) bool { return slices.Contains(members, addr) || slices.Contains(w.config.Addrs, addr) }
 	w.addrs = slices.DeleteFunc(w.addrs, func(addr string) bool { return addr != current && !isKnown(addr) })
 	for _, addr := range members {

@@ -180,7 +180,7 @@ func TestClosedClusterRejectsPeersWithoutSecret(t *testing.T) {
 		require.NoError(t, err)
 		require.Len(t, s.Members, 3)
 		require.NoError(t, to.Leave(t.Context(), "n1:7400"))
-		require.NotEmpty(t, f.live["n1"].log.Lines("admin request accepted", "by=operator", "order=leave"))
+		require.NotEmpty(t, f.live["n1"].log.Lines("admin request accepted", "by=operator", "action=leave"))
 	})
 }
 

@@ -81,49 +81,49 @@ func (n *Node) frameOf(m algo.Message) []byte {
 	return frame
 }
 
-// Bounds of what an operator may ask for.
+// Limits of admin requests.
 const (
 	maxOperations = 32             // limit of waiting operations, below the limit of clients
 	maxStandby    = 24 * time.Hour // longest standby period after a resignation
 )
 
 // handleAdminRequest performs an admin request, and replies when it is done. It runs on the loop.
-func (n *Node) handleAdminRequest(p transport.Peer, client string, order wire.AdminRequest) {
+func (n *Node) handleAdminRequest(p transport.Peer, client string, request wire.AdminRequest) {
 	reply := func(err error) {
-		n.recent.Invalidate() // the client may look for what it has ordered
-		var d wire.AdminReply
+		n.recent.Invalidate() // the client may look for the effect of its request
+		var r wire.AdminReply
 		if err = cmp.Or(err, n.uninformedMembers()); err != nil {
-			_, made := errors.AsType[appliedLocally](err)
-			d = wire.AdminReply{Applied: made, Reason: untrusted.Truncate(err.Error(), wire.MaxReason)}
+			_, applied := errors.AsType[appliedLocally](err)
+			r = wire.AdminReply{Applied: applied, Reason: untrusted.Truncate(err.Error(), wire.MaxReason)}
 		}
-		n.reply(p, d)
+		n.reply(p, r)
 	}
-	e, err := n.startAdminOperation(order)
+	o, err := n.startAdminOperation(request)
 	if err != nil {
-		n.rejectAdminRequest(p, client, order, err)
+		n.rejectAdminRequest(p, client, request, err)
 		return
 	}
-	n.limitedInfo.Info("admin request accepted", adminLogArgs(p, client, order)...)
-	e.limitDeadline(time.Now().Add(min(max(order.Timeout, 0), wire.MaxWait)))
-	e.result = reply
-	n.operations = append(n.operations, e)
+	n.limitedInfo.Info("admin request accepted", adminLogArgs(p, client, request)...)
+	o.limitDeadline(time.Now().Add(min(max(request.Timeout, 0), wire.MaxWait)))
+	o.result = reply
+	n.operations = append(n.operations, o)
 }
 
 // rejectAdminRequest replies to an admin request that this node does not perform.
-func (n *Node) rejectAdminRequest(p transport.Peer, client string, order wire.AdminRequest, why error) {
-	n.limitedLog.Warn("admin request rejected", append(adminLogArgs(p, client, order), "error", why)...)
-	n.reply(p, wire.AdminReply{Reason: rejection(why)})
+func (n *Node) rejectAdminRequest(p transport.Peer, client string, request wire.AdminRequest, cause error) {
+	n.limitedLog.Warn("admin request rejected", append(adminLogArgs(p, client, request), "error", cause)...)
+	n.reply(p, wire.AdminReply{Reason: rejection(cause)})
 }
 
 // rejection returns the reason in a reply. The client names the node, so it needs no name of a package.
-func rejection(why error) string {
-	return untrusted.Truncate("rejected: "+strings.TrimPrefix(why.Error(), "cluster: "), wire.MaxReason)
+func rejection(cause error) string {
+	return untrusted.Truncate("rejected: "+strings.TrimPrefix(cause.Error(), "cluster: "), wire.MaxReason)
 }
 
 // adminLogArgs returns the log arguments of an admin request.
-func adminLogArgs(p transport.Peer, client string, order wire.AdminRequest) []any {
-	what := map[string][]any{wire.Remove: {"member", order.Member}, wire.SetPriority: {"priority", order.Priority}, wire.Resign: {"period", order.StandbyPeriod}}
-	return append([]any{"from", p.Addr, "by", client, "order", order.Action}, what[order.Action]...)
+func adminLogArgs(p transport.Peer, client string, request wire.AdminRequest) []any {
+	details := map[string][]any{wire.Remove: {"member", request.Member}, wire.SetPriority: {"priority", request.Priority}, wire.Resign: {"period", request.StandbyPeriod}}
+	return append([]any{"from", p.Addr, "by", client, "action", request.Action}, details[request.Action]...)
 }
 
 // appliedLocally is the error of an admin request that this node has applied, but not all members know.
@@ -142,7 +142,7 @@ func (n *Node) uninformedMembers() error {
 }
 
 // startAdminOperation starts the operation of an admin request. An error rejects the request.
-func (n *Node) startAdminOperation(o wire.AdminRequest) (*operation, error) {
+func (n *Node) startAdminOperation(request wire.AdminRequest) (*operation, error) {
 	switch {
 	case n.failed != nil:
 		return nil, ErrStopped
@@ -153,9 +153,9 @@ func (n *Node) startAdminOperation(o wire.AdminRequest) (*operation, error) {
 	case len(n.operations) >= maxOperations:
 		return nil, errors.New("cluster: too many admin requests are waiting at this node")
 	}
-	switch o.Action {
+	switch request.Action {
 	case wire.Remove:
-		id, err := n.findMember(o.Member)
+		id, err := n.findMember(request.Member)
 		if err != nil {
 			return nil, err
 		}
@@ -163,14 +163,14 @@ func (n *Node) startAdminOperation(o wire.AdminRequest) (*operation, error) {
 	case wire.Leave:
 		return n.startRemove(n.self.ID)
 	case wire.SetPriority:
-		return n.startSetPriority(o.Priority)
+		return n.startSetPriority(request.Priority)
 	case wire.Resign:
-		if o.StandbyPeriod < 0 || o.StandbyPeriod > maxStandby {
-			return nil, &algo.SettingError{Field: "the time of a resignation", Got: o.StandbyPeriod.String(), Want: "from 0 to " + maxStandby.String()}
+		if request.StandbyPeriod < 0 || request.StandbyPeriod > maxStandby {
+			return nil, &algo.SettingError{Field: "the time of a resignation", Got: request.StandbyPeriod.String(), Want: "from 0 to " + maxStandby.String()}
 		}
-		return n.startResign(o.StandbyPeriod)
+		return n.startResign(request.StandbyPeriod)
 	}
-	return nil, fmt.Errorf("cluster: unknown admin request %q", o.Action)
+	return nil, fmt.Errorf("cluster: unknown admin request %q", request.Action)
 }
 
 // findMember returns the ID of a member, by ID or name.

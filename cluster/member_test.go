@@ -285,12 +285,12 @@ func TestOperator(t *testing.T) {
 		leader := f.leader(bound)
 		require.NoError(t, o.Resign(ctx, leader.name+":7400", 2*time.Second))
 		require.NotEqual(t, leader, f.leader(bound))
-		require.NotEmpty(t, leader.log.Lines(`msg="admin request accepted" from=`, ` order=resign period=2s`))
+		require.NotEmpty(t, leader.log.Lines(`msg="admin request accepted" from=`, ` action=resign period=2s`))
 		testkit.Pass(3 * time.Second)
 
 		require.NoError(t, o.Remove(ctx, "n1:7400", "n3"))
-		require.NotEmpty(t, all[0].log.Lines(`msg="admin request accepted" from=`, ` order=remove member=n3`))
-		require.NotEmpty(t, all[1].log.Lines(`msg="admin request accepted" from=`, ` order=priority priority=50`))
+		require.NotEmpty(t, all[0].log.Lines(`msg="admin request accepted" from=`, ` action=remove member=n3`))
+		require.NotEmpty(t, all[1].log.Lines(`msg="admin request accepted" from=`, ` action=priority priority=50`))
 		<-all[2].done
 		delete(f.live, "n3")
 		require.ErrorIs(t, all[2].err, cluster.ErrRemoved)
@@ -401,7 +401,7 @@ func TestNoAdminRejectsAdminRequests(t *testing.T) {
 			require.Contains(t, refused.Reason, "no_admin")
 		}
 		f.members(bound, "n1", "n2")
-		require.NotEmpty(t, all[0].log.Lines(`msg="admin request rejected" from=`, "order=remove member=n2 error=", "no_admin is set"))
+		require.NotEmpty(t, all[0].log.Lines(`msg="admin request rejected" from=`, "action=remove member=n2 error=", "no_admin is set"))
 		require.NoError(t, o.SetPriority(ctx, "n2:7400", 1), "no_admin of n1 concerns n2")
 		_, err := o.Status(ctx, "n1:7400")
 		require.NoError(t, err, "no_admin rejects a status request")

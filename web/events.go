@@ -21,7 +21,7 @@ const (
 
 var (
 	errNoAnswer = errors.New("the node does not answer: its loop hangs, in a save for example, or it was not started")
-	errVacant   = errors.New("no leader is known")
+	errNoLeader = errors.New("no leader is known")
 )
 
 // events sends the kept changes, and then each change as it happens, until the client disconnects or the node has
@@ -36,20 +36,20 @@ func (h *Handler) events(w http.ResponseWriter, r *http.Request) {
 	if r.ProtoMajor == 1 {
 		header.Set("Connection", "close") // the write deadline below must not hold for another request
 	}
-	ctx, leave := h.streams.enter(r.Context())
+	ctx, leave := h.streams.add(r.Context())
 	defer leave()
 	beat := time.NewTicker(heartbeat)
 	defer beat.Stop()
 	seen := h.history.number(r.Header.Get("Last-Event-ID"))
 	text := "retry: 2000\n\n"
 	for {
-		fresh, grown, over := h.history.after(seen)
+		fresh, grown, closed := h.history.after(seen)
 		for _, c := range fresh {
 			data, _ := json.Marshal(c)
 			text += fmt.Sprintf("id: %s\nevent: change\ndata: %s\n\n", h.history.id(c.number), data)
 			seen = c.number
 		}
-		if write(w, text) != nil || over {
+		if write(w, text) != nil || closed {
 			return
 		}
 		text = ""
@@ -100,28 +100,28 @@ type streams struct {
 
 type stream struct{ end context.CancelFunc }
 
-// enter adds a client. Its stream must end with the returned context, and then call leave. The context ends with ctx,
-// or when a newer client needs the slot.
-func (s *streams) enter(ctx context.Context) (stays context.Context, leave func()) {
-	stays, end := context.WithCancel(ctx)
-	entered := &stream{end}
+// add adds a client. Its stream must end with the returned context, and then call leave. The context ends with ctx, or
+// when a newer client needs the slot.
+func (s *streams) add(ctx context.Context) (streamCtx context.Context, leave func()) {
+	streamCtx, end := context.WithCancel(ctx)
+	added := &stream{end}
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if len(s.open) == maxStreams {
 		s.open[0].end()
 		s.open = slices.Delete(s.open, 0, 1)
 	}
-	s.open = append(s.open, entered)
-	return stays, func() {
+	s.open = append(s.open, added)
+	return streamCtx, func() {
 		end()
 		s.mu.Lock()
 		defer s.mu.Unlock()
-		s.open = slices.DeleteFunc(s.open, func(other *stream) bool { return other == entered })
+		s.open = slices.DeleteFunc(s.open, func(other *stream) bool { return other == added })
 	}
 }
 
-// many returns the number of clients.
-func (s *streams) many() int {
+// count returns the number of clients.
+func (s *streams) count() int {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return len(s.open)

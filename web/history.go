@@ -42,7 +42,7 @@ type history struct {
 	mu      sync.Mutex
 	kept    []Change // the last ones, by number
 	grown   chan struct{}
-	over    bool
+	closed  bool      // no change will follow
 	called  time.Time // time of the last election that was counted
 	leader  *Leader   // last known leader
 	changes uint64    // number of changes of the leader or of the epoch
@@ -63,12 +63,12 @@ func (h *history) follow(ctx context.Context, n *cluster.Node) {
 	}
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	h.over = true
+	h.closed = true
 	close(h.grown)
 }
 
 // add adds the state s of the node itself as a change.
-func (h *history) add(s cluster.State, itself algo.NodeID) {
+func (h *history) add(s cluster.State, self algo.NodeID) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	c := Change{At: s.At, Leader: leaderOf(s), Leads: s.IsLeader, number: 1}
@@ -79,7 +79,7 @@ func (h *history) add(s cluster.State, itself algo.NodeID) {
 		h.called = s.ElectionAt
 		c.Election, c.ElectionAt = &s.Election, s.ElectionAt
 		c.Leaderless = max(s.At.Round(0).Sub(s.ElectionAt), 0) + s.Election.SilentFor
-		if s.Election.Caller == itself && !s.Election.Previous.IsZero() {
+		if s.Election.Caller == self && !s.Election.Previous.IsZero() {
 			h.failovers.observe(failovers, c.Leaderless.Seconds())
 		}
 	}
@@ -93,8 +93,8 @@ func (h *history) add(s cluster.State, itself algo.NodeID) {
 	h.grown = make(chan struct{})
 }
 
-// counted returns the number of leaderships that have begun, and the failovers.
-func (h *history) counted() (begun uint64, failovers histogram) {
+// counts returns the number of leaderships that have begun, and the failovers.
+func (h *history) counts() (begun uint64, failovers histogram) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	failovers = h.failovers
@@ -102,9 +102,9 @@ func (h *history) counted() (begun uint64, failovers histogram) {
 	return h.changes, failovers
 }
 
-// after returns the kept changes above a number, a channel that is closed at the next change, and whether no change
-// will follow. It returns all kept changes if no change had the number yet.
-func (h *history) after(number uint64) (fresh []Change, grown <-chan struct{}, over bool) {
+// after returns the kept changes above a number, a channel that is closed at the next change, and whether no change will
+// follow. It returns all kept changes if no change had the number yet.
+func (h *history) after(number uint64) (fresh []Change, grown <-chan struct{}, closed bool) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	if last := len(h.kept) - 1; last < 0 || number > h.kept[last].number {
@@ -115,5 +115,5 @@ func (h *history) after(number uint64) (fresh []Change, grown <-chan struct{}, o
 			fresh = append(fresh, c)
 		}
 	}
-	return fresh, h.grown, h.over
+	return fresh, h.grown, h.closed
 }

@@ -31,26 +31,26 @@ func (h *Handler) WriteMetrics(ctx context.Context, w io.Writer) error {
 
 // The metrics that are there even if the loop of the node hangs.
 var (
-	isLeader    = gauge("is_leader", "Whether this node leads, as far as it knows.")
-	leaderKnown = gauge("leader_known", "Whether this node knows of a leader.")
-	epoch       = gauge("epoch", "Epoch of the leadership, 0 while no leader is known.")
-	changes     = counter("leader_changes_total", "Leaderships that this node has seen begin.")
-	streaming   = gauge("event_streams", "Clients of /events that are connected.")
-	httpEnd     = gauge("http_certificate_expiry_timestamp_seconds", "When the certificate of the HTTP server of this node ends, if it has one of its own, in seconds since 1970.")
-	responsive  = gauge("responsive", "Whether the loop of the node has replied to this scrape. If not, the metrics that need the loop are absent.")
+	isLeader       = gauge("is_leader", "Whether this node leads, as far as it knows.")
+	leaderKnown    = gauge("leader_known", "Whether this node knows of a leader.")
+	epoch          = gauge("epoch", "Epoch of the leadership, 0 while no leader is known.")
+	changes        = counter("leader_changes_total", "Leaderships that this node has seen begin.")
+	streaming      = gauge("event_streams", "Clients of /events that are connected.")
+	httpEnd        = gauge("http_certificate_expiry_timestamp_seconds", "When the certificate of the HTTP server of this node ends, if it has one of its own, in seconds since 1970.")
+	loopResponsive = gauge("loop_responsive", "Whether the loop of the node has replied to this scrape. If not, the metrics that need the loop are absent.")
 )
 
 // The metrics that need the loop of the node.
 var (
-	info      = gauge("node_info", "This node: always 1.", "cluster", "algorithm", "name", "id")
-	members   = gauge("members", "Members by their state, as this node sees them.", "state")
-	committed = gauge("config_committed", "Whether a quorum is known to hold the config of this node, or no quorum is needed.")
-	saves     = summary("save_duration_seconds", "Number of saves to the store, and the time that they took.")
-	leaseLeft = gauge("lease_left_seconds", "Time until the lease of this node expires if it is not renewed; 0 on other nodes.")
-	certified = gauge("certificate_expiry_timestamp_seconds", "End of the certificate of this node, or of an earlier-ending one that has signed it, in seconds since 1970.")
-	connected = gauge("connections", "Connections to other members.")
-	watched   = gauge("watchers", "Clients that watch the leadership through this node.")
-	warnings  = gauge("warnings", "Warnings of the last ten minutes, as the status shows them.")
+	info           = gauge("node_info", "This node: always 1.", "cluster", "algorithm", "name", "id")
+	members        = gauge("members", "Members by their state, as this node sees them.", "state")
+	committed      = gauge("config_committed", "Whether a quorum is known to hold the config of this node, or no quorum is needed.")
+	saves          = summary("save_duration_seconds", "Number of saves to the store, and the time that they took.")
+	leaseRemaining = gauge("lease_remaining_seconds", "Time until the lease of this node expires if it is not renewed; 0 on other nodes.")
+	certified      = gauge("certificate_expiry_timestamp_seconds", "End of the certificate of this node, or of an earlier-ending one that has signed it, in seconds since 1970.")
+	connected      = gauge("connections", "Connections to other members.")
+	watched        = gauge("watchers", "Clients that watch the leadership through this node.")
+	warnings       = gauge("warnings", "Warnings of the last ten minutes, as the status shows them.")
 )
 
 // states has all values of cluster.Member.State, so that a state without members has a metric, too.
@@ -78,7 +78,7 @@ var counters = []struct {
 	{name: "nonmembers.", figure: counter("nonmember_messages_total", "Messages of non-members, by subject: elections or heartbeats.", "about")},
 	{name: "rejected", figure: counter("messages_rejected_total", "Messages for which this node closed the connection.")},
 	{name: "dials", figure: counter("dials_total", "Attempts to connect to a member.")},
-	{name: "dials.failed", figure: counter("dials_failed_total", "Attempts to connect to a member that have failed.")},
+	{name: "dials.failed", figure: counter("dial_failures_total", "Attempts to connect to a member that have failed.")},
 }
 
 var (
@@ -102,16 +102,16 @@ func (h *Handler) exposition(ctx context.Context) []byte {
 	e.add(isLeader, number(s.IsLeader))
 	e.add(leaderKnown, number(s.HasLeader()))
 	e.add(epoch, float64(s.Leader.Epoch))
-	e.add(streaming, float64(h.streams.many()))
-	begun, took := h.history.counted()
+	e.add(streaming, float64(h.streams.count()))
+	begun, took := h.history.counts()
 	e.add(changes, float64(begun))
 	e.addHistogram(failovers, took)
 	if h.certificateEnd != nil {
 		e.add(httpEnd, float64(h.certificateEnd().Unix()))
 	}
 
-	status, err := h.ask(ctx)
-	e.add(responsive, number(err == nil))
+	status, err := h.queryStatus(ctx)
+	e.add(loopResponsive, number(err == nil))
 	if err == nil {
 		h.addStatus(&e, *status)
 	}
@@ -120,17 +120,17 @@ func (h *Handler) exposition(ctx context.Context) []byte {
 
 // addStatus adds the metrics that need the loop.
 func (h *Handler) addStatus(e *exposition, s cluster.Status) {
-	many := make(map[string]int)
+	counts := make(map[string]int)
 	for _, m := range s.Members {
-		many[m.State]++
+		counts[m.State]++
 	}
 	for _, state := range states {
-		e.add(members, float64(many[state]), state)
+		e.add(members, float64(counts[state]), state)
 	}
 	e.add(info, 1, s.Cluster, s.Algorithm, h.node.Config().Name, s.Node.String())
 	e.add(committed, number(s.Committed))
 	if s.Lease != nil {
-		e.add(leaseLeft, h.node.LeaseRemaining().Seconds())
+		e.add(leaseRemaining, h.node.LeaseRemaining().Seconds())
 	}
 	if !s.CertificateEnd.IsZero() {
 		e.add(certified, float64(s.CertificateEnd.Unix()))

@@ -83,7 +83,7 @@ func TestMetrics(t *testing.T) {
 			assert.EqualValues(t, 2, f.value("leader_changes_total"), "since its handler was made")
 			assert.EqualValues(t, 1, f.value("members", "state=self"))
 			assert.EqualValues(t, 3, f.value("members"))
-			assert.EqualValues(t, 1, f.value("responsive"))
+			assert.EqualValues(t, 1, f.value("loop_responsive"))
 			assert.EqualValues(t, 1, f.value("config_committed"))
 			for _, direction := range []string{"direction=sent", "direction=received"} {
 				assert.Positive(t, f.value("messages_total", direction, "kind=heartbeat"))
@@ -166,7 +166,7 @@ func TestScrapeOfBlockedNode(t *testing.T) {
 		c.Pause(leads.Name)
 		defer c.Resume(leads.Name)
 		f := c.scrape(t, leads.Name)
-		assert.EqualValues(t, 0, f.value("responsive"))
+		assert.EqualValues(t, 0, f.value("loop_responsive"))
 		assert.EqualValues(t, 1, f.value("is_leader"))
 		assert.NotContains(t, f, "elect_members")
 	})
@@ -188,7 +188,7 @@ func TestServiceAppendsMetrics(t *testing.T) {
 		require.NoError(t, c.sites["n1"].WriteMetrics(t.Context(), page))
 		all := parseMetrics(t, page.Body)
 		assert.EqualValues(t, 7, all["jobs"].GetMetric()[0].GetGauge().GetValue())
-		assert.EqualValues(t, 1, all.value("responsive"))
+		assert.EqualValues(t, 1, all.value("loop_responsive"))
 	})
 }
 
@@ -232,7 +232,7 @@ func TestMetricsAreDocumented(t *testing.T) {
 		there := slices.Collect(maps.Keys(c.scrape(t, c.Await().Name)))
 		assert.Subset(t, documented, there)
 		// Nothing has caused these.
-		there = append(there, "elect_connections_closed_total", "elect_frames_dropped_total", "elect_lease_left_seconds", "elect_nonmember_messages_total", "elect_certificate_expiry_timestamp_seconds", "elect_http_certificate_expiry_timestamp_seconds")
+		there = append(there, "elect_connections_closed_total", "elect_frames_dropped_total", "elect_lease_remaining_seconds", "elect_nonmember_messages_total", "elect_certificate_expiry_timestamp_seconds", "elect_http_certificate_expiry_timestamp_seconds")
 		assert.ElementsMatch(t, documented, slices.Compact(slices.Sorted(slices.Values(there))))
 	})
 }

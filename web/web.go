@@ -109,19 +109,19 @@ func leaderOf(s cluster.State) *Leader {
 
 func (h *Handler) leader(w http.ResponseWriter, r *http.Request) {
 	s := h.state()
-	code, left := http.StatusServiceUnavailable, time.Duration(0)
+	code, remaining := http.StatusServiceUnavailable, time.Duration(0)
 	if s.IsLeader && !h.node.Config().Lease.IsOff() {
-		left = h.node.LeaseRemaining()
+		remaining = h.node.LeaseRemaining()
 		s = h.state() // it may have ended meanwhile
 	}
 	if s.IsLeader {
 		code = http.StatusOK
 	}
 	answer(w, code, struct {
-		*Leader                 // absent if no leader is known
-		Leads     bool          `json:"leads"`                  // the node that replies is the leader
-		LeaseLeft time.Duration `json:"lease_left_ns,omitzero"` // absent except on the leader
-	}{leaderOf(s), s.IsLeader, left})
+		*Leader                      // absent if no leader is known
+		Leads          bool          `json:"leads"`                       // the node that replies is the leader
+		LeaseRemaining time.Duration `json:"lease_remaining_ns,omitzero"` // absent except on the leader
+	}{leaderOf(s), s.IsLeader, remaining})
 }
 
 // state returns the current state of the leadership, as the node knows it.
@@ -133,7 +133,7 @@ func (h *Handler) state() cluster.State {
 }
 
 func (h *Handler) status(w http.ResponseWriter, r *http.Request) {
-	s, err := h.ask(r.Context())
+	s, err := h.queryStatus(r.Context())
 	if err != nil {
 		answer(w, http.StatusServiceUnavailable, map[string]string{"reason": err.Error()})
 		return
@@ -143,42 +143,42 @@ func (h *Handler) status(w http.ResponseWriter, r *http.Request) {
 
 // encoded is the latest status as JSON. It is encoded once for all requests that receive the same status.
 type encoded struct {
-	mu   sync.Mutex
-	of   *cluster.Status
-	json []byte
+	mu     sync.Mutex
+	source *cluster.Status
+	json   []byte
 }
 
 func (e *encoded) text(s *cluster.Status) []byte {
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	if e.of != s {
-		e.of, e.json = s, encode(s)
+	if e.source != s {
+		e.source, e.json = s, encode(s)
 	}
 	return e.json
 }
 
-// ask returns a status of the node that is at most 100 ms old.
-func (h *Handler) ask(ctx context.Context) (*cluster.Status, error) {
+// queryStatus returns a status of the node that is at most 100 ms old.
+func (h *Handler) queryStatus(ctx context.Context) (*cluster.Status, error) {
 	ctx, cancel := context.WithTimeoutCause(ctx, loopTimeout, errNoAnswer)
 	defer cancel()
 	return h.node.RecentStatus(ctx)
 }
 
 func (h *Handler) live(w http.ResponseWriter, r *http.Request) {
-	_, err := h.ask(r.Context())
-	probed(w, err)
+	_, err := h.queryStatus(r.Context())
+	writeHealth(w, err)
 }
 
 func (h *Handler) ready(w http.ResponseWriter, _ *http.Request) {
 	if h.state().HasLeader() {
-		probed(w, nil)
+		writeHealth(w, nil)
 	} else {
-		probed(w, errVacant)
+		writeHealth(w, errNoLeader)
 	}
 }
 
-// probed replies to a prober: "ok", or the reason why the node is not.
-func probed(w http.ResponseWriter, err error) {
+// writeHealth replies to a prober: "ok", or the reason why the node is not.
+func writeHealth(w http.ResponseWriter, err error) {
 	w.Header().Set("Content-Type", "text/plain; charset=utf-8")
 	if err != nil {
 		w.WriteHeader(http.StatusServiceUnavailable)

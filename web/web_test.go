@@ -52,18 +52,18 @@ func TestMetaAndLease(t *testing.T) {
 		for name := range c.sites {
 			answer := asked[struct {
 				web.Leader
-				LeaseLeft time.Duration `json:"lease_left_ns"`
+				LeaseRemaining time.Duration `json:"lease_remaining_ns"`
 			}](t, c.get(t, name, "/leader"))
 			assert.Equal(t, map[string]string{"http": leads.Name + ":80"}, answer.Meta)
-			assert.Equal(t, name == leads.Name, answer.LeaseLeft > 0)
-			assert.Equal(t, name == leads.Name, c.scrape(t, name).value("lease_left_seconds") > 0)
+			assert.Equal(t, name == leads.Name, answer.LeaseRemaining > 0)
+			assert.Equal(t, name == leads.Name, c.scrape(t, name).value("lease_remaining_seconds") > 0)
 		}
 		c.Partition([]string{leads.Name})
 		c.Pass(time.Minute)
 		w := c.get(t, leads.Name, "/leader")
 		assert.Equal(t, http.StatusServiceUnavailable, w.Code)
-		assert.NotContains(t, w.Body.String(), "lease_left")
-		assert.Zero(t, c.scrape(t, leads.Name).value("lease_left_seconds"))
+		assert.NotContains(t, w.Body.String(), "lease_remaining")
+		assert.Zero(t, c.scrape(t, leads.Name).value("lease_remaining_seconds"))
 	})
 }
 

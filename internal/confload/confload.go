@@ -40,15 +40,15 @@ type Settings struct {
 	// Given values, and defaults. Lease is also on if only options of the lease are given.
 	// It is off by default for a textbook algorithm.
 	fields
-	// Mistakes found so far. The caller may add some.
-	Mistakes diag.List
+	// Problems found so far. The caller may add some.
+	Problems diag.List
 	// Unknown are environment variables that have our prefix and name no field.
 	Unknown []Unknown
 
-	table     *Table
-	given     map[string]given // value of the strongest source, by field
-	options   map[string]any   // pointer to the options, by part
-	illegible bool             // the file is not YAML
+	table       *Table
+	given       map[string]given // value of the strongest source, by field
+	options     map[string]any   // pointer to the options, by part
+	invalidYAML bool             // the file is not YAML
 }
 
 // newSettings returns the defaults.
@@ -69,13 +69,13 @@ func (s *Settings) resolve() {
 	s.Config.Meta = make(map[string]string)
 	for _, pair := range s.Meta {
 		key, value, _ := strings.Cut(pair, "=")
-		s.Config.Meta[key] = value // cluster.New reports its mistakes
+		s.Config.Meta[key] = value // cluster.New reports its problems
 	}
 	s.Config.Algorithm = func(t algo.Timing, _ func(any) error) (algo.Spec, error) {
 		return s.table.parts[s.Algorithm](t, s.decode(s.Algorithm))
 	}
 	for name := range s.table.parts {
-		_, _ = s.build(name) // Node reports the mistakes of its options
+		_, _ = s.build(name) // Node reports the problems of its options
 	}
 	if spec, _ := s.Spec(); spec.Textbook && !s.given[leasePart].isValid() {
 		s.Lease = "off"
@@ -95,7 +95,7 @@ func (s *Settings) checkLease() {
 	for _, f := range s.table.fields {
 		g := s.given[f.Name]
 		if s.Lease == "off" && f.Part == leasePart && g.isValid() && slices.Index(sources, off.origin.Source) <= slices.Index(sources, g.origin.Source) {
-			s.Mistakes.Add(&algo.SettingError{Field: f.Name, Origin: g.origin, Got: "set", Want: "lease: on, but it is off (" + off.origin.String() + ")"})
+			s.Problems.Add(&algo.SettingError{Field: f.Name, Origin: g.origin, Got: "set", Want: "lease: on, but it is off (" + off.origin.String() + ")"})
 		}
 	}
 }
@@ -130,34 +130,34 @@ func (s *Settings) assign(f Field) {
 	}
 }
 
-// Node returns the node, or all mistakes at once as an [*diag.Error]. Afterwards, Config is
+// Node returns the node, or all problems at once as an [*diag.Error]. Afterwards, Config is
 // the configuration in effect.
 func (s *Settings) Node() (*cluster.Node, error) {
-	if s.illegible {
-		return nil, s.Mistakes.Err(about) // the other mistakes would only be missing fields
+	if s.invalidYAML {
+		return nil, s.Problems.Err(about) // the other problems would only be missing fields
 	}
 	s.checkHTTP()
 	wrong := make(map[string]bool)
-	for _, m := range s.Mistakes {
+	for _, m := range s.Problems {
 		wrong[base(m.Field)] = true
 	}
 	n, err := cluster.New(s.Config)
 	timingValid := true
-	for _, err := range diag.Leaves(err) {
+	for _, err := range diag.Flatten(err) {
 		m := s.explain(s.Algorithm, err)
 		timingValid = timingValid && !strings.HasPrefix(m.Field, "timing.")
 		if s.given[base(m.Field)].isValid() || !wrong[base(m.Field)] {
-			s.Mistakes.Add(m) // otherwise the field is empty because of an earlier mistake
+			s.Problems.Add(m) // otherwise the field is empty because of an earlier problem
 		}
 	}
 	// The options of other algorithms and of an inactive lease are checked too, because they may be selected later.
 	for _, f := range s.table.fields {
-		if s.given[f.Name].isValid() && timingValid && f.Part != "" && !s.selects(f) {
+		if s.given[f.Name].isValid() && timingValid && f.Part != "" && !s.isActive(f) {
 			_, err := s.build(f.Part)
 			s.addErrors(f.Part, err)
 		}
 	}
-	if err := s.Mistakes.Err(about); err != nil {
+	if err := s.Problems.Err(about); err != nil {
 		return nil, err
 	}
 	s.Config = n.Config()
@@ -168,8 +168,8 @@ func (s *Settings) Node() (*cluster.Node, error) {
 	return n, nil
 }
 
-// selects reports whether the part of a field is active: the node itself, its algorithm, or the lease.
-func (s *Settings) selects(f Field) bool {
+// isActive reports whether the part of a field is active: the node itself, its algorithm, or the lease.
+func (s *Settings) isActive(f Field) bool {
 	return f.Part == "" || f.Part == s.Algorithm || f.Part == leasePart && s.Lease == "on"
 }
 
@@ -188,10 +188,10 @@ func (s *Settings) Level() (level slog.Level) {
 
 // Effective is the value of a field with its origin.
 type Effective struct {
-	Field  Field
-	Value  any // for JSON: a duration is a text
-	Origin algo.Origin
-	Idle   bool // option of an algorithm that is not selected, or of the lease if that is off
+	Field    Field
+	Value    any // for JSON: a duration is a text
+	Origin   algo.Origin
+	Inactive bool // option of an algorithm that is not selected, or of the lease if that is off
 }
 
 // Text returns the value as in a file.
@@ -202,7 +202,7 @@ func (e Effective) Text() string { return textOf(e.Value) }
 func (s *Settings) Effective() []Effective {
 	all := make([]Effective, len(s.table.fields))
 	for i, f := range s.table.fields {
-		all[i] = Effective{Field: f, Value: valueOf(s.target(f)), Origin: s.given[f.Name].origin, Idle: !s.selects(f)}
+		all[i] = Effective{Field: f, Value: valueOf(s.target(f)), Origin: s.given[f.Name].origin, Inactive: !s.isActive(f)}
 	}
 	return all
 }
@@ -230,8 +230,8 @@ func (s *Settings) Changed(before *Settings) []Effective {
 	return changed
 }
 
-// Adopt copies the value of one field.
-func (s *Settings) Adopt(from *Settings, name string) {
+// Apply copies the value of one field.
+func (s *Settings) Apply(from *Settings, name string) {
 	f := s.table.byName[name]
 	s.target(f).Set(from.target(f))
 	s.given[name] = from.given[name]

@@ -110,7 +110,7 @@ func wantWhole(t *testing.T, s *Settings) {
 	require.Equal(t, "DEBUG", s.Level().String())
 }
 
-// The same said in each of the three ways is the same.
+// The three sources have the same effect.
 func TestEverySourceSetsEveryField(t *testing.T) {
 	t.Run("file", func(t *testing.T) {
 		s, err := sources{file: wholeFile}.load(t)
@@ -305,14 +305,14 @@ func TestUnknownVariablesAreReportedNotRejected(t *testing.T) {
 		"ELECT_LISTNE=x", "ELECT_SERVICE_HOST=10.0.0.1", "ELECT_HEARTBEAT=1s", "ELECT_\x1b[2J=x", "ELECT_=x",
 	}}.load(t)
 	require.NoError(t, err)
-	var said []string
+	var reported []string
 	for _, u := range s.Unknown {
-		said = append(said, u.String())
+		reported = append(reported, u.String())
 	}
 	require.Equal(t, []string{
 		"ELECT_LISTNE (did you mean ELECT_LISTEN?)", "ELECT_SERVICE_HOST", "ELECT_HEARTBEAT (did you mean ELECT_TIMING_HEARTBEAT?)",
 		`"ELECT_\x1b[2J"`, "ELECT_",
-	}, said)
+	}, reported)
 }
 
 func TestVariablesOfRunAreNeitherSettingsNorUnknown(t *testing.T) {
@@ -352,15 +352,15 @@ func TestChangedListsGivenFields(t *testing.T) {
 	}
 }
 
-func TestAdoptCopiesOneField(t *testing.T) {
+func TestApplyCopiesOneField(t *testing.T) {
 	load := func(file string) *Settings {
 		s, err := sources{file: "listen: 127.0.0.1:1\nname: a\n" + file}.load(t)
 		require.NoError(t, err)
 		return s
 	}
 	running, now := load("priority: 3\nwitness: true\n"), load("\nlog_level: debug\n")
-	running.Adopt(now, "priority")
-	running.Adopt(now, "log_level")
+	running.Apply(now, "priority")
+	running.Apply(now, "log_level")
 	origins := make(map[string]string)
 	for _, e := range running.Effective() {
 		origins[e.Field.Name] = e.Text() + " " + e.Origin.String()
@@ -432,7 +432,7 @@ lelann: {wait: 10ms, engine: steam, depth: 256, factor: much, sites: here, hidde
 plain: {x: 1}
 bully: {}
 `}.load(t)
-	require.EqualError(t, err, `8 mistakes in the configuration:
+	require.EqualError(t, err, `8 problems in the configuration:
   elect.yaml:4: lelann.depth is "256", want a whole number, not negative
   elect.yaml:4: lelann.factor is "much", want a number
   elect.yaml:4: lelann.sites is "here", want a list, as [10.0.0.1:7400, 10.0.0.2:7400]
@@ -454,7 +454,7 @@ func TestSpec(t *testing.T) {
 	}, spec.Settings)
 
 	_, err = builtins.Spec("bully", timing, timing, []string{"x=1", "what", "answer_timeout=1ms", "skip_suspected=no", "head_start=0"})
-	require.EqualError(t, err, `4 mistakes in the configuration:
+	require.EqualError(t, err, `4 problems in the options:
   --option is "what", want key=value
   bully.x is not a field, want one of answer_timeout, coordinator_timeout, announce_interval, head_start, skip_suspected
   bully.skip_suspected is "no", want true or false
@@ -473,10 +473,10 @@ func TestSpec(t *testing.T) {
 	require.Contains(t, spec.Settings, algo.Setting{Name: "message_time", Value: "120ms"})
 	require.Contains(t, spec.Settings, algo.Setting{Name: "lease_duration", Value: "960ms"})
 	_, err = builtins.Spec("ring+lease", algo.LAN(), algo.Timing{}, nil)
-	require.ErrorContains(t, err, `algorithm is "ring+lease", want bully, ring`)
+	require.ErrorContains(t, err, `algorithm is "ring+lease", want one of bully, ring`)
 
 	_, err = builtins.Spec("paxos", timing, timing, nil)
-	require.EqualError(t, err, `algorithm is "paxos", want bully, ring, textbook-bully, textbook-ring, textbook-vote or vote`)
+	require.EqualError(t, err, `algorithm is "paxos", want one of bully, ring, textbook-bully, textbook-ring, textbook-vote, vote`)
 }
 
 // A chaos run prints the settings of its algorithm as options of a scenario that repeats it.
@@ -495,9 +495,11 @@ func TestSpecAcceptsOptionsOfLease(t *testing.T) {
 	require.Equal(t, spec.Settings, again.Settings)
 
 	_, err = builtins.Spec("ring+lease", algo.LAN(), algo.LAN(), []string{"lease_clock_drift=x", "lease_x=1"})
-	require.EqualError(t, err, `2 mistakes in the configuration:
+	require.EqualError(t, err, `2 problems in the options:
   lease.clock_drift is "x", want a whole number
   lease.x is not a field, want one of duration, clock_drift, margin, renew_interval, preempt, trust_evidence, trusted_network`)
+	_, err = builtins.Spec("ring+lease", algo.LAN(), algo.LAN(), []string{"message_time=-1s", "lease_x=1"})
+	require.ErrorContains(t, err, "2 problems in the options:\n")
 	_, err = builtins.Spec("ring+lease", algo.LAN(), algo.LAN(), []string{"lease_clock_drift=70"})
 	require.ErrorContains(t, err, "lease.clock_drift is 70, want from 0 to 50 percent")
 	_, err = builtins.Spec("ring", algo.LAN(), algo.LAN(), []string{"lease_clock_drift=5"})
@@ -510,6 +512,19 @@ func TestRegistryWithOneAlgorithmNeedsNoSetting(t *testing.T) {
 	s, err := sources{table: NewTable(registry), args: []string{"--listen", "127.0.0.1:0", "--name", "a"}}.load(t)
 	require.NoError(t, err)
 	require.Equal(t, "lelann", s.Algorithm)
+}
+
+// A list in an option has the same form as in a flag and in a variable.
+func TestSpecSplitsList(t *testing.T) {
+	registry := lelann()
+	registry["lelann"] = func(t algo.Timing, decode func(any) error) (algo.Spec, error) {
+		o := foreignOptions{Wait: time.Minute}
+		err := decode(&o)
+		return algo.Spec{Name: strings.Join(o.Sites, "|")}, err
+	}
+	spec, err := NewTable(registry).Spec("lelann", algo.LAN(), algo.LAN(), []string{"sites=a:1, b:2"})
+	require.NoError(t, err)
+	require.Equal(t, "a:1|b:2", spec.Name)
 }
 
 func TestOptionsThatCannotBeConfigured(t *testing.T) {
@@ -557,7 +572,7 @@ func TestFlagsAndVariablesAreNamedAfterField(t *testing.T) {
 	for _, hidden := range []string{"--timing-", "--bully-", "--peer host"} {
 		require.NotContains(t, help, hidden)
 	}
-	require.True(t, slices.ContainsFunc(builtins.Fields(), func(f Field) bool { return f.Live }))
+	require.True(t, slices.ContainsFunc(builtins.Fields(), func(f Field) bool { return f.Reloadable }))
 }
 
 // The lease is a word or a section, in every source. A stronger source turns it off.
@@ -606,7 +621,7 @@ func TestLeaseIsOnUnlessTurnedOff(t *testing.T) {
 					origins = append(origins, e.Origin.String())
 				}
 				if e.Field.Part == "lease" {
-					require.Equal(t, tc.want == nil, e.Idle)
+					require.Equal(t, tc.want == nil, e.Inactive)
 				}
 			}
 			require.Equal(t, tc.origins, strings.Join(origins, " "))

@@ -15,7 +15,7 @@ func (t *Table) Example(w io.Writer) error {
 	text := &strings.Builder{}
 	text.WriteString(`# The configuration of a node, for elect node --config FILE.
 #
-# Every field is shown, with its default if it is not set. To change one, take the # away before its
+# Every field is shown, with its default if it is not set. To change one, remove the # before its
 # name. Each is a flag and a variable of the environment as well: heartbeat in the section
 # timing is --timing-heartbeat and ELECT_TIMING_HEARTBEAT. A flag overrides the
 # environment, the environment this file. Durations are written with their unit, as
@@ -48,7 +48,7 @@ func (t *Table) Example(w io.Writer) error {
 		if f.Empty != "" {
 			fmt.Fprintf(text, "%s# (default: %s)\n", indent, f.Empty)
 		}
-		if f.Live {
+		if f.Reloadable {
 			fmt.Fprintf(text, "%s# (SIGHUP reloads it)\n", indent)
 		}
 		if set, ok := exampleSets[f.Name]; ok {

@@ -15,8 +15,8 @@ import (
 
 var commented = regexp.MustCompile(`(?m)^( *)#([a-z_]+:)`)
 
-// uncommented takes the # away before the names of fields, as a user would, and so has the section of the lease
-// stand in the place of its word.
+// uncommented removes the # before the names of fields, as a user would. The section of the lease then replaces its
+// word.
 func uncommented(example string) string {
 	example = strings.Replace(example, "\n#lease: on\n", "\n# a section\n", 1)
 	return commented.ReplaceAllString(strings.ReplaceAll(example, "\n#  ", "\n  "), "$1$2")
@@ -28,7 +28,7 @@ func example(t *testing.T, table *Table) string {
 	return b.String()
 }
 
-// The example is taken, and equals the defaults: as it is, and with every # taken away.
+// The example is taken, and equals the defaults: as it is, and with every # removed.
 func TestExampleEqualsDefaults(t *testing.T) {
 	for _, table := range []*Table{builtins, NewTable(lelann())} {
 		algorithm := table.Algorithms()[0]

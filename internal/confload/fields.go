@@ -14,7 +14,7 @@ import (
 //	empty  meaning of an empty default
 //	words  all allowed values
 //	flag   another name of the flag
-//	live   a running node applies a change
+//	reloadable  a running node applies a change
 type fields struct {
 	Cluster              string        `yaml:"cluster" arg:"name" help:"name of the cluster, the same on all its members"`
 	Name                 string        `yaml:"name" arg:"name" empty:"the name of the host and the port, HOST-7400" help:"name of this member, unique in the cluster"`
@@ -22,11 +22,11 @@ type fields struct {
 	Advertise            string        `yaml:"advertise" arg:"host:port" empty:"listen" help:"where the others reach it, if that is not listen"`
 	Bootstrap            bool          `yaml:"bootstrap" help:"bootstrap a cluster at the first start, once all that join names refuse or are in none; it may stay set; needs a quorum"`
 	Join                 []string      `yaml:"join" flag:"peer" arg:"host:port" empty:"none" help:"members, any of which adds this one at its first start; needs a quorum"`
-	Members              []string      `yaml:"members" arg:"host:port" empty:"none, they join and leave" live:"yes" help:"all members, this one included, equal on all of them; instead of join and bootstrap; a running node with a quorum keeps its own"`
+	Members              []string      `yaml:"members" arg:"host:port" empty:"none, they join and leave" reloadable:"yes" help:"all members, this one included, equal on all of them; instead of join and bootstrap; a running node with a quorum keeps its own"`
 	DataDir              string        `yaml:"data_dir" arg:"folder" empty:"none, a restart makes it a new member" help:"folder for what must survive a restart; the lease and vote need it"`
 	Algorithm            string        `yaml:"algorithm" arg:"word" help:"how a leader is elected, the same on all members"`
 	AllowTextbook        bool          `yaml:"allow_textbook" help:"let an algorithm run that is for lessons, on the loopback only"`
-	Priority             int           `yaml:"priority" arg:"number" live:"yes" help:"a higher one is elected first, then a higher id"`
+	Priority             int           `yaml:"priority" arg:"number" reloadable:"yes" help:"a higher one is elected first, then a higher id"`
 	Witness              bool          `yaml:"witness" help:"take part, but never lead"`
 	RemoveSuspectedAfter time.Duration `yaml:"remove_suspected_after" help:"the leader removes a member that it has suspected for this time; 0 for never"`
 	NoAdmin              bool          `yaml:"no_admin" help:"refuse what operators ask over the network: to remove a member, to leave, to resign, another priority"`
@@ -41,8 +41,8 @@ type fields struct {
 	HTTPHealthWithoutCredentials bool `yaml:"http_health_without_credentials" help:"with TLS, answer /leader, /livez and /readyz without a client certificate, for load balancers; /leader tells the leader's name, address and meta"`
 
 	Log      string   `yaml:"log" arg:"form" words:"text json" help:"form of the log"`
-	LogLevel string   `yaml:"log_level" arg:"level" words:"debug info warn error" live:"yes" help:"least level that is logged"`
-	Meta     []string `yaml:"meta" arg:"key=value" empty:"none" live:"yes" help:"what this member says of itself to others, such as http=10.0.0.1:8080; at most 1 KiB"`
+	LogLevel string   `yaml:"log_level" arg:"level" words:"debug info warn error" reloadable:"yes" help:"least level that is logged"`
+	Meta     []string `yaml:"meta" arg:"key=value" empty:"none" reloadable:"yes" help:"what this member says of itself to others, such as http=10.0.0.1:8080; at most 1 KiB"`
 	Lease    string   `yaml:"lease" arg:"word" words:"on off" help:"lead only while a quorum has granted it, so at most one node leads at any moment; off: two may, and a failover takes milliseconds"`
 	Timing   struct {
 		Preset       string        `yaml:"preset" flag:"preset" arg:"word" words:"local lan wan" help:"the timing for members on one machine, in one building, or far apart"`

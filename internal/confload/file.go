@@ -28,11 +28,11 @@ var yamlLine = regexp.MustCompile(`^(?:yaml: )?(?:line ([0-9]+): )?`)
 // would lack fields and lines (see the package comment), read 010 as 8, and expand aliases.
 func (s *Settings) parse(text []byte) {
 	wrong := func(line int, got, want string) {
-		s.Mistakes.Add(&algo.SettingError{Origin: algo.Origin{Source: diag.File, Name: s.File, Line: line}, Got: got, Want: want})
+		s.Problems.Add(&algo.SettingError{Origin: algo.Origin{Source: diag.File, Name: s.File, Line: line}, Got: got, Want: want})
 	}
 	if len(text) > maxFile {
 		wrong(0, fmt.Sprintf("more than %d KiB", maxFile>>10), "a configuration")
-		s.illegible = true
+		s.invalidYAML = true
 		return
 	}
 	var document yaml.Node
@@ -44,7 +44,7 @@ func (s *Settings) parse(text []byte) {
 		head := yamlLine.FindStringSubmatch(err.Error())
 		line, _ := strconv.Atoi(head[1])
 		wrong(line, "no YAML: "+strings.TrimPrefix(err.Error(), head[0]), "")
-		s.illegible = true
+		s.invalidYAML = true
 		return
 	}
 	if err := decoder.Decode(new(yaml.Node)); !errors.Is(err, io.EOF) {
@@ -68,14 +68,14 @@ func (s *Settings) mapping(section string, n *yaml.Node) {
 		if section == "" {
 			m.Got = "the file is " + m.Got
 		}
-		s.Mistakes.Add(m)
+		s.Problems.Add(m)
 		return
 	}
 	lines := make(map[string]int)
-	for i := 0; i+1 < len(n.Content) && !s.Mistakes.Full(); i += 2 {
+	for i := 0; i+1 < len(n.Content) && !s.Problems.Full(); i += 2 {
 		key, value := n.Content[i], n.Content[i+1]
 		if key.Kind != yaml.ScalarNode {
-			s.Mistakes.Add(&algo.SettingError{Origin: s.at(key), Got: describe(key) + " where the name of a field should be"})
+			s.Problems.Add(&algo.SettingError{Origin: s.at(key), Got: describe(key) + " where the name of a field should be"})
 			continue
 		}
 		name := section + key.Value
@@ -84,10 +84,10 @@ func (s *Settings) mapping(section string, n *yaml.Node) {
 		switch first, again := lines[key.Value]; {
 		case again:
 			m.Got, m.Want = fmt.Sprintf("set twice, first in line %d", first), "it once"
-			s.Mistakes.Add(m)
+			s.Problems.Add(m)
 		case known && field.section() != section:
 			m.Want = field.local() + " in the section " + strings.TrimSuffix(field.section(), ".")
-			s.Mistakes.Add(m)
+			s.Problems.Add(m)
 		case known && name == leasePart && value.Kind == yaml.MappingNode:
 			s.accept(field, given{texts: []string{"on"}, origin: s.at(value)})
 			s.mapping(name+".", value)
@@ -96,7 +96,7 @@ func (s *Settings) mapping(section string, n *yaml.Node) {
 		case section == "" && slices.Contains(s.table.sections, name):
 			s.mapping(name+".", value)
 		default:
-			s.Mistakes.Add(s.table.unknown(section, key.Value, s.at(key)))
+			s.Problems.Add(s.table.unknown(section, key.Value, s.at(key)))
 		}
 		lines[key.Value] = key.Line
 	}
@@ -138,7 +138,7 @@ func describe(n *yaml.Node) string {
 	return diag.Quote(n.Value)
 }
 
-// unknown returns the mistake for a name that is not the name of a field.
+// unknown returns the problem for a name that is not the name of a field.
 func (t *Table) unknown(section, key string, at algo.Origin) *algo.SettingError {
 	var here []Field
 	var names []string

@@ -24,10 +24,10 @@ type Flags struct {
 // value is a flag that accepts any text. Its help contains its default.
 type value struct {
 	kind string // name of the value in help
-	take func(text string)
+	set  func(text string)
 }
 
-func (v value) Set(text string) error { v.take(text); return nil }
+func (v value) Set(text string) error { v.set(text); return nil }
 func (v value) String() string        { return "" }
 func (v value) Type() string          { return v.kind }
 
@@ -47,14 +47,14 @@ func (t *Table) Flags(set *pflag.FlagSet) *Flags {
 			if name == "" {
 				continue
 			}
-			take := func(text string) { // a list flag may be repeated
+			accept := func(text string) { // a list flag may be repeated
 				g := given{texts: t.split(f, text), origin: algo.Origin{Source: diag.Flag, Name: "--" + name}}
 				if t.isList(f) {
 					g.texts = slices.Concat(flags.values[f.Name].texts, g.texts)
 				}
 				flags.values[f.Name] = g
 			}
-			flag := set.VarPF(value{kind, take}, name, "", usage)
+			flag := set.VarPF(value{kind, accept}, name, "", usage)
 			flag.NoOptDefVal = alone
 			flag.Hidden = (name == full) == (f.section() != "")
 		}

@@ -12,8 +12,8 @@ import (
 	"github.com/elect-go/elect/internal/diag"
 )
 
-// A file may hold anything. Either every mistake is said, in words that are safe to show;
-// or what is in effect, written down as a file, says the same again.
+// A file may hold anything. Either every problem is reported, in text that is safe to show,
+// or the settings in effect, written as a file, have the same effect.
 func FuzzFile(f *testing.F) {
 	var example bytes.Buffer
 	if err := builtins.Example(&example); err != nil {
@@ -32,23 +32,23 @@ func FuzzFile(f *testing.F) {
 		s := builtins.load("elect.yaml", text, where, nil)
 		_, err := s.Node()
 		if err == nil {
-			again := builtins.load("again.yaml", written(s), nil, nil)
-			if _, err := again.Node(); err != nil {
-				t.Fatalf("%s\nis not taken again: %v", written(s), err)
+			reread := builtins.load("reread.yaml", written(s), nil, nil)
+			if _, err := reread.Node(); err != nil {
+				t.Fatalf("%s\nis not accepted: %v", written(s), err)
 			}
-			if changed := again.Changed(s); len(changed) > 0 {
-				t.Fatalf("%s\nread again has other values of %v", written(s), changed)
+			if changed := reread.Changed(s); len(changed) > 0 {
+				t.Fatalf("%s\nhas other values of %v", written(s), changed)
 			}
 			return
 		}
 		wrong, ok := errors.AsType[*diag.Error](err)
-		if !ok || len(wrong.Mistakes) == 0 || len(wrong.Mistakes) > diag.Most {
-			t.Fatalf("it says %v", err)
+		if !ok || len(wrong.Problems) == 0 || len(wrong.Problems) > diag.MaxProblems {
+			t.Fatalf("the error is %v", err)
 		}
-		for _, m := range wrong.Mistakes {
-			said := m.Error()
-			if said == "" || len(said) > 2000 || !utf8.ValidString(said) || strings.ContainsFunc(said, unicode.IsControl) {
-				t.Fatalf("it says %q", said)
+		for _, m := range wrong.Problems {
+			text := m.Error()
+			if text == "" || len(text) > 2000 || !utf8.ValidString(text) || strings.ContainsFunc(text, unicode.IsControl) {
+				t.Fatalf("the text is %q", text)
 			}
 		}
 	})

@@ -44,11 +44,11 @@ func (s *Settings) HTTPServer() HTTPServer {
 	return server
 }
 
-// checkHTTP notes the mistakes in the settings of the HTTP server.
+// checkHTTP notes the problems in the settings of the HTTP server.
 func (s *Settings) checkHTTP() {
 	server := s.HTTPServer()
 	reject := func(field, got, want string) {
-		s.Mistakes.Add(&algo.SettingError{Field: field, Origin: s.given[field].origin, Got: got, Want: want})
+		s.Problems.Add(&algo.SettingError{Field: field, Origin: s.given[field].origin, Got: got, Want: want})
 	}
 	ownFiles := tlsauth.Certificate(s.HTTPTLS) != tlsauth.Certificate{}
 	switch {
@@ -70,13 +70,13 @@ func (s *Settings) checkHTTP() {
 		reject("http_insecure", "true beside http_tls", "one of the two")
 	}
 	_, err := tlsauth.NewHTTPS(*server.TLS)
-	for _, err := range diag.Leaves(err) {
+	for _, err := range diag.Flatten(err) {
 		if e, ok := errors.AsType[*algo.SettingError](err); ok {
 			renamed := *e
 			renamed.Field = "http_" + e.Field // tls.cert is that of the cluster
 			err = &renamed
 		}
-		s.Mistakes.Add(s.explain("http_tls", err))
+		s.Problems.Add(s.explain("http_tls", err))
 	}
 }
 

@@ -62,7 +62,7 @@ func TestHTTPServer(t *testing.T) {
 	}
 }
 
-func TestHTTPMistakes(t *testing.T) {
+func TestHTTPProblems(t *testing.T) {
 	files, expired := certificates(t, time.Hour), certificates(t, -time.Minute)
 	const beyond = ", want an address of the loopback, such as 127.0.0.1:7480, or one of: tls (clients need a certificate of the cluster), " +
 		"http_tls (clients need one of another authority), http_insecure: true (every client that reaches it reads the names and addresses of the members)"

@@ -8,7 +8,6 @@ import (
 	"strings"
 
 	"github.com/elect-go/elect/algo"
-	"github.com/elect-go/elect/algo/lease"
 	"github.com/elect-go/elect/internal/diag"
 	"github.com/elect-go/elect/internal/disk"
 	"github.com/elect-go/elect/internal/options"
@@ -34,15 +33,15 @@ func isReserved(name string) bool {
 
 // Unknown is a variable that sets no field, with the variable that was probably meant, if any.
 type Unknown struct {
-	Name  string `json:"name"`
-	Meant string `json:"meant"`
+	Name       string `json:"name"`
+	Suggestion string `json:"suggestion"`
 }
 
 func (u Unknown) String() string {
-	if u.Meant == "" {
+	if u.Suggestion == "" {
 		return diag.Name(u.Name)
 	}
-	return diag.Name(u.Name) + " (did you mean " + u.Meant + "?)"
+	return diag.Name(u.Name) + " (did you mean " + u.Suggestion + "?)"
 }
 
 // given is the input of one source for a field.
@@ -60,7 +59,7 @@ func (g given) isValid() bool { return g.value.IsValid() }
 // Load reads a configuration from the file at path, from variables and from parsed flags, if any. If
 // path is empty, an environment variable may name the file. Each of variables is NAME=value, as in
 // os.Environ. Load fails if the file cannot be read, or with an [*disk.AccessError] if another user can
-// change the file. [Settings.Node] reports all other mistakes.
+// change the file. [Settings.Node] reports all other problems.
 func (t *Table) Load(path string, variables []string, flags *Flags) (*Settings, error) {
 	for _, variable := range variables {
 		if name, value, _ := strings.Cut(variable, "="); name == FileVariable {
@@ -90,7 +89,7 @@ func (t *Table) load(path string, text []byte, variables []string, flags *Flags)
 			}
 		}
 		s.assign(t.byName["algorithm"])
-		s.acceptOptions(s.Algorithm, false, flags.options, true)
+		s.acceptOptions(flags.options)
 	}
 	s.resolve()
 	return s
@@ -113,7 +112,7 @@ func (s *Settings) environ(variables []string) {
 		default:
 			u := Unknown{Name: name}
 			if f := nearestField(wrote, append([]Field{{Name: "config"}}, fields...)); f.Name != "" {
-				u.Meant = f.Variable()
+				u.Suggestion = f.Variable()
 			}
 			s.Unknown = append(s.Unknown, u)
 		}
@@ -126,19 +125,12 @@ func nearestField(wrote string, fields []Field) Field {
 	return diag.Nearest(wrote, fields, func(f Field) []string { return []string{f.local(), f.Name, f.Alias} })
 }
 
-// split splits a list at its commas. It trims the items and drops empty ones.
+// split returns the texts of a value in a flag or a variable.
 func (t *Table) split(f Field, value string) []string {
-	if !t.isList(f) {
-		return []string{value}
-	}
-	items := strings.Split(value, ",")
-	for i, item := range items {
-		items[i] = strings.TrimSpace(item)
-	}
-	return slices.DeleteFunc(items, func(item string) bool { return item == "" })
+	return options.Split(t.base.target(f).Type(), value)
 }
 
-// accept stores the input of one source for a field if it is valid, and reports a mistake otherwise.
+// accept stores the input of one source for a field if it is valid, and reports a problem otherwise.
 func (s *Settings) accept(f Field, g given) {
 	got := cmp.Or(g.bad, diag.Quote(strings.Join(g.texts, ",")))
 	if f.isSwitch() && len(g.texts) == 1 {
@@ -148,12 +140,12 @@ func (s *Settings) accept(f Field, g given) {
 	m := &algo.SettingError{Field: f.Name, Origin: g.origin, Got: got, Want: cmp.Or(either(f.Words), want)}
 	switch {
 	case g.bad != "" || err != nil:
-		s.Mistakes.Add(m)
+		s.Problems.Add(m)
 	case len(f.Words) > 0 && !slices.Contains(f.Words, g.texts[0]):
 		if !f.isSwitch() { // "no" is nearer to "on" than to "off"
 			m.Suggestion = diag.Nearest(g.texts[0], f.Words, func(word string) []string { return []string{word} })
 		}
-		s.Mistakes.Add(m)
+		s.Problems.Add(m)
 	default:
 		g.value = value
 		s.given[f.Name] = g
@@ -163,55 +155,41 @@ func (s *Settings) accept(f Field, g given) {
 	}
 }
 
-// acceptOptions accepts options of an algorithm, each key=value. Options of the lease around it begin
-// with lease_, as in its settings.
-func (s *Settings) acceptOptions(algorithm string, leased bool, options []string, isFlag bool) {
-	for _, text := range options {
-		key, value, ok := strings.Cut(text, "=")
-		part := algorithm
-		if ofLease, is := strings.CutPrefix(key, leasePart+"_"); is && leased {
-			part, key = leasePart, ofLease
-		}
-		field, known := s.table.byName[part+"."+key]
-		var at algo.Origin
-		if isFlag {
-			at = algo.Origin{Source: diag.Flag, Name: optionFlag + " " + diag.Name(key)}
-		}
+// parseOption splits an option, key=value. Otherwise it adds a problem.
+func parseOption(text string, problems *diag.List) (option algo.Setting, ok bool) {
+	key, value, ok := strings.Cut(text, "=")
+	if !ok {
+		problems.Add(&algo.SettingError{Field: "option", Origin: algo.Origin{Source: diag.Flag, Name: optionFlag}, Got: diag.Quote(text), Want: "key=value"})
+	}
+	return algo.Setting{Name: key, Value: value}, ok
+}
+
+// acceptOptions accepts options of the selected algorithm, each key=value.
+func (s *Settings) acceptOptions(texts []string) {
+	for _, text := range texts {
+		option, ok := parseOption(text, &s.Problems)
+		field, known := s.table.byName[s.Algorithm+"."+option.Name]
+		at := algo.Origin{Source: diag.Flag, Name: optionFlag + " " + diag.Name(option.Name)}
 		switch {
 		case !ok:
-			s.Mistakes.Add(&algo.SettingError{Field: "option", Origin: algo.Origin{Source: diag.Flag, Name: optionFlag}, Got: diag.Quote(text), Want: "key=value"})
 		case known:
-			s.accept(field, given{texts: s.table.split(field, value), origin: at})
-		case s.table.registry[algorithm] != nil: // an unknown algorithm is reported as a mistake of its field
-			s.Mistakes.Add(s.table.unknown(part+".", key, at))
+			s.accept(field, given{texts: s.table.split(field, option.Value), origin: at})
+		case s.table.registry[s.Algorithm] != nil: // an unknown algorithm is reported as a problem of its field
+			s.Problems.Add(s.table.unknown(s.Algorithm+".", option.Name, at))
 		}
 	}
 }
 
-// Spec returns an algorithm for a driver that is not a node, with options, each key=value. Options
-// that are not set have their defaults for the timing defaults. All are checked against timing. A
-// name with [lease.Suffix] adds a lease, which needs a timing. The error is an [*diag.Error].
-func (t *Table) Spec(name string, defaults, timing algo.Timing, options []string) (algo.Spec, error) {
-	s := newSettings(t)
-	algorithm, leased := strings.CutSuffix(name, lease.Suffix)
-	factory, ok := t.registry[algorithm]
-	if !ok || leased && timing == (algo.Timing{}) {
-		s.Mistakes.Add(&algo.SettingError{Field: "algorithm", Got: diag.Quote(name), Want: either(t.Algorithms())})
-		return algo.Spec{}, s.Mistakes.Err(about)
+// Spec returns an algorithm for a driver that is not a node, with options, each key=value: see [options.Spec].
+func (t *Table) Spec(name string, defaults, timing algo.Timing, texts []string) (algo.Spec, error) {
+	var problems diag.List
+	var settings []algo.Setting
+	for _, text := range texts {
+		if option, ok := parseOption(text, &problems); ok {
+			settings = append(settings, option)
+		}
 	}
-	s.acceptOptions(algorithm, leased, options, false)
-	s.Config.Timing = defaults
-	_, _ = s.build(algorithm) // it keeps the options
-	_, _ = s.build(leasePart)
-	spec, err := factory(timing, func(o any) error {
-		reflect.ValueOf(o).Elem().Set(reflect.ValueOf(s.options[algorithm]).Elem())
-		return nil
-	})
-	part := algorithm
-	if leased && err == nil {
-		part = leasePart
-		spec, err = lease.Wrap(spec, timing, *s.options[leasePart].(*lease.Options))
-	}
-	s.addErrors(part, err)
-	return spec, s.Mistakes.Err(about)
+	spec, err := options.Spec(t.registry, name, defaults, timing, settings)
+	problems.AddError(err)
+	return spec, problems.Err(options.About)
 }

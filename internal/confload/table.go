@@ -14,14 +14,14 @@ import (
 
 // Field is one setting.
 type Field struct {
-	Name  string   // name in the file, with its section: "timing.heartbeat"
-	Help  string   // meaning, in a line
-	Empty string   // meaning of an empty default
-	Arg   string   // name of the value in help: "host:port"
-	Words []string // all allowed values; nil: see its type
-	Alias string   // another name of its flag
-	Live  bool     // a running node applies a change
-	Part  string   // algorithm of the option, or "lease"; empty: a field of the node
+	Name       string   // name in the file, with its section: "timing.heartbeat"
+	Help       string   // meaning, in a line
+	Empty      string   // meaning of an empty default
+	Arg        string   // name of the value in help: "host:port"
+	Words      []string // all allowed values; nil: see its type
+	Alias      string   // another name of its flag
+	Reloadable bool     // a running node applies a change
+	Part       string   // algorithm of the option, or "lease"; empty: a field of the node
 
 	index []int // index of the field in the struct of its part, as in reflect
 }
@@ -135,7 +135,7 @@ func (t *Table) addFields(part, section string, of reflect.Type, index []int) {
 			tag := member.Tag.Get
 			t.add(Field{
 				Name: section + name, Help: tag("help"), Empty: tag("empty"), Arg: tag("arg"), Words: strings.Fields(tag("words")),
-				Alias: tag("flag"), Live: tag("live") != "", Part: part, index: at,
+				Alias: tag("flag"), Reloadable: tag("reloadable") != "", Part: part, index: at,
 			})
 		}
 	}

@@ -50,13 +50,13 @@ func Quote(text string) string {
 	return strconv.Quote(text)
 }
 
-// Most is the maximum number of reported mistakes. A file of another kind could have one in each line.
-const Most = 100
+// MaxProblems is the maximum number of reported problems. A file of another kind could have one in each line.
+const MaxProblems = 100
 
-// List contains the mistakes found so far, each once, and at most Most+1 of them.
+// List contains the problems found so far, each once, and at most MaxProblems+1 of them.
 type List []*algo.SettingError
 
-// Add adds a mistake, unless the list is full or contains it.
+// Add adds a problem, unless the list is full or contains it.
 func (l *List) Add(e *algo.SettingError) {
 	isSame := func(other *algo.SettingError) bool { return other.Error() == e.Error() }
 	if !l.Full() && !slices.ContainsFunc(*l, isSame) {
@@ -64,15 +64,15 @@ func (l *List) Add(e *algo.SettingError) {
 	}
 }
 
-// Addf adds a mistake of a command line.
+// Addf adds a problem of a command line.
 func (l *List) Addf(format string, args ...any) {
 	l.Add(&algo.SettingError{Got: fmt.Sprintf(format, args...)})
 }
 
-// AddError adds the mistakes of an [*Error], or the text of any other error.
+// AddError adds the problems of an [*Error], or the text of any other error.
 func (l *List) AddError(err error) {
 	if e, ok := errors.AsType[*Error](err); ok {
-		for _, m := range e.Mistakes {
+		for _, m := range e.Problems {
 			l.Add(m)
 		}
 	} else if err != nil {
@@ -83,14 +83,14 @@ func (l *List) AddError(err error) {
 // MarshalJSON returns a list of objects for scripts. Field text of an object is the whole message.
 func (l List) MarshalJSON() ([]byte, error) {
 	type object struct {
-		Field  string `json:"field"`
-		Source string `json:"source"`
-		At     string `json:"at"`
-		Line   int    `json:"line"`
-		Got    string `json:"got"`
-		Want   string `json:"want"`
-		Meant  string `json:"meant"`
-		Text   string `json:"text"`
+		Field      string `json:"field"`
+		Source     string `json:"source"`
+		At         string `json:"at"`
+		Line       int    `json:"line"`
+		Got        string `json:"got"`
+		Want       string `json:"want"`
+		Suggestion string `json:"suggestion"`
+		Text       string `json:"text"`
 	}
 	all := []object{} // not null
 	for _, e := range l {
@@ -99,48 +99,48 @@ func (l List) MarshalJSON() ([]byte, error) {
 	return json.Marshal(all)
 }
 
-// Full reports whether the list ignores further mistakes.
-func (l *List) Full() bool { return len(*l) > Most }
+// Full reports whether the list ignores further problems.
+func (l *List) Full() bool { return len(*l) > MaxProblems }
 
-// Err returns an [*Error], or nil if there is no mistake. The mistakes of the file come first, by
+// Err returns an [*Error], or nil if there is no problem. The problems of the file come first, by
 // line, then those of the environment and the flags, by name. about is the subject of the error.
 func (l *List) Err(about string) error {
 	if len(*l) == 0 {
 		return nil
 	}
-	said := slices.Clone((*l)[:min(len(*l), Most)])
+	reported := slices.Clone((*l)[:min(len(*l), MaxProblems)])
 	rank := func(o algo.Origin) int { return slices.Index([]string{File, Environment, Flag, ""}, o.Source) }
-	slices.SortStableFunc(said, func(x, y *algo.SettingError) int {
+	slices.SortStableFunc(reported, func(x, y *algo.SettingError) int {
 		a, b := x.Origin, y.Origin
 		return cmp.Or(rank(a)-rank(b), a.Line-b.Line, cmp.Compare(a.Name, b.Name))
 	})
-	return &Error{About: about, Mistakes: said, More: l.Full()}
+	return &Error{About: about, Problems: reported, More: l.Full()}
 }
 
-// Error contains all mistakes.
+// Error contains all problems.
 type Error struct {
 	About    string // "configuration"
-	Mistakes List   // at least one
+	Problems List   // at least one
 	More     bool   // there are more
 }
 
 func (e *Error) Error() string {
 	var text strings.Builder
-	for _, m := range e.Mistakes {
+	for _, m := range e.Problems {
 		text.WriteString("\n  " + m.Error())
 	}
-	switch n := len(e.Mistakes); {
+	switch n := len(e.Problems); {
 	case e.More:
-		return fmt.Sprintf("more than %d mistakes in the %s:%s", n, e.About, &text)
+		return fmt.Sprintf("more than %d problems in the %s:%s", n, e.About, &text)
 	case n > 1:
-		return fmt.Sprintf("%d mistakes in the %s:%s", n, e.About, &text)
+		return fmt.Sprintf("%d problems in the %s:%s", n, e.About, &text)
 	}
-	return e.Mistakes[0].Error()
+	return e.Problems[0].Error()
 }
 
-// Leaves returns the errors that errors.Join has joined. An error that adds text to several
+// Flatten returns the errors that errors.Join has joined. An error that adds text to several
 // errors is returned as a whole.
-func Leaves(err error) (all []error) {
+func Flatten(err error) (all []error) {
 	joined, ok := err.(interface{ Unwrap() []error })
 	switch {
 	case err == nil:
@@ -148,7 +148,7 @@ func Leaves(err error) (all []error) {
 		all = []error{err}
 	default:
 		for _, e := range joined.Unwrap() {
-			all = append(all, Leaves(e)...)
+			all = append(all, Flatten(e)...)
 		}
 	}
 	return all

@@ -235,7 +235,7 @@ type Problem struct {
 
 // Problems returns the mistakes that an error of [Run] reports.
 func Problems(err error) (all []Problem) {
-	for _, leaf := range diag.Leaves(err) {
+	for _, leaf := range diag.Flatten(err) {
 		p := Problem{Text: leaf.Error()}
 		if e, ok := errors.AsType[*scenario.Error](leaf); ok {
 			p = Problem{Line: e.Line, Column: e.Column, Text: e.Err.Error()}

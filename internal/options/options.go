@@ -65,12 +65,24 @@ func Parse(of reflect.Type, texts []string) (v reflect.Value, want string, err e
 	return v, want, err
 }
 
+// Split returns the texts of a value for [Parse]. The items of a list are between commas. Empty items are dropped.
+func Split(of reflect.Type, text string) []string {
+	if of.Kind() != reflect.Slice {
+		return []string{text}
+	}
+	items := strings.Split(text, ",")
+	for i, item := range items {
+		items[i] = strings.TrimSpace(item)
+	}
+	return slices.DeleteFunc(items, func(item string) bool { return item == "" })
+}
+
 // Spec returns an algorithm with options. An empty name selects bully, or the first algorithm if there is no bully.
 // Options that are not given have their defaults for the timing defaults. All are checked against timing. A name with
 // [lease.Suffix] adds a lease, which needs a timing; the options of the lease then begin with lease_. The error is a
-// [*diag.Error] that has all mistakes.
+// [*diag.Error] that has all problems.
 func Spec(registry algo.Registry, name string, defaults, timing algo.Timing, given []algo.Setting) (algo.Spec, error) {
-	var mistakes diag.List
+	var problems diag.List
 	if name == "" && registry["bully"] != nil {
 		name = "bully"
 	} else if name == "" && len(registry) > 0 {
@@ -79,10 +91,10 @@ func Spec(registry algo.Registry, name string, defaults, timing algo.Timing, giv
 	algorithm, isLeased := strings.CutSuffix(name, lease.Suffix)
 	factory, known := registry[algorithm]
 	if !known || isLeased && timing == (algo.Timing{}) {
-		mistakes.Add(&algo.SettingError{Field: "algorithm", Got: diag.Quote(name), Want: "one of " + strings.Join(slices.Sorted(maps.Keys(registry)), ", ")})
-		return algo.Spec{}, mistakes.Err(about)
+		problems.Add(&algo.SettingError{Field: "algorithm", Got: diag.Quote(name), Want: "one of " + strings.Join(slices.Sorted(maps.Keys(registry)), ", ")})
+		return algo.Spec{}, problems.Err(About)
 	}
-	own, ofLease := section{name: algorithm, mistakes: &mistakes}, section{name: "lease", mistakes: &mistakes}
+	own, ofLease := section{name: algorithm, problems: &problems}, section{name: "lease", problems: &problems}
 	for _, s := range given {
 		if local, is := strings.CutPrefix(s.Name, "lease_"); is && isLeased {
 			ofLease.given = append(ofLease.given, algo.Setting{Name: local, Value: s.Value})
@@ -94,27 +106,29 @@ func Spec(registry algo.Registry, name string, defaults, timing algo.Timing, giv
 	own.checkDecoded()
 	spec, err := factory(timing, own.copyTo)
 	own.explain(err)
-	if isLeased && err == nil {
+	if isLeased {
 		o := lease.Defaults(defaults)
 		_ = ofLease.decode(&o) // it never fails
-		spec, err = lease.Wrap(spec, timing, o)
-		ofLease.explain(err)
+		if err == nil {
+			spec, err = lease.Wrap(spec, timing, o)
+			ofLease.explain(err)
+		}
 	}
-	return spec, mistakes.Err(about)
+	return spec, problems.Err(About)
 }
 
-// about is the subject of an error of this package.
-const about = "options"
+// About is the subject of an error of this package.
+const About = "options"
 
 // section has the options of an algorithm, or of the lease.
 type section struct {
 	name     string
 	given    []algo.Setting
-	mistakes *diag.List
+	problems *diag.List
 	options  reflect.Value // with the given values; invalid if the factory has none
 }
 
-// decode overwrites the options with the given ones, and keeps them. It notes mistakes, and returns no error, so that
+// decode overwrites the options with the given ones, and keeps them. It notes problems, and returns no error, so that
 // the factory checks the other options as well.
 func (s *section) decode(into any) error {
 	s.options = reflect.ValueOf(into).Elem()
@@ -122,12 +136,13 @@ func (s *section) decode(into any) error {
 	for _, o := range s.given {
 		i := slices.IndexFunc(fields, func(f field) bool { return f.name == o.Name })
 		if i < 0 {
-			s.mistakes.Add(unknown(s.name, o.Name, fields))
+			s.problems.Add(unknown(s.name, o.Name, fields))
 			continue
 		}
-		value, want, err := Parse(fields[i].value.Type(), []string{o.Value})
+		of := fields[i].value.Type()
+		value, want, err := Parse(of, Split(of, o.Value))
 		if err != nil {
-			s.mistakes.Add(&algo.SettingError{Field: s.name + "." + o.Name, Got: diag.Quote(o.Value), Want: want})
+			s.problems.Add(&algo.SettingError{Field: s.name + "." + o.Name, Got: diag.Quote(o.Value), Want: want})
 			continue
 		}
 		fields[i].value.Set(value)
@@ -139,7 +154,7 @@ func (s *section) decode(into any) error {
 func (s *section) checkDecoded() {
 	for _, o := range s.given {
 		if !s.options.IsValid() {
-			s.mistakes.Add(unknown(s.name, o.Name, nil))
+			s.problems.Add(unknown(s.name, o.Name, nil))
 		}
 	}
 }
@@ -150,9 +165,9 @@ func (s *section) copyTo(options any) error {
 	return nil
 }
 
-// explain notes the mistakes that a factory reports. It marks a default that does not fit the given values.
+// explain notes the problems that a factory reports. It marks a default that does not fit the given values.
 func (s *section) explain(err error) {
-	for _, leaf := range diag.Leaves(err) {
+	for _, leaf := range diag.Flatten(err) {
 		m := algo.SettingError{Field: s.name, Got: "refused: " + leaf.Error()}
 		if e, ok := errors.AsType[*algo.SettingError](leaf); ok {
 			m = *e
@@ -161,7 +176,7 @@ func (s *section) explain(err error) {
 		if !isGiven && strings.Contains(m.Field, ".") && m.Want != "" {
 			m.Got += " (the default)"
 		}
-		s.mistakes.Add(&m)
+		s.problems.Add(&m)
 	}
 }
 
@@ -185,7 +200,7 @@ func fieldsOf(options reflect.Value) (all []field) {
 	return all
 }
 
-// unknown returns the mistake that an algorithm has no option of a name.
+// unknown returns the problem that an algorithm has no option of a name.
 func unknown(section, name string, fields []field) *algo.SettingError {
 	m := &algo.SettingError{Field: diag.Name(section + "." + name), Got: "not a field"}
 	var names []string

@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/spf13/pflag"
 	"github.com/stretchr/testify/require"
 
 	"github.com/elect-go/elect/algo"
@@ -25,7 +26,7 @@ func settings(texts ...string) (all []algo.Setting) {
 }
 
 // A node and the lab make the same algorithm of the same options.
-func TestSpecIsThatOfConfiguration(t *testing.T) {
+func TestSpecIsThatOfNode(t *testing.T) {
 	table := confload.NewTable(builtin.Registry())
 	for _, test := range []struct {
 		name  string
@@ -35,14 +36,24 @@ func TestSpecIsThatOfConfiguration(t *testing.T) {
 		{"bully", []string{"answer_timeout=1s", "coordinator_timeout=2s", "skip_suspected=false"}},
 		{"ring", []string{"message_time=120ms"}},
 		{"vote", []string{"window=1s", "pause=4s"}},
-		{"ring+lease", []string{"message_time=120ms", "lease_duration=2s", "lease_preempt=false", "lease_clock_drift=1"}},
 		{"textbook-bully", []string{"guard=false"}},
 		{"textbook-ring", nil},
 		{"textbook-vote", []string{"once=true"}},
+		{"bully", []string{"answer_timeout=1ms"}},
 	} {
-		for _, timing := range []algo.Timing{algo.LAN(), algo.WAN(), {}} {
-			want, wantErr := table.Spec(test.name, algo.LAN(), timing, test.given)
-			got, err := options.Spec(builtin.Registry(), test.name, algo.LAN(), timing, settings(test.given...))
+		for _, preset := range []string{"lan", "wan"} {
+			var set pflag.FlagSet
+			flags := table.Flags(&set)
+			args := []string{"--algorithm", test.name, "--preset", preset}
+			for _, option := range test.given {
+				args = append(args, "--option", option)
+			}
+			require.NoError(t, set.Parse(args))
+			node, err := table.Load("", nil, flags)
+			require.NoError(t, err)
+			want, wantErr := node.Spec()
+			timing := algo.Presets()[preset]
+			got, err := options.Spec(builtin.Registry(), test.name, timing, timing, settings(test.given...))
 			require.Equal(t, wantErr == nil, err == nil, "%s: %v", test.name, err)
 			require.Equal(t, want.Name, got.Name)
 			require.Equal(t, want.Settings, got.Settings)
@@ -55,7 +66,7 @@ func TestSpecIsThatOfConfiguration(t *testing.T) {
 	require.Equal(t, "bully", spec.Name)
 }
 
-func TestMistakes(t *testing.T) {
+func TestProblems(t *testing.T) {
 	timing := algo.Timing{RoundTrip: 20 * time.Millisecond, Heartbeat: 10 * time.Millisecond}
 	for _, test := range []struct {
 		name  string
@@ -65,13 +76,13 @@ func TestMistakes(t *testing.T) {
 		{"paxos", nil, `algorithm is "paxos", want one of bully, ring, textbook-bully, textbook-ring, textbook-vote, vote`},
 		{"bully", []string{"x=1"}, "bully.x is not a field, want one of answer_timeout, coordinator_timeout, announce_interval, head_start, skip_suspected"},
 		{"bully", []string{"anser_timeout=1s"}, "bully.anser_timeout is not a field, did you mean bully.answer_timeout?"},
-		{"bully", []string{"answer_timeout=1ms", "skip_suspected=no", "head_start=0s"}, `2 mistakes in the options:
+		{"bully", []string{"answer_timeout=1ms", "skip_suspected=no", "head_start=0s"}, `2 problems in the options:
   bully.skip_suspected is "no", want true or false
   bully.answer_timeout is 1ms, want at least the round trip (20ms)`},
 		{"bully", []string{"answer_timeout=5s"}, "bully.coordinator_timeout is 40ms (the default), want at least answer_timeout (5s)"},
 		{"textbook-ring", []string{"speed=1"}, "textbook-ring.speed is not a field, want nothing there: it has no options"},
 		{"ring", []string{"lease_duration=1s"}, "ring.lease_duration is not a field, want one of message_time"},
-		{"ring+lease", []string{"lease_clock_drift=x", "lease_y=1"}, `2 mistakes in the options:
+		{"ring+lease", []string{"lease_clock_drift=x", "lease_y=1"}, `2 problems in the options:
   lease.clock_drift is "x", want a whole number
   lease.y is not a field, want one of duration, clock_drift, margin, renew_interval, preempt, trust_evidence, trusted_network`},
 		{"ring+lease", []string{"lease_drain_timeout=1s"}, "lease.drain_timeout is not a field"},

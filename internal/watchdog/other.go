@@ -18,7 +18,7 @@ const Limitations = "it has no process groups and signals that end a command wit
 const Subcommand = "watchdog"
 
 // Supervisor runs no command on this system.
-type Supervisor struct{}
+type Supervisor struct{ Args []string }
 
 // Renewal is how a command may continue.
 type Renewal struct {

@@ -22,7 +22,8 @@ const (
 	pidfdFD = 4 // pidfd of the supervisor, if the system has such
 )
 
-// Subcommand is the only argument of this program when it is started as the watchdog. It must then call [Serve].
+// Subcommand is the first argument of this program when it is started as the watchdog. [Supervisor.Args] follow. The
+// program must then call [Serve].
 const Subcommand = "watchdog"
 
 // startTimeout limits the start of the watchdog, which acknowledges a deadline before it starts the command.
@@ -30,6 +31,9 @@ const startTimeout = 30 * time.Second
 
 // Supervisor runs commands, one at a time, each under a watchdog of its own. The zero value is ready to use.
 type Supervisor struct {
+	// Args are arguments of the watchdog, after [Subcommand].
+	Args []string
+
 	ready *process // started in advance; nil for none
 }
 
@@ -48,7 +52,7 @@ func (s *Supervisor) Prepare() error {
 	if err := becomeSubreaper(); err != nil {
 		return err
 	}
-	w, err := startProcess()
+	w, err := startProcess(s.Args)
 	s.ready = w
 	return err
 }
@@ -143,13 +147,13 @@ func (r *run) renew(renew func() Renewal) {
 	r.send(m)
 }
 
-// startProcess starts a watchdog. It waits for its command.
-func startProcess() (*process, error) {
+// startProcess starts a watchdog with arguments. It waits for its command.
+func startProcess(args []string) (*process, error) {
 	path, err := executable()
 	if err != nil {
 		return nil, fmt.Errorf("watchdog: find this program: %w", err)
 	}
-	cmd := exec.Command(path, Subcommand)
+	cmd := exec.Command(path, append([]string{Subcommand}, args...)...)
 	cmd.Args[0], cmd.SysProcAttr = os.Args[0], watchdogAttr()
 	cmd.Stdin, cmd.Stdout, cmd.Stderr = os.Stdin, os.Stdout, os.Stderr
 	near, far, err := newPipe()

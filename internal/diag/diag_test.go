@@ -10,7 +10,7 @@ import (
 	"github.com/elect-go/elect/algo"
 )
 
-func TestMistakesAreReportedTogetherAndOnce(t *testing.T) {
+func TestProblemsAreReportedTogetherAndOnce(t *testing.T) {
 	var l List
 	require.NoError(t, l.Err("letter"))
 	l.Addf("%d is %s", 2, "odd")
@@ -18,18 +18,18 @@ func TestMistakesAreReportedTogetherAndOnce(t *testing.T) {
 	l.Add(&algo.SettingError{Got: "b", Origin: algo.Origin{Source: File, Name: "f", Line: 2}})
 	l.Add(&algo.SettingError{Got: "a", Origin: algo.Origin{Source: File, Name: "f", Line: 1}})
 	l.Addf("2 is odd")
-	require.EqualError(t, l.Err("letter"), "3 mistakes in the letter:\n  f:1: a\n  f:2: b\n  2 is odd")
+	require.EqualError(t, l.Err("letter"), "3 problems in the letter:\n  f:1: a\n  f:2: b\n  2 is odd")
 
 	var other List
 	other.AddError(nil)
 	other.AddError(l.Err("letter"))
 	other.AddError(errors.New("another"))
 	require.Len(t, other, 4)
-	for range Most {
+	for range MaxProblems {
 		other.Addf("%s", strings.Repeat("x", len(other)))
 	}
 	require.True(t, other.Full())
-	require.ErrorContains(t, other.Err("letter"), "more than 100 mistakes in the letter:\n")
+	require.ErrorContains(t, other.Err("letter"), "more than 100 problems in the letter:\n")
 }
 
 func TestDistance(t *testing.T) {
@@ -45,11 +45,11 @@ func TestDistance(t *testing.T) {
 	}
 }
 
-func TestLeaves(t *testing.T) {
+func TestFlatten(t *testing.T) {
 	a, b, c := errors.New("a"), errors.New("b"), errors.New("c")
-	require.Empty(t, Leaves(nil))
-	require.Equal(t, []error{a, b, c}, Leaves(errors.Join(a, errors.Join(b, c))))
-	require.Len(t, Leaves(wrapping{[]error{a, b}}), 1)
+	require.Empty(t, Flatten(nil))
+	require.Equal(t, []error{a, b, c}, Flatten(errors.Join(a, errors.Join(b, c))))
+	require.Len(t, Flatten(wrapping{[]error{a, b}}), 1)
 }
 
 // wrapping wraps several with words of its own.

@@ -16,27 +16,27 @@ import (
 	"github.com/elect-go/elect/internal/proccluster"
 )
 
-// story reports a demonstration: to a terminal, to a pipe, or not at all with --json.
-type story interface {
-	begin(f *demoFlags)
-	attach(f *proccluster.Cluster)                                       // the nodes of f run from now on
-	detach()                                                             // the nodes are about to be stopped
-	tell(t tone, states []proccluster.State, format string, args ...any) // prints a line, and states if not nil
-	rest(ctx context.Context, d time.Duration) error                     // pauses for a reader at a terminal
-	kept(states []proccluster.State)                                     // the nodes run until Ctrl-C
-	end(err error, closing []string)
+// reporter reports a demonstration: to a terminal, to a pipe, or not at all with --json.
+type reporter interface {
+	start(f *demoFlags)
+	attach(f *proccluster.Cluster)                                         // the nodes of f run from now on
+	detach()                                                               // the nodes are about to be stopped
+	print(t style, states []proccluster.State, format string, args ...any) // prints a line, and states if not nil
+	wait(ctx context.Context, d time.Duration) error                       // pauses for a reader at a terminal
+	printRunning(states []proccluster.State)                               // the nodes run until Ctrl-C
+	stop(err error, closing []string)
 }
 
-// tone is the meaning of a line: it selects the color.
-type tone int
+// style is the meaning of a line: it selects the color.
+type style int
 
 const (
-	plain tone = iota
+	plain style = iota
 	good
 	bad
 )
 
-func newStory(out io.Writer, flags *demoFlags) story {
+func newReporter(out io.Writer, flags *demoFlags) reporter {
 	switch {
 	case flags.json:
 		return &lines{out: io.Discard}
@@ -56,14 +56,14 @@ func title(f *demoFlags) string {
 }
 
 const (
-	keptHint = "The cluster runs until Ctrl-C. From another terminal: kill -9 a pid, or elect status an address."
-	farewell = "All processes are stopped, nothing is left behind."
+	runningHint = "The cluster runs until Ctrl-C. From another terminal: kill -9 a pid, or elect status an address."
+	farewell    = "All processes are stopped, nothing is left behind."
 )
 
 // leftNothing reports whether a demonstration that ended with err has cleaned up: err holds no error of Close, at most
 // an interruption.
 func leftNothing(err error) bool {
-	return !slices.ContainsFunc(diag.Leaves(err), func(e error) bool { return !errors.Is(e, errInterrupted) })
+	return !slices.ContainsFunc(diag.Flatten(err), func(e error) bool { return !errors.Is(e, errInterrupted) })
 }
 
 // role names the role of a node in its own view.
@@ -104,12 +104,12 @@ func table(states []proccluster.State) []string {
 // lines reports a demonstration to a pipe or a file.
 type lines struct{ out io.Writer }
 
-func (l *lines) begin(f *demoFlags)                        { fmt.Fprintf(l.out, "%s\n\n", title(f)) }
+func (l *lines) start(f *demoFlags)                        { fmt.Fprintf(l.out, "%s\n\n", title(f)) }
 func (l *lines) attach(*proccluster.Cluster)               {}
 func (l *lines) detach()                                   {}
-func (l *lines) rest(context.Context, time.Duration) error { return nil }
+func (l *lines) wait(context.Context, time.Duration) error { return nil }
 
-func (l *lines) tell(t tone, states []proccluster.State, format string, args ...any) {
+func (l *lines) print(t style, states []proccluster.State, format string, args ...any) {
 	if t == bad {
 		fmt.Fprintln(l.out) // something new begins
 	}
@@ -119,14 +119,14 @@ func (l *lines) tell(t tone, states []proccluster.State, format string, args ...
 	}
 }
 
-func (l *lines) kept(states []proccluster.State) {
+func (l *lines) printRunning(states []proccluster.State) {
 	for _, s := range states {
 		fmt.Fprintf(l.out, "%s  %s  pid %d\n", s.Name, s.Addr, s.Pid)
 	}
-	fmt.Fprintln(l.out, keptHint)
+	fmt.Fprintln(l.out, runningHint)
 }
 
-func (l *lines) end(err error, closing []string) {
+func (l *lines) stop(err error, closing []string) {
 	if leftNothing(err) {
 		fmt.Fprintln(l.out, "\n"+strings.Join(closing, "\n"))
 	}

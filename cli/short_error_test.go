@@ -11,7 +11,7 @@ import (
 	"github.com/elect-go/elect/client"
 )
 
-func TestBriefErrorTellsWhetherOrderWasSent(t *testing.T) {
+func TestShortErrorTellsWhetherRequestWasSent(t *testing.T) {
 	reset := &net.OpError{Op: "read", Net: "tcp", Err: syscall.ECONNRESET}
 	for want, err := range map[string]error{
 		"n1:7400: connection reset by peer": fmt.Errorf("client: n1:7400: %w", reset),
@@ -22,6 +22,6 @@ func TestBriefErrorTellsWhetherOrderWasSent(t *testing.T) {
 		"n1:7400: connection ended: the request was not sent": fmt.Errorf(
 			"client: n1:7400: %w", &client.NoReplyError{Err: fmt.Errorf("connection ended")}),
 	} {
-		require.Equal(t, want, brief("n1:7400", err))
+		require.Equal(t, want, shortError("n1:7400", err))
 	}
 }

@@ -20,8 +20,8 @@ func base(field string) string {
 
 // addErrors adds all errors of the check of a part.
 func (s *Settings) addErrors(part string, err error) {
-	for _, err := range diag.Leaves(err) {
-		s.Mistakes.Add(s.explain(part, err))
+	for _, err := range diag.Flatten(err) {
+		s.Problems.Add(s.explain(part, err))
 	}
 }
 

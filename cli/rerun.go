@@ -7,13 +7,13 @@ import (
 	"github.com/spf13/pflag"
 )
 
-// again returns the command line with the flags that were set, except leftOut, quoted for a shell.
-func again(command string, flags *pflag.FlagSet, leftOut ...string) string {
+// rerunCommand returns the command line with the flags that were set, except omitted, quoted for a shell.
+func rerunCommand(command string, flags *pflag.FlagSet, omitted ...string) string {
 	words := []string{"elect", command}
 	flags.Visit(func(flag *pflag.Flag) {
 		list, ok := flag.Value.(pflag.SliceValue)
 		switch {
-		case slices.Contains(leftOut, flag.Name):
+		case slices.Contains(omitted, flag.Name):
 		case flag.Value.Type() == "bool":
 			words = append(words, "--"+flag.Name+strings.TrimPrefix("="+flag.Value.String(), "=true"))
 		case flag.Value.Type() == "stringArray": // each element may have commas

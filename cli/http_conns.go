@@ -8,10 +8,10 @@ import (
 	"sync"
 )
 
-// onlookers are the HTTP connections. At a connection above the limit, the server closes the connection that was idle
+// httpConns are the HTTP connections. At a connection above the limit, the server closes the connection that was idle
 // for longest. If no connection is idle, it closes the one with the oldest request. So idle connections do not keep a
 // load balancer out.
-type onlookers struct {
+type httpConns struct {
 	limit int
 
 	mu   sync.Mutex
@@ -19,10 +19,10 @@ type onlookers struct {
 	busy []net.Conn // oldest request first
 }
 
-func newOnlookers(limit int) *onlookers { return &onlookers{limit: limit} }
+func newHTTPConns(limit int) *httpConns { return &httpConns{limit: limit} }
 
-// note is the ConnState of an http.Server.
-func (o *onlookers) note(c net.Conn, state http.ConnState) {
+// setState is the ConnState of an http.Server.
+func (o *httpConns) setState(c net.Conn, state http.ConnState) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	isC := func(other net.Conn) bool { return other == c }
@@ -39,7 +39,7 @@ func (o *onlookers) note(c net.Conn, state http.ConnState) {
 }
 
 // closeOldest closes the oldest connection, but never the newest. The server reports its end later.
-func (o *onlookers) closeOldest(newest net.Conn) {
+func (o *httpConns) closeOldest(newest net.Conn) {
 	for _, from := range []*[]net.Conn{&o.idle, &o.busy} {
 		if len(*from) > 0 && (*from)[0] != newest {
 			_ = tcpOf((*from)[0]).Close()

@@ -10,8 +10,8 @@ import (
 	"github.com/elect-go/elect/internal/diag"
 )
 
-// All mistakes at once, in the order of the lines, each with what is wanted.
-func TestMistakesAreReportedTogetherWithLines(t *testing.T) {
+// All problems at once, in the order of the lines, each with what is wanted.
+func TestProblemsAreReportedTogetherWithLines(t *testing.T) {
 	_, err := sources{file: `clutser: x
 name: "a b"
 listen: [1]
@@ -37,7 +37,7 @@ log-level: info
 		args: []string{"--option", "x", "--option", "announce_interval=soon", "--option", "head_strat=1s", "--algorithm", "buly",
 			"--timing-max-timeout=", "--witness=maybe"},
 	}.load(t)
-	require.EqualError(t, err, `29 mistakes in the configuration:
+	require.EqualError(t, err, `29 problems in the configuration:
   elect.yaml:1: clutser is not a field, did you mean cluster?
   elect.yaml:2: name is "a b", want 1 to 64 letters, digits, '.', '-' or '_'
   elect.yaml:3: listen is a list, want a text
@@ -69,7 +69,7 @@ log-level: info
   --witness is "maybe", want true or false`)
 }
 
-func TestMistakesOfClusterAreLocated(t *testing.T) {
+func TestProblemsOfClusterAreLocated(t *testing.T) {
 	for _, tc := range []struct {
 		name string
 		in   sources
@@ -132,11 +132,11 @@ func TestMistakesOfClusterAreLocated(t *testing.T) {
 			_, err := tc.in.load(t)
 			var wrong *diag.Error
 			require.ErrorAs(t, err, &wrong)
-			var said []string
-			for _, m := range wrong.Mistakes {
-				said = append(said, m.Error())
+			var reported []string
+			for _, m := range wrong.Problems {
+				reported = append(reported, m.Error())
 			}
-			require.Equal(t, tc.want, said)
+			require.Equal(t, tc.want, reported)
 		})
 	}
 }
@@ -195,22 +195,22 @@ func TestMaliciousFiles(t *testing.T) {
 			_, err := sources{file: tc.file, args: []string{"--listen", "localhost:1", "--name", "a"}}.load(t)
 			var wrong *diag.Error
 			require.ErrorAs(t, err, &wrong)
-			require.Len(t, wrong.Mistakes, len(tc.want), "%v", err)
+			require.Len(t, wrong.Problems, len(tc.want), "%v", err)
 			for i, want := range tc.want {
-				require.Truef(t, strings.HasPrefix(wrong.Mistakes[i].Error(), want), "%s\nwant %s", wrong.Mistakes[i], want)
+				require.Truef(t, strings.HasPrefix(wrong.Problems[i].Error(), want), "%s\nwant %s", wrong.Problems[i], want)
 			}
 		})
 	}
 }
 
-func TestFirstOfManyMistakesAreReported(t *testing.T) {
+func TestFirstOfManyProblemsAreReported(t *testing.T) {
 	_, err := sources{file: strings.Repeat("x: y\n", 10_000), args: []string{"--listen", "", "--name", "/", "--priority", "z"}}.load(t)
 	var wrong *diag.Error
 	require.ErrorAs(t, err, &wrong)
-	require.Len(t, wrong.Mistakes, diag.Most)
+	require.Len(t, wrong.Problems, diag.MaxProblems)
 	require.True(t, wrong.More)
-	require.Equal(t, diag.Most+1, strings.Count(err.Error(), "\n")+1)
-	require.Contains(t, err.Error(), "more than 100 mistakes in the configuration:\n  elect.yaml:1: x is not")
+	require.Equal(t, diag.MaxProblems+1, strings.Count(err.Error(), "\n")+1)
+	require.Contains(t, err.Error(), "more than 100 problems in the configuration:\n  elect.yaml:1: x is not")
 }
 
 func TestNearest(t *testing.T) {
@@ -236,10 +236,10 @@ func TestNearest(t *testing.T) {
 	}
 }
 
-func TestMistakeOfCallerIsReportedWithOthers(t *testing.T) {
+func TestProblemOfCallerIsReportedWithOthers(t *testing.T) {
 	s, err := builtins.Load("", nil, nil)
 	require.NoError(t, err)
-	s.Mistakes.Add(&algo.SettingError{Field: "nodes", Origin: algo.Origin{Source: diag.Flag, Name: "--nodes"}, Got: "1", Want: "2 to 64"})
+	s.Problems.Add(&algo.SettingError{Field: "nodes", Origin: algo.Origin{Source: diag.Flag, Name: "--nodes"}, Got: "1", Want: "2 to 64"})
 	_, err = s.Node()
 	require.ErrorContains(t, err, "--nodes is 1, want 2 to 64")
 	require.ErrorContains(t, err, "listen is")
