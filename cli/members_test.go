@@ -105,7 +105,7 @@ func TestUnstartableConfigHasUsageStatus(t *testing.T) {
 	testkit.OnlyLong(t)
 	t.Parallel()
 	for want, flags := range map[string][]string{
-		"the settings name no members":     {"--lease=off"},
+		"the settings name no members":         {"--lease=off"},
 		"a witness cannot bootstrap a cluster": {"--bootstrap", "--witness", "--lease", "--data-dir", t.TempDir()},
 	} {
 		p := launch(t, append([]string{"node", "--listen", "127.0.0.1:0"}, flags...)...)
