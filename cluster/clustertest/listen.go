@@ -22,7 +22,7 @@ type listener struct {
 	owner   *Process
 	addr    string
 	mu      *sync.Mutex // of the network
-	backlog []*half
+	backlog []*pipeEnd
 	closed  bool
 	news    chan struct{}
 }
@@ -102,16 +102,16 @@ func (p *Process) Dial(ctx context.Context, addr string) (net.Conn, error) {
 			w.mu.Unlock()
 			return nil, failure("connect", addr, syscall.ENETDOWN)
 		}
-		if w.linked(p.host, host) && w.linked(host, p.host) && !w.frozen[p.host] {
+		if w.isLinked(p.host, host) && w.isLinked(host, p.host) && !w.frozen[p.host] {
 			l := w.listeners[addr]
 			if l == nil {
 				w.mu.Unlock()
 				return nil, failure("connect", addr, syscall.ECONNREFUSED)
 			}
-			near := &half{owner: p, net: w, remote: addr, news: make(chan struct{})}
-			far := &half{owner: l.owner, net: w, remote: p.host + ":1", news: make(chan struct{})}
+			near := &pipeEnd{owner: p, net: w, remote: addr, news: make(chan struct{})}
+			far := &pipeEnd{owner: l.owner, net: w, remote: p.host + ":1", news: make(chan struct{})}
 			near.peer, far.peer = far, near
-			w.halves[near], w.halves[far] = struct{}{}, struct{}{}
+			w.pipeEnds[near], w.pipeEnds[far] = struct{}{}, struct{}{}
 			l.backlog = append(l.backlog, far)
 			close(l.news)
 			l.news = make(chan struct{})
