@@ -135,10 +135,8 @@ type Config struct {
 
 // Network replaces the network and the clock. The zero value of a field means the real one.
 type Network struct {
-	// Listen opens Config.Listen. Default: [Listen]. A network that can stop a process, as SIGSTOP does, has listeners
-	// with a method Turn(), which the loop of the node calls before each of its turns. On the loopback without a
-	// secret, a connection that wraps a TCP connection has a method NetConn() net.Conn: otherwise the node cannot
-	// identify the user at the other end.
+	// Listen opens Config.Listen. Default: [Listen]. On the loopback without a secret, a connection that wraps a TCP
+	// connection has a method NetConn() net.Conn: otherwise the node cannot identify the user at the other end.
 	Listen func(addr string) (net.Listener, error)
 	// Dial connects to the address of a member. Default: TCP.
 	Dial func(ctx context.Context, addr string) (net.Conn, error)

@@ -6,6 +6,8 @@ import (
 	"os"
 	"sync"
 	"syscall"
+
+	"github.com/elect-go/elect/internal/simnet"
 )
 
 type address string
@@ -42,8 +44,8 @@ func (p *Process) Listen(addr string) (net.Listener, error) {
 
 func (l *listener) Addr() net.Addr { return address(l.addr) }
 
-// Turn blocks the loop of the node while its process is paused.
-func (l *listener) Turn() { l.owner.turn() }
+// WaitWhilePaused blocks the loop of the node while its process is paused.
+func (l *listener) WaitWhilePaused(simnet.Turn) { l.owner.waitWhilePaused() }
 
 func (l *listener) Accept() (net.Conn, error) {
 	w := l.owner.net

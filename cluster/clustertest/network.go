@@ -109,8 +109,8 @@ func (p *Process) Cluster() cluster.Network {
 	return cluster.Network{Listen: p.Listen, Dial: p.Dial, Clock: p}
 }
 
-// turn blocks while the process is paused.
-func (p *Process) turn() {
+// waitWhilePaused blocks while the process is paused.
+func (p *Process) waitWhilePaused() {
 	p.net.mu.Lock()
 	paused := p.paused
 	p.net.mu.Unlock()
