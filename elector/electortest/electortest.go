@@ -63,9 +63,9 @@ type Group interface {
 	Stop(name string)
 	// Inject injects a fault. The function ends it. It is nil if the engine cannot have the fault.
 	Inject(fault Fault, name string) (end func())
-	// Patience is the time within which the group has recovered from a fault, however slow the machine is. The suite
+	// RecoveryTimeout is the time within which the group has recovered from a fault, however slow the machine is. The suite
 	// waits no longer than needed.
-	Patience() time.Duration
+	RecoveryTimeout() time.Duration
 }
 
 // Engine makes groups.
@@ -157,10 +157,10 @@ func (s *suite) start(name string) {
 	s.lead(name)
 }
 
-// eventually waits until the condition holds, and fails the test if it does not within the patience of the group.
+// eventually waits until the condition holds, and fails the test if it does not within the RecoveryTimeout of the group.
 func (s *suite) eventually(what string, holds func() bool) {
 	s.Helper()
-	for limit := time.After(s.Patience()); ; {
+	for limit := time.After(s.RecoveryTimeout()); ; {
 		changed := s.history.next()
 		if holds() {
 			return
@@ -168,7 +168,7 @@ func (s *suite) eventually(what string, holds func() bool) {
 		select {
 		case <-changed:
 		case <-limit:
-			s.Fatalf("not within %v: %s\n%s", s.Patience(), what, s.history)
+			s.Fatalf("not within %v: %s\n%s", s.RecoveryTimeout(), what, s.history)
 		}
 	}
 }

@@ -348,7 +348,7 @@ func testMajority(s *suite) {
 	if ended := s.ended(old); !errors.Is(ended.Cause, elector.ErrLost) {
 		s.Errorf("the work of %s ended with %v, want ErrLost", old.Name, ended.Cause)
 	}
-	limit := time.After(s.Patience())
+	limit := time.After(s.RecoveryTimeout())
 	for range s.Names() {
 		select {
 		case <-vacant:

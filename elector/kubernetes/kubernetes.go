@@ -13,16 +13,17 @@
 // An annotation adds the token, the metadata, and which run of a contender holds the Lease. Contenders of client-go can
 // take part in the same election.
 //
-// The package uses the typed client, and not resourcelock.LeaseLock. That hides the resource version and the
-// annotations of the Lease, which are the token, and it cannot tell two runs with one name apart.
+// The package uses the typed client, and not resourcelock.LeaseLock. LeaseLock hides the resource version and the
+// annotations, which hold the token. It cannot distinguish two runs with one name.
 //
 // # Guarantees
 //
 // At most one contender works at any moment, as long as the rates of any two clocks differ by less than a tenth. The
-// work ends with the RenewDeadline, which counts from the moment when this contender last sent a renewal that the API
-// server has confirmed: at most nine tenths of the LeaseDuration. Another contender takes the Lease only after it has seen the same record for the whole duration, by its
-// own clock. It writes with the resource version that it has read, so a renewal in between prevents the takeover. The
-// times in the Lease are for readers: no contender compares them with its clock.
+// work ends with the RenewDeadline: at most nine tenths of the LeaseDuration. It counts from the moment when this
+// contender last sent a renewal that the API server has confirmed. Another contender takes the Lease only after it has
+// seen the same record for the whole duration, by its own clock. It writes with the resource version that it has read,
+// so a renewal in between prevents the takeover. The times in the Lease are for readers: no contender compares them
+// with its clock.
 //
 // The token is the resource version that the takeover replaced. Only one takeover can replace it, and a later one
 // replaces a higher one. Since Kubernetes 1.35 the API promises that resource versions of one resource are integers
@@ -33,9 +34,9 @@
 // its duration, unless the last holder has released it. That is also so at the very first start: it takes one
 // LeaseDuration.
 //
-// A write without an answer counts as not sent for the deadline, and as sent for everything else: the contender reads
-// the Lease before it writes again. A contender never takes up a leadership that it cannot date. If it finds itself as
-// the holder, it takes the Lease again, with a new token.
+// If a write has no answer, the contender assumes for its deadline that the write was not sent, and otherwise that it
+// was. It reads the Lease before the next write. A contender never takes up a leadership that it cannot date. If it
+// finds itself as the holder, it takes the Lease again, with a new token.
 //
 // Watch does not depend on one watch of the API. A contender also reads the Lease once in each RetryPeriod.
 // Error 410 (Gone), a closed connection or a restart of the API server delays a state, and does not end Watch. A
@@ -51,15 +52,15 @@
 //
 // Contenders with different LeaseDurations keep the promises only while the Lease is not deleted.
 //
-// Contenders have no priority. After a crash the next contender waits for the LeaseDuration, also if it is the same one
-// with a new process, unless another process has proof of the end and calls [GiveUp], as the watchdog of the command
-// elect-kubernetes does.
+// Contenders have no priority. After a crash the next contender waits for the LeaseDuration, even a restarted one with
+// the same name. Another process with proof of the end can shorten the wait: see [GiveUp]. The watchdog of
+// elect-kubernetes does that.
 //
 // # Cost
 //
 // Each contender reads the Lease and opens a watch once in each RetryPeriod, and the holder writes it as often. That is
-// three times in each LeaseDuration unless Config says otherwise. A resignation first asks through the Lease whether another contender is there. Without an answer within half
-// of the LeaseDuration it fails with ErrNoOther.
+// three times in each LeaseDuration unless Config says otherwise. A resignation first asks through the Lease whether
+// another contender is there. Without an answer within half of the LeaseDuration it fails with ErrNoOther.
 //
 // The contender needs the verbs get, watch, create and update for the Lease. Without watch it still reads the Lease
 // once in each RetryPeriod.
@@ -126,7 +127,7 @@ type Elector struct {
 	now     func() time.Duration // the clock: contender.Now
 	started atomic.Bool
 	state   *contender.Contender
-	current atomic.Pointer[term]
+	current atomic.Pointer[leadership]
 }
 
 var _ elector.Elector = (*Elector)(nil)
@@ -174,7 +175,7 @@ func New(c Config) (*Elector, error) {
 	}
 	c.Meta = maps.Clone(c.Meta)
 	e := &Elector{config: c, log: cmp.Or(c.Logger, slog.New(slog.DiscardHandler)), now: contender.Now}
-	e.state = contender.New(contender.Config{Engine: "kubernetes", Name: c.Name, GiveUp: e.giveUp, Patience: c.DrainTimeout + 3*c.LeaseDuration, Log: e.log})
+	e.state = contender.New(contender.Config{Engine: "kubernetes", Name: c.Name, GiveUp: e.giveUp, ResignTimeout: c.DrainTimeout + 3*c.LeaseDuration, Log: e.log})
 	return e, nil
 }
 
