@@ -119,7 +119,7 @@ func neverLeads() option {
 		}
 		c.Algorithm = func(t algo.Timing, decode func(any) error) (algo.Spec, error) {
 			spec, err := original(t, decode)
-			return faultytest.Never(spec), err
+			return faultytest.NeverLeads(spec), err
 		}
 	}
 }

@@ -359,8 +359,8 @@ func (w *World) happensTo(n *node, e event) {
 	}
 }
 
-// counted reports whether a message belongs to the algorithm and is not periodic.
-func (w *World) counted(m algo.Message) bool {
+// isCounted reports whether a message belongs to the algorithm and is not periodic.
+func (w *World) isCounted(m algo.Message) bool {
 	_, repeat := algo.Unwrap(m)
 	return !repeat && w.kinds[m.Kind()]
 }

@@ -117,7 +117,7 @@ func (r raw) show(self ID, number byte) {
 
 // principals returns those of the connections of a node.
 func (n *node) principals() (all []any) {
-	for _, c := range n.standing() {
+	for _, c := range n.sessionConns() {
 		all = append(all, c.peer.Principal)
 	}
 	return all
@@ -208,7 +208,7 @@ func TestReplacedCredentialsEndConnection(t *testing.T) {
 		a, b, ofA, _ := pair(t, m, true)
 		client := m.raw(t, "x", a.addr)
 		client.show(id(9), 1)
-		require.Len(t, a.standing(), 2)
+		require.Len(t, a.sessionConns(), 2)
 		last := make(chan []byte, 1)
 		go func() { last <- client.ends() }() // a pipe has no buffer
 		ofA.replace(2, 2)
@@ -244,10 +244,10 @@ func TestHandshakeBeforeChangeEnds(t *testing.T) {
 		testkit.Advance(handshakeTimeout + recheckInterval)
 		client := m.raw(t, "x", a.addr)
 		client.show(id(9), 1)
-		require.Len(t, a.standing(), 1)
+		require.Len(t, a.sessionConns(), 1)
 		testkit.Advance(time.Minute - handshakeTimeout - recheckInterval)
 		synctest.Wait()
-		require.Empty(t, a.standing())
+		require.Empty(t, a.sessionConns())
 	})
 }
 
