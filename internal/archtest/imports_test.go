@@ -32,7 +32,7 @@ var allowedImports = map[string]string{
 	"internal/lab":            "algo explore internal/bench/theory internal/diag internal/jsonlite internal/options internal/scenario sim trace",
 	"internal/options":        "algo algo/lease internal/diag",
 	"internal/labpage":        "internal/jsonlite internal/lab internal/lesson web",
-	"internal/labpage/engine": "algo/builtin internal/lab",
+	"internal/labpage/module": "algo/builtin internal/lab",
 
 	"internal/disk":  "golang.org/x/sys/windows",
 	"internal/store": "internal/disk",

@@ -5,7 +5,7 @@
 //   - POST /run: takes a [lab.Request] (a scenario, a search, or a trace) and returns a [lab.Result], both as JSON. For a mistake in the scenario, the
 //     status is 422, and the answer is a [lab.Rejection]. The other calls of [lab.Calls] have the same form.
 //
-// [Export] returns the page as one file that needs no server: it contains the engine, package lab as WebAssembly.
+// [Export] returns the page as one file that needs no server: it contains [Module], package lab as WebAssembly.
 //
 // Requests are not authenticated. A run reads nothing of the machine, and its limits are those of package lab. Wrap the
 // handler in [web.AllowHosts], as elect lab does.
