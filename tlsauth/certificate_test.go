@@ -151,7 +151,7 @@ func TestInvalidCertificateIsRejected(t *testing.T) {
 				require.ErrorContains(t, accepted.err, test.want)
 				dialled, accepted := meet(t, good, bad)
 				require.ErrorContains(t, dialled.err, test.want)
-				if name != "foreign" { // that is an alert of TLS: see TestForeignCertificateIsAnAlert
+				if name != "foreign" { // that is an alert of TLS: see TestForeignCertificateRaisesAlert
 					require.ErrorContains(t, accepted.err, "refused by the other side: ", "the listener receives the reason")
 				}
 			})

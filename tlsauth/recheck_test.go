@@ -90,9 +90,9 @@ func replace(t *testing.T, old, fresh Config) {
 	require.NoError(t, os.Rename(fresh.TLS.Key, old.TLS.Key))
 }
 
-// TestVersionStaysWithoutAChange: files that were written again with the same content end no connection, and files that
+// TestVersionStaysWithoutChange: files that were written again with the same content end no connection, and files that
 // cannot be used change nothing.
-func TestVersionStaysWithoutAChange(t *testing.T) {
+func TestVersionStaysWithoutChange(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		a := newAuthority(t)
 		e := a.endpoint(member("n1"))

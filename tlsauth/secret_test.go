@@ -135,8 +135,8 @@ func TestDialerSendsOnlyProofToUnprovenListener(t *testing.T) {
 	}
 }
 
-// TestManInTheMiddleIsRejected has a channel to each side, and hands on all that is said in them.
-func TestManInTheMiddleIsRejected(t *testing.T) {
+// TestInterceptorIsRejected has a channel to each side, and hands on all that is said in them.
+func TestInterceptorIsRejected(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := NewSecret()
 		near, toNear := pipe(t)

@@ -159,8 +159,8 @@ func TestFloodOfConnections(t *testing.T) {
 	})
 }
 
-// TestFloodInTheHandshake: what comes before the hello is done is not taken in.
-func TestFloodInTheHandshake(t *testing.T) {
+// TestFloodInHandshake: what comes before the hello is done is not taken in.
+func TestFloodInHandshake(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		m := newMemory()
 		a := m.start(t, 1, 1)

@@ -63,7 +63,7 @@ func TestSendDialsOnceAndQueues(t *testing.T) {
 	})
 }
 
-func TestSetAddrsReplacesTheBook(t *testing.T) {
+func TestSetAddrsReplacesBook(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		a := newMemory().start(t, 1, 1)
 		a.SetAddr(id(2), "n2")

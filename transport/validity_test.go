@@ -82,8 +82,8 @@ func TestClientEndsWithItsCertificate(t *testing.T) {
 	})
 }
 
-// TestFrameIsCheckedAgainstTheCertificate, because the clock may be set, or the machine sleep, while a timer runs.
-func TestFrameIsCheckedAgainstTheCertificate(t *testing.T) {
+// TestFrameIsCheckedAgainstCertificate, because the clock may be set, or the machine sleep, while a timer runs.
+func TestFrameIsCheckedAgainstCertificate(t *testing.T) {
 	c := &conn{peer: Peer{ValidUntil: time.Now().Add(-1)}}
 	require.ErrorContains(t, c.handle(body("x")), "ended at")
 }

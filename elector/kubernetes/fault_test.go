@@ -329,7 +329,7 @@ func TestSlowServer(t *testing.T) {
 }
 
 // A watch that ends with 410 (Gone) hides nothing, and neither does one that is not allowed or shows nothing.
-func TestWatchOfTheAPIEnds(t *testing.T) {
+func TestAPIWatchEnds(t *testing.T) {
 	virtually(t, 3, func(t *testing.T, g *kubetest.Group, s *kubetest.Local) {
 		blind := map[string]kubetest.Intercept{
 			"n2": func(r *http.Request, next http.RoundTripper) (*http.Response, error) {
@@ -567,7 +567,7 @@ func TestForbidden(t *testing.T) {
 
 // An API server that has just started forbids everything until it has read the roles, also what a contender has never
 // done before.
-func TestForbiddenForAMoment(t *testing.T) {
+func TestForbiddenForShortTime(t *testing.T) {
 	virtually(t, 2, func(t *testing.T, g *kubetest.Group, s *kubetest.Local) {
 		old := enginetest.WaitState(t, g.Elector("n1"), elector.State.HasLeader).Leader
 		other := map[string]string{"n1": "n2", "n2": "n1"}[old.Name]

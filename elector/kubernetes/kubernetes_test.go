@@ -104,7 +104,7 @@ func loseAnswer(r *http.Request, next http.RoundTripper) (*http.Response, error)
 	return nil, errors.Join(errLost, err)
 }
 
-func TestLeaseShowsTheLeader(t *testing.T) {
+func TestLeaseShowsLeader(t *testing.T) {
 	virtually(t, 0, func(t *testing.T, g *kubetest.Group, s *kubetest.Local) {
 		c := g.Config("n1")
 		c.Meta = map[string]string{"http": "10.0.0.1:80"}

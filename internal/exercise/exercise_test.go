@@ -135,7 +135,7 @@ func TestPlantedBugsChangeTheirPackages(t *testing.T) {
 	require.ErrorIs(t, err, os.ErrNotExist)
 }
 
-func TestUnchangedSubmissionGetsAHint(t *testing.T) {
+func TestUnchangedSubmissionGetsHint(t *testing.T) {
 	dir := newModule(t, "bully")
 	g := grade(t, dir)
 	require.Equal(t, 0, g.Points)
@@ -367,7 +367,7 @@ func TestSubmissionsThatDoNotEndAreStopped(t *testing.T) {
 	}
 }
 
-func TestOutputIsCutBeforeTheReportOfACrash(t *testing.T) {
+func TestOutputIsCutBeforeCrashReport(t *testing.T) {
 	require.Equal(t, "mine\n", withoutTrace("mine\npanic: x\n\ngoroutine 1 [running]:\n"))
 	require.Equal(t, "mine\n", withoutTrace("mine\nruntime: goroutine stack exceeds 1-byte limit\n"))
 	require.Equal(t, "not a panic: x", withoutTrace("not a panic: x"))

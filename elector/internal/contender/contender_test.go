@@ -154,7 +154,7 @@ func TestResignWaitsForSuccessor(t *testing.T) {
 	})
 }
 
-func TestResignReturnsTheErrorOfTheEngine(t *testing.T) {
+func TestResignReturnsErrorOfEngine(t *testing.T) {
 	c := newContender(func(context.Context, uint64) error { return elector.ErrNoOther })
 	require.True(t, c.StartLeadership(own, always))
 	err := c.Resign(t.Context())

@@ -181,9 +181,9 @@ func (c Command) release(t *testing.T, election string) {
 	require.Zero(t, p.Status(), p.Log())
 }
 
-// TestOneAtATime tests that COMMAND ends before the next one begins, whether its supervisor is killed, stopped,
+// TestOnlyOneRuns tests that COMMAND ends before the next one begins, whether its supervisor is killed, stopped,
 // terminated, or cut off from the servers.
-func (c Command) TestOneAtATime(t *testing.T) {
+func (c Command) TestOnlyOneRuns(t *testing.T) {
 	nothing := func() {}
 	for name, inject := range map[string]func(p *Process, l *Link) (end func()){
 		"killed": func(p *Process, _ *Link) func() {
