@@ -105,7 +105,7 @@ func (w *World) send(n *node, to algo.NodeID, m algo.Message) {
 		w.halted = true
 		w.violate(Budget, "%d messages are in flight at once", w.queue.Len())
 		return
-	case w.sent%4096 == 0 && w.stopped():
+	case w.sent%4096 == 0 && w.isStopped():
 		w.halted = true
 		return
 	}

@@ -200,7 +200,7 @@ func (w *World) Cluster(size int, priorities ...int) error {
 		}
 	}
 	for _, n := range w.nodes {
-		if w.halted || w.stopped() {
+		if w.halted || w.isStopped() {
 			return nil // a violation or the context gives the reason
 		}
 		n.start()
@@ -245,7 +245,7 @@ func (w *World) pass(end time.Duration) { w.until(end, func() bool { return fals
 func (w *World) until(end time.Duration, enough func() bool) bool {
 	for steps := 1; w.step(end); steps++ {
 		switch {
-		case steps%4096 == 0 && w.stopped():
+		case steps%4096 == 0 && w.isStopped():
 			return false
 		case enough():
 			return true
@@ -265,8 +265,8 @@ func (w *World) within(ctx context.Context, do func() error) error {
 	return err
 }
 
-// stopped reports whether the context of the run is done.
-func (w *World) stopped() bool {
+// isStopped reports whether the context of the run is done.
+func (w *World) isStopped() bool {
 	select {
 	case <-w.stop:
 		return true

@@ -184,7 +184,7 @@ func (s *suite) agree(names ...string) (leader elector.Leadership) {
 			}
 			leader = l
 		}
-		now := s.history.working(leader.Name)
+		now := s.history.current(leader.Name)
 		return slices.Contains(names, leader.Name) && now != nil && now.Token == leader.Token
 	})
 	return leader
@@ -195,8 +195,8 @@ func (s *suite) others(name string) []string {
 	return slices.DeleteFunc(slices.Clone(s.Names()), func(other string) bool { return other == name })
 }
 
-// ended waits until the last term of the contender up to a token has ended, and returns it.
-func (s *suite) ended(l elector.Leadership) (ended term) {
+// waitEnded waits until the last term of the contender up to a token has ended, and returns it.
+func (s *suite) waitEnded(l elector.Leadership) (ended term) {
 	s.Helper()
 	s.eventually(fmt.Sprintf("the work of %s with token %d ends", l.Name, l.Token), func() bool {
 		t := s.history.find(l)
