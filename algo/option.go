@@ -8,9 +8,9 @@ import (
 	"time"
 )
 
-// longest is the maximum of a duration option. With it, no multiple of an option that a timer is
+// maxDuration is the maximum of a duration option. With it, no multiple of an option that a timer is
 // set to overflows.
-const longest = 24 * time.Hour
+const maxDuration = 24 * time.Hour
 
 // OptionCheck checks the options of one algorithm. It lists them as settings and collects all
 // errors, so that a user sees them together.
@@ -53,8 +53,8 @@ func (c *OptionCheck) Duration(option string, got time.Duration, name string, mi
 	switch {
 	case got <= 0:
 		want = "more than 0"
-	case got > longest:
-		want = "at most " + longest.String()
+	case got > maxDuration:
+		want = "at most " + maxDuration.String()
 	case got < minimum:
 		want = "at least " + name + " (" + minimum.String() + ")"
 	}

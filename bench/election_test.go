@@ -71,7 +71,7 @@ func drawsOf(c theory.Case, n int) int {
 	return max(3, min(20, int(work/(sent+16*float64(n)))))
 }
 
-func TestSizesAndDrawsOfACase(t *testing.T) {
+func TestSizesAndDrawsOfCase(t *testing.T) {
 	for _, c := range theory.Cases() {
 		all := sizesOf(c)
 		require.Equal(t, c.Most, all[len(all)-1])

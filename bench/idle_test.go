@@ -136,7 +136,7 @@ func reportMemory(r reporter, used []memory) {
 	r.ReportMetric(mapped, "MiB-mapped")
 }
 
-func TestReportedMemoryIsTheMost(t *testing.T) {
+func TestReportedMemoryIsMaximum(t *testing.T) {
 	got := make(reported)
 	reportMemory(got, []memory{{Anonymous: 2 << 20, Mapped: 8 << 20}, {Anonymous: 4 << 20, Mapped: 5 << 20}})
 	require.Equal(t, reported{"MiB-resident-max": 10, "MiB-anonymous": 3, "MiB-mapped": 6.5}, got)

@@ -87,14 +87,14 @@ func (l *local) run(ctx context.Context, node *cluster.Node) {
 	l.running.Go(func() {
 		for s := range node.Watch(ctx) {
 			if !s.At.IsZero() { // zero before the first election
-				l.hear(name, trace.Event{At: time.Duration(clock.Convert(s.At)), Kind: trace.Announce, Leader: algo.Leader{Epoch: s.Leader.Epoch, ID: s.Leader.ID}})
+				l.handleEvent(name, trace.Event{At: time.Duration(clock.Convert(s.At)), Kind: trace.Announce, Leader: algo.Leader{Epoch: s.Leader.Epoch, ID: s.Leader.ID}})
 			}
 		}
 	})
 }
 
-// hear handles an event of a node.
-func (l *local) hear(name string, e trace.Event) {
+// handleEvent handles an event of a node.
+func (l *local) handleEvent(name string, e trace.Event) {
 	if l.see != nil {
 		l.see(name, e)
 	}
@@ -123,7 +123,7 @@ func (l *local) statuses(ctx context.Context) (map[string]cluster.Status, error)
 // prepare does nothing: a save in memory takes no time.
 func (l *local) prepare(context.Context) error { return nil }
 
-func (l *local) begin(ctx context.Context, e theory.Election) error {
+func (l *local) startElection(ctx context.Context, e theory.Election) error {
 	return l.nodes[e.Initiators[0]-1].Campaign(ctx)
 }
 

@@ -100,9 +100,9 @@ func (p *liveProcesses) prepare(ctx context.Context) error {
 	return proccluster.Sleep(ctx, p.pause)
 }
 
-// begin kills the leader, or starts a campaign at a node. It then waits until that node has sent a
+// startElection kills the leader, or starts a campaign at a node. It then waits until that node has sent a
 // message, because the command reaches the node with a delay.
-func (p *liveProcesses) begin(ctx context.Context, e theory.Election) error {
+func (p *liveProcesses) startElection(ctx context.Context, e theory.Election) error {
 	if e.Crashed > 0 {
 		leader, ok := proccluster.Agreement(p.cluster.States())
 		if !ok {

@@ -223,10 +223,10 @@ func (of subject) benchmark(b *testing.B, least int, sum func([]float64) float64
 	running, err := of.start(within(b, 2*time.Minute))
 	check(err)
 	defer func() {
-		if running.end == nil {
+		if running.stop == nil {
 			return
 		}
-		if err := running.end(); err != nil {
+		if err := running.stop(); err != nil {
 			b.Error(err)
 		}
 	}()

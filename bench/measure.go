@@ -41,7 +41,7 @@ type subject struct {
 // running is a started subject.
 type running struct {
 	round func(ctx context.Context, seed uint64) (figures, error)
-	end   func() error // nil if there is nothing to end
+	stop  func() error // nil if there is nothing to end
 }
 
 // figures contains the results of a round, by metric.
@@ -69,7 +69,7 @@ func opened[S interface{ close() error }, R interface{ values() figures }](
 			return running{}, err
 		}
 		r, err := pure(func(ctx context.Context, seed uint64) (R, error) { return round(ctx, of, seed) })(ctx)
-		r.end = of.close
+		r.stop = of.close
 		return r, err
 	}
 }
@@ -122,7 +122,7 @@ func (m *measuring) turns(ctx context.Context, s step, part func(done float64)) 
 	now := make([]running, len(s.subjects))
 	defer func() {
 		for at := range now {
-			m.end(&now[at])
+			m.stop(&now[at])
 		}
 	}()
 	wrong := make([]error, len(s.subjects))
@@ -139,11 +139,11 @@ func (m *measuring) turns(ctx context.Context, s step, part func(done float64)) 
 			if errors.Is(err, proccluster.ErrNoLeader) || errors.Is(err, errWire) {
 				// On a busy machine a cluster may lose its leader before the fault comes, or a node
 				// may ask again because a message is late. A new cluster repeats the round once.
-				m.end(&now[at])
+				m.stop(&now[at])
 				err = m.round(ctx, of, &now[at], round)
 			}
 			if err != nil || of.fresh {
-				m.end(&now[at])
+				m.stop(&now[at])
 			}
 			if notHere(err) || ctx.Err() != nil {
 				return err
@@ -160,10 +160,10 @@ func (m *measuring) turns(ctx context.Context, s step, part func(done float64)) 
 	return errors.Join(wrong...)
 }
 
-// end ends a running subject and keeps its error.
-func (m *measuring) end(r *running) {
-	if r.end != nil {
-		m.unclean = errors.Join(m.unclean, r.end())
+// stop stops a running subject and keeps its error.
+func (m *measuring) stop(r *running) {
+	if r.stop != nil {
+		m.unclean = errors.Join(m.unclean, r.stop())
 	}
 	*r = running{}
 }

@@ -166,7 +166,7 @@ func TestSubjectsTakeTurns(t *testing.T) {
 	of := func(name string, fresh bool, errs ...error) subject {
 		return subject{name: name, rounds: 3, fresh: fresh, start: func(context.Context) (running, error) {
 			log = append(log, name+" starts")
-			return running{end: func() error { log = append(log, name+" ends"); return nil }, round: func(_ context.Context, seed uint64) (figures, error) {
+			return running{stop: func() error { log = append(log, name+" ends"); return nil }, round: func(_ context.Context, seed uint64) (figures, error) {
 				log = append(log, name)
 				var err error
 				if len(errs) > 0 {
@@ -197,7 +197,7 @@ func TestSubjectRepeatsSpoiledRoundOnce(t *testing.T) {
 			m := &measuring{run: new(result.Run), Options: Options{Groups: Groups(), Progress: func(Progress) {}}}
 			err := m.turns(t.Context(), step{subjects: []subject{{name: "x", rounds: 1, start: func(context.Context) (running, error) {
 				clusters++
-				return running{end: func() error { return nil }, round: func(context.Context, uint64) (figures, error) {
+				return running{stop: func() error { return nil }, round: func(context.Context, uint64) (figures, error) {
 					if rounds++; rounds <= failures {
 						return nil, spoiled
 					}

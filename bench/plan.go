@@ -230,14 +230,14 @@ func (m *measuring) rests() (steps []step) {
 	const rounds = 2
 	for _, n := range sizes {
 		for _, algorithm := range algorithms {
-			steps = append(steps, alone("the cost at rest", 2500*time.Millisecond+rounds*span, m.rest(algorithm, n, rounds, span)))
+			steps = append(steps, alone("the cost at rest", 2500*time.Millisecond+rounds*span, m.idleSubject(algorithm, n, rounds, span)))
 		}
 	}
 	return steps
 }
 
-// rest returns the subject of one idle cluster, measured for span in each round.
-func (m *measuring) rest(algorithm string, n, rounds int, span time.Duration) subject {
+// idleSubject returns the subject of one idle cluster, measured for span in each round.
+func (m *measuring) idleSubject(algorithm string, n, rounds int, span time.Duration) subject {
 	return subject{
 		name: result.Name(result.Steady, "algorithm", algorithm, "n", n), rounds: rounds,
 		start: opened(

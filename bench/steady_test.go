@@ -31,7 +31,7 @@ func BenchmarkSteady(b *testing.B) {
 					continue
 				}
 				b.Run(fmt.Sprintf("n=%d", n), func(b *testing.B) {
-					all := m.rest(algorithm, n, 1, span).benchmark(b, 1, median)
+					all := m.idleSubject(algorithm, n, 1, span).benchmark(b, 1, median)
 					sizes, frames = append(sizes, float64(n)), append(frames, float64(n)*median(all[result.MetricFrames]))
 				})
 			}

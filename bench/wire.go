@@ -83,8 +83,8 @@ type live interface {
 	statuses(ctx context.Context) (map[string]cluster.Status, error)
 	// prepare makes the nodes ready for an election.
 	prepare(ctx context.Context) error
-	// begin starts the election.
-	begin(ctx context.Context, e theory.Election) error
+	// startElection starts the election e.
+	startElection(ctx context.Context, e theory.Election) error
 	// waitAgreed waits until all running nodes agree on a leader in an epoch above the given one and
 	// are idle. It returns that epoch.
 	waitAgreed(ctx context.Context, above uint64) (epoch uint64, err error)
@@ -131,7 +131,7 @@ func (w *wired) recordMessages(l *local, node string, _ net.Listener, c *cluster
 	c.Trace = func(e trace.Event) {
 		if isOfElection(e, kinds) {
 			e.At = time.Duration(clock.Convert(time.Now()))
-			l.hear(node, e)
+			l.handleEvent(node, e)
 		}
 	}
 }
@@ -161,7 +161,7 @@ func (w *wired) waitConnected(ctx context.Context) (err error) {
 	for range 2 {
 		epoch, err := w.waitAgreed(ctx, 0)
 		if err == nil {
-			err = w.begin(ctx, theory.Election{N: w.n, Initiators: []int{w.n}})
+			err = w.startElection(ctx, theory.Election{N: w.n, Initiators: []int{w.n}})
 		}
 		if err == nil {
 			_, err = w.waitAgreed(ctx, epoch)
@@ -248,7 +248,7 @@ func (w *wired) round(ctx context.Context, random *rand.Rand) (wireRound, error)
 		return r, err
 	}
 	w.log.take() // drop earlier events
-	if err := w.begin(ctx, e); err != nil {
+	if err := w.startElection(ctx, e); err != nil {
 		return r, err
 	}
 	if w.LeaderStays {

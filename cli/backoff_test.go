@@ -72,7 +72,7 @@ func runInVirtualTime(t *testing.T, n int, bad string, period time.Duration) (be
 				supervisor: fakeSupervisor(func(ctx context.Context) (watchdog.Outcome, error) { return c.run(ctx, node.Config().Name) })}
 			all.Go(func() { _ = r.always(ctx) })
 		}
-		members.Pass(period)
+		members.Advance(period)
 		stop()
 		all.Wait()
 		began = c.began

@@ -226,7 +226,7 @@ func TestUsageOfChaos(t *testing.T) {
 	require.Contains(t, stderr, "elect run starts it")
 }
 
-func TestChaosRunsWithTheDefaultLease(t *testing.T) {
+func TestChaosRunsWithDefaultLease(t *testing.T) {
 	for args, want := range map[string]struct{ variant, flags string }{
 		"":                              {"bully+lease", "--algorithm bully --preset lan --lease"},
 		"--lease":                       {"bully+lease", "--algorithm bully --preset lan --lease"},

@@ -26,7 +26,7 @@ func chaosOutput(t *testing.T, stdout string) (faults []faultObject, v verdictOb
 	return faults, v
 }
 
-func TestChaosWithLeaseHasOneWorkerAtATime(t *testing.T) {
+func TestChaosWithLeaseNeverHasTwoWorkers(t *testing.T) {
 	testkit.OnlyLong(t)
 	t.Parallel()
 	picture := filepath.Join(t.TempDir(), "chaos.svg")

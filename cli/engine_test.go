@@ -124,7 +124,7 @@ func TestContenderWithFailingCommandStaysOut(t *testing.T) {
 				})}
 			all.Go(func() { _ = r.always(ctx) })
 		}
-		testkit.Pass(2 * time.Minute)
+		testkit.Advance(2 * time.Minute)
 		stop()
 		all.Wait()
 		require.Greater(t, len(began["bad"]), 4)
@@ -190,7 +190,7 @@ func (e *rejectedElector) Lead(ctx context.Context, _ func(context.Context, elec
 func TestVariablesAreThoseOfMember(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		members := clustertest.New(t, clustertest.Config{Nodes: 1})
-		members.Pass(10 * lease.Defaults(algo.LAN()).Duration)
+		members.Advance(10 * lease.Defaults(algo.LAN()).Duration)
 		l, known := members.Nodes()[0].Elector().Leader()
 		require.True(t, known)
 		cluster := algo.NodeID(l.Scope).String()

@@ -40,7 +40,7 @@ from, or the one around the working directory. With --elect, the folder vendor i
 
 With --json, one object: exercise, points, max, message (what to do next), compiler (its
 errors, absent if there are none), checks. Each check: name, status (passed, failed, stopped
-by a limit, not-run), points, max, requires (the requirement), what (why it failed), diagram
+by a limit, not-run), points, max, requires (the requirement), reason (why it failed), diagram
 (a shortest run that fails), output (the beginning of what the code printed, if it failed);
 the last three may be absent.`,
 		Example: `  elect grade my-bully
@@ -96,7 +96,7 @@ func printGrade(out io.Writer, g *exercise.Grade) error {
 		if c.Status != exercise.Failed && c.Status != exercise.Stopped {
 			continue
 		}
-		fmt.Fprintf(out, "\n%s %s. %s\n%s\n", c.Name, c.Status, c.What, c.Requires)
+		fmt.Fprintf(out, "\n%s %s. %s\n%s\n", c.Name, c.Status, c.Reason, c.Requires)
 		if c.Diagram != "" {
 			fmt.Fprintf(out, "\n%s", indent(c.Diagram))
 		}

@@ -227,7 +227,7 @@ func TestStreamEndsWithCertificateOfClient(t *testing.T) {
 		handler.ServeHTTP(httptest.NewRecorder(), r)
 		require.Equal(t, time.Minute, time.Since(begin))
 
-		testkit.Pass(time.Second)
+		testkit.Advance(time.Second)
 		answer := httptest.NewRecorder()
 		handler.ServeHTTP(answer, r)
 		require.Equal(t, http.StatusForbidden, answer.Code)
@@ -250,7 +250,7 @@ func TestConnectionEndsWithReplacedFiles(t *testing.T) {
 		connection, _ := serve(answer)
 		require.Empty(t, connection)
 		go func() {
-			testkit.Pass(time.Hour)
+			testkit.Advance(time.Hour)
 			isReplaced.Store(true)
 		}()
 		connection, took := serve(stream)

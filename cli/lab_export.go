@@ -35,11 +35,11 @@ func (p *program) exportLab(ctx context.Context, cmd *cobra.Command, flags *labF
 	if info, ok := debug.ReadBuildInfo(); ok && info.Main.Path != buildinfo.ModulePath {
 		fmt.Fprintln(cmd.ErrOrStderr(), "elect: the page has the algorithms of elect, and not those that this program adds")
 	}
-	engine, err := labpage.BuildEngine(ctx, clone)
+	module, err := labpage.BuildModule(ctx, clone)
 	if err != nil {
 		return err
 	}
-	page, err := labpage.Export(ctx, lab.BuildFrom(p.registry), engine)
+	page, err := labpage.Export(ctx, lab.BuildFrom(p.registry), module)
 	if err != nil {
 		return err
 	}
@@ -58,7 +58,7 @@ func (p *program) exportLab(ctx context.Context, cmd *cobra.Command, flags *labF
 	return err
 }
 
-// findClone returns the clone that the engine of the page is built from.
+// findClone returns the clone that the module of the page is built from.
 func (f *labFlags) findClone(cmd *cobra.Command) (string, error) {
 	clone, err := cloneFlag(cmd, f.elect)
 	if err == nil && clone == "" {

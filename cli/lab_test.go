@@ -82,7 +82,7 @@ func TestLabExportNeedsGo(t *testing.T) {
 	t.Setenv("PATH", t.TempDir())
 	status, _, err := elect("lab", "--export", filepath.Join(t.TempDir(), "lab.html"), "--elect", "..")
 	require.Equal(t, statusFailed, status)
-	require.Contains(t, err, "the command go builds the engine of the page, and is not installed")
+	require.Contains(t, err, "the command go builds the WebAssembly module of the page, and is not installed")
 }
 
 func TestLabExportWritesPage(t *testing.T) {
@@ -94,7 +94,7 @@ func TestLabExportWritesPage(t *testing.T) {
 	require.NoError(t, failed)
 	r := exportResult{File: file, Bytes: len(page), Gzip: gzipSize(t, page)}
 	require.JSONEq(t, fmt.Sprintf(`{"file":%q,"bytes":%d,"gzip_bytes":%d}`, r.File, r.Bytes, r.Gzip), out)
-	require.Contains(t, string(page), `id="engine"`)
+	require.Contains(t, string(page), `id="module"`)
 }
 
 func gzipSize(t *testing.T, data []byte) int {

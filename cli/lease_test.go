@@ -69,7 +69,7 @@ func TestRunDisablesPreemptionUnlessSet(t *testing.T) {
 	require.Equal(t, lease.Off, s.Config.Lease)
 }
 
-func TestDemoRunsTheDefaultExceptWithTwoNodes(t *testing.T) {
+func TestDemoRunsDefaultExceptWithTwoNodes(t *testing.T) {
 	for _, tc := range []struct {
 		flags         demoFlags
 		variant, last string

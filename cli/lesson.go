@@ -266,10 +266,10 @@ func (s *lessonPlayer) question() error {
 	case err != nil:
 		return err
 	case line == "":
-	case s.lesson.Right(line):
+	case s.lesson.IsRight(line):
 		err = s.write("\nRight.\n")
 	default:
-		err = s.write(fmt.Sprintf("\nYou say: %s. The run will show: %s.\n", strings.TrimRight(line, "."), s.lesson.Short()))
+		err = s.write(fmt.Sprintf("\nYou say: %s. The run will show: %s.\n", strings.TrimRight(line, "."), s.lesson.ShortAnswer()))
 	}
 	return cmp.Or(err, s.write("\n"+s.lesson.Answer()+"\n"))
 }
@@ -351,7 +351,7 @@ type lessonRun struct {
 
 func newLessonObject(l *lesson.Lesson) lessonObject {
 	return lessonObject{
-		Lesson: l.Number, Title: l.Title, Afterwards: l.Section("Afterwards you know"), Question: l.Question(), Answer: l.Short(), Exercise: l.Section("Exercise"),
+		Lesson: l.Number, Title: l.Title, Afterwards: l.Section("Afterwards you know"), Question: l.Question(), Answer: l.ShortAnswer(), Exercise: l.Section("Exercise"),
 	}
 }
 

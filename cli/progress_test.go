@@ -49,7 +49,7 @@ func shownFor(t *testing.T, line func(*strings.Builder) progressLine, lasts time
 	var out strings.Builder
 	synctest.Test(t, func(*testing.T) {
 		p := newProgress(line(&out), text)
-		testkit.Pass(lasts)
+		testkit.Advance(lasts)
 		p.end()
 	})
 	return out.String()
@@ -73,9 +73,9 @@ func TestProgressNoteIsNotWiped(t *testing.T) {
 	var out strings.Builder
 	synctest.Test(t, func(*testing.T) {
 		p := newProgress(onTerminal(&out, 80), func(time.Duration) string { return "x" })
-		testkit.Pass(300 * time.Millisecond)
+		testkit.Advance(300 * time.Millisecond)
 		p.note("this stays")
-		testkit.Pass(200 * time.Millisecond)
+		testkit.Advance(200 * time.Millisecond)
 		p.end()
 	})
 	require.Equal(t, "\rx\x1b[K\r\x1b[Kthis stays\n\rx\x1b[K\r\x1b[K", out.String())
@@ -108,7 +108,7 @@ func TestBarNamesCurrentStep(t *testing.T) {
 		p := newBenchProgress(onTerminal(&out, 120))
 		at := bench.Progress{Part: "elections in the simulator", Step: "elections of bully"}
 		p.show(at)
-		testkit.Pass(300 * time.Millisecond)
+		testkit.Advance(300 * time.Millisecond)
 		at.Skipped = "x"
 		p.show(at)
 		p.end()

@@ -54,10 +54,10 @@ func TestOnlyLateSignalForcesStop(t *testing.T) {
 				}
 				expect(first, false)
 				expect(first, false)
-				testkit.Pass(minForceDelay - time.Nanosecond)
+				testkit.Advance(minForceDelay - time.Nanosecond)
 				expect(syscall.SIGTERM, false)
 				expect(os.Interrupt, false)
-				testkit.Pass(time.Nanosecond)
+				testkit.Advance(time.Nanosecond)
 				expect(syscall.SIGHUP, false)
 				expect(os.Interrupt, true)
 			})

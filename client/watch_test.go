@@ -82,7 +82,7 @@ func TestWatcherFollowsFailovers(t *testing.T) {
 					}
 				}})
 				l := watch(t, c.Network, "n1:7400") // it learns the others
-				first := c.Await()
+				first := c.WaitLeader()
 				got := l.last(t)
 				require.Equal(t, client.Leader{ID: first.ID, Name: "n5", Addr: "n5:7400", Meta: map[string]string{"http": "n5:8080"}}, got.Leader)
 				require.Equal(t, first.Epoch, got.Epoch)
@@ -90,8 +90,8 @@ func TestWatcherFollowsFailovers(t *testing.T) {
 
 				for _, name := range []string{"n5", "n1"} { // the leader, and the member that is watched
 					c.Kill(name)
-					now := c.Await()
-					c.Pass(2 * time.Second)
+					now := c.WaitLeader()
+					c.Advance(2 * time.Second)
 					require.Equal(t, now.ID, l.last(t).Leader.ID)
 					require.Equal(t, now.Epoch, l.last(t).Epoch)
 				}
@@ -110,11 +110,11 @@ func TestDeadMemberIsNoCutOff(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := clustertest.New(t, clustertest.Config{Nodes: 3})
 		c.Kill("n3")
-		c.Await()
+		c.WaitLeader()
 		deadFirst := 0
 		for range 20 {
 			l := watch(t, c.Network, "n3:7400", "n1:7400")
-			c.Pass(2 * time.Second)
+			c.Advance(2 * time.Second)
 			for _, s := range append(l.all(), l.last(t)) {
 				require.NoError(t, s.Err)
 			}
@@ -133,8 +133,8 @@ func TestWatcherLearnsOfNewLeaderAtOnce(t *testing.T) {
 		c := clustertest.New(t, clustertest.Config{Nodes: 3, Configure: func(c *cluster.Config) { c.Lease = lease.Off }})
 		l := watch(t, c.Network, "n1:7400")
 		c.Kill("n3")
-		c.Await()
-		c.Pass(100 * time.Millisecond)
+		c.WaitLeader()
+		c.Advance(100 * time.Millisecond)
 		require.Equal(t, "n2", l.last(t).Leader.Name, "without waiting for the next regular reply")
 	})
 }
@@ -148,7 +148,7 @@ func TestWatcherLeavesSilentMember(t *testing.T) {
 		c.Pause("n3")
 		start := time.Now()
 		for l.last(t).Leader.Name != "n2" {
-			c.Pass(100 * time.Millisecond)
+			c.Advance(100 * time.Millisecond)
 			require.Less(t, time.Since(start), 10*time.Second)
 		}
 		require.NoError(t, l.last(t).Err)
@@ -164,7 +164,7 @@ func TestWatcherLeavesMemberWithoutLeader(t *testing.T) {
 		c.Cut("n2", "n1")
 		c.Cut("n1", "n3")
 		c.Cut("n3", "n1")
-		c.Pass(30 * time.Second)
+		c.Advance(30 * time.Second)
 		got := l.last(t)
 		require.Equal(t, "n3", got.Leader.Name)
 		require.NotEqual(t, "n1:7400", got.Addr)
@@ -181,7 +181,7 @@ func TestWatcherNeverGoesBack(t *testing.T) {
 		c.Partition([]string{"n1"}, []string{"n2", "n3", "watcher"})
 		for range 5 {
 			require.NoError(t, c.Node("n3").Campaign(t.Context()))
-			c.Pass(5 * time.Second)
+			c.Advance(5 * time.Second)
 		}
 		high := l.last(t)
 		require.Equal(t, "n3", high.Leader.Name)
@@ -190,7 +190,7 @@ func TestWatcherNeverGoesBack(t *testing.T) {
 		require.Less(t, low.Epoch, high.Epoch)
 
 		c.Partition([]string{"n1", "watcher"}, []string{"n2", "n3"})
-		c.Pass(time.Minute)
+		c.Advance(time.Minute)
 		require.ErrorContains(t, l.last(t).Err, "client: n1:7400: the member is behind: it knows epoch ")
 		require.Equal(t, high.Leader, l.last(t).Leader)
 		require.Equal(t, high.Epoch, l.last(t).Epoch)
@@ -204,7 +204,7 @@ func TestWatcherReportsThatItIsCutOff(t *testing.T) {
 		l := watch(t, c.Network, "n1:7400", "n2:7400")
 		first := l.last(t)
 		c.Partition([]string{"n1", "n2", "n3"}, []string{"watcher"})
-		c.Pass(time.Minute)
+		c.Advance(time.Minute)
 		cut := l.last(t)
 		require.Error(t, cut.Err)
 		require.Equal(t, first.Leader, cut.Leader)
@@ -216,7 +216,7 @@ func TestWatcherReportsThatItIsCutOff(t *testing.T) {
 		require.Less(t, dials, 200)
 
 		c.Heal()
-		c.Pass(5 * time.Second)
+		c.Advance(5 * time.Second)
 		require.NoError(t, l.last(t).Err)
 		require.Equal(t, first.Leader, l.last(t).Leader)
 		require.Len(t, l.all(), 3)
@@ -247,7 +247,7 @@ func TestWatcherRejectsAnotherCluster(t *testing.T) {
 		ctx, stop := context.WithCancel(t.Context())
 		ended := make(chan error)
 		go func() { ended <- other.Run(ctx) }()
-		one.Pass(10 * time.Second)
+		one.Advance(10 * time.Second)
 		require.ErrorIs(t, l.last(t).Err, client.ErrOtherCluster)
 		require.Equal(t, first.Leader, l.last(t).Leader)
 		stop()

@@ -294,7 +294,7 @@ func TestNodeWithSecretRejectsPlainText(t *testing.T) {
 			c.SecretFile = secretFile(t)
 		}
 		closed := f.start(2)
-		testkit.Pass(10 * time.Second)
+		testkit.Advance(10 * time.Second)
 		require.Len(t, f.live["n1"].Members(), 1)
 		require.NotEmpty(t, closed.log.Lines("waiting for members", "plain text instead of TLS"))
 	})

@@ -29,14 +29,14 @@ func TestWrongAddressCausesWarning(t *testing.T) {
 				f.agree("n2", 3*bound) // otherwise n2 has to reach n3 at the wrong address before it is a member
 				f.start(3)
 				f.agree("n3", 3*bound)
-				testkit.Pass(time.Minute)
+				testkit.Advance(time.Minute)
 				m := f.live["n2"]
 				require.Len(t, m.log.Lines("not reachable at its address, though connected from its side", "peer=n3", "addr="+wrong, answer), 1)
 				s, err := m.Status(t.Context())
 				require.NoError(t, err)
 				require.Len(t, s.Warnings, 1)
 				require.Contains(t, s.Warnings[0].Text, "peer=n3, addr="+wrong)
-				testkit.Pass(5 * time.Minute)
+				testkit.Advance(5 * time.Minute)
 				require.Len(t, m.log.Lines("not reachable at its address"), 2)
 				require.Empty(t, m.log.Lines("not reachable at its address", "peer=n1"))
 				require.Empty(t, f.live["n1"].log.Lines("not reachable at its address", "peer=n2"))

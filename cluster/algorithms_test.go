@@ -65,15 +65,15 @@ func TestRollingRestartOfEachAlgorithm(t *testing.T) {
 	eachAlgorithm(t, 5, func(t *testing.T, c *clustertest.Cluster, claims algo.Claims) {
 		for i := 1; i <= 5; i++ {
 			name := nameOf(i)
-			before := c.Await()
+			before := c.WaitLeader()
 			var w leaderLog
 			for _, n := range c.Nodes() {
 				go w.watch(n)
 			}
 			require.Equal(t, []string{before.Name}, w.names())
 			c.Stop(name)
-			during := c.Await()
-			testkit.Pass(10 * time.Second)
+			during := c.WaitLeader()
+			testkit.Advance(10 * time.Second)
 			want := []string{before.Name}
 			if name == before.Name {
 				want = append(want, during.Name)
@@ -81,9 +81,9 @@ func TestRollingRestartOfEachAlgorithm(t *testing.T) {
 			require.Equal(t, want, w.names(), "%s stopped", name)
 
 			go w.watch(c.Start(name))
-			c.Await()
-			testkit.Pass(10 * time.Second)
-			after := c.Await()
+			c.WaitLeader()
+			testkit.Advance(10 * time.Second)
+			after := c.WaitLeader()
 			if claims.HighestLeads && i == 5 {
 				require.Equal(t, name, after.Name, "the highest came back")
 			} else {
@@ -98,12 +98,12 @@ func TestRollingRestartOfEachAlgorithm(t *testing.T) {
 // With an algorithm that needs a quorum, a leader that is cut off from it ends its leadership and reports the cause.
 func TestLeaderWithoutMajorityReportsCause(t *testing.T) {
 	eachAlgorithm(t, 3, func(t *testing.T, c *clustertest.Cluster, claims algo.Claims) {
-		leader := c.Await()
+		leader := c.WaitLeader()
 		w := newWork()
 		lead(t.Context(), &member{Node: c.Node(leader.Name)}, w)
 		<-w.begun
 		c.Partition([]string{leader.Name})
-		testkit.Pass(2 * bound)
+		testkit.Advance(2 * bound)
 		if !claims.NeedsQuorum {
 			now, known := c.Node(leader.Name).Leader()
 			require.True(t, known && now.Name == leader.Name, "without a quorum it leads on its side: %+v", now)
@@ -120,12 +120,12 @@ func TestLeaderWithoutMajorityReportsCause(t *testing.T) {
 func TestLastEligibleMemberDoesNotResign(t *testing.T) {
 	eachAlgorithm(t, 3, func(t *testing.T, c *clustertest.Cluster, _ algo.Claims) {
 		for range 2 {
-			leader := c.Await()
+			leader := c.WaitLeader()
 			require.NoError(t, c.Node(leader.Name).Resign(t.Context(), 20*time.Second))
 		}
-		last := c.Await()
+		last := c.WaitLeader()
 		require.ErrorIs(t, c.Node(last.Name).Resign(t.Context(), 20*time.Second), cluster.ErrNoEligibleMember)
-		require.Equal(t, last, c.Await())
+		require.Equal(t, last, c.WaitLeader())
 	})
 }
 
@@ -133,7 +133,7 @@ func TestLastEligibleMemberDoesNotResign(t *testing.T) {
 // period has ended, that member leads, and its Lead callback runs.
 func TestLeaderIsElectedAfterAllResigned(t *testing.T) {
 	eachAlgorithm(t, 3, func(t *testing.T, c *clustertest.Cluster, _ algo.Claims) {
-		c.Await()
+		c.WaitLeader()
 		c.Partition([]string{"n1", "n2"}, []string{"n3"})
 		for _, n := range c.Nodes() {
 			ctx, cancel := context.WithTimeout(t.Context(), 2*time.Second)
@@ -141,13 +141,13 @@ func TestLeaderIsElectedAfterAllResigned(t *testing.T) {
 			cancel()
 		}
 		c.Heal()
-		testkit.Pass(5 * time.Second)
+		testkit.Advance(5 * time.Second)
 		for _, n := range c.Nodes() {
 			_, known := n.Leader()
 			require.False(t, known, "no member is eligible")
 		}
-		testkit.Pass(40 * time.Second)
-		leader := c.Await()
+		testkit.Advance(40 * time.Second)
+		leader := c.WaitLeader()
 		w := newWork()
 		lead(t.Context(), &member{Node: c.Node(leader.Name)}, w)
 		l := <-w.begun
@@ -160,9 +160,9 @@ func TestLeaderIsElectedAfterAllResigned(t *testing.T) {
 // all nodes agree on both.
 func TestTokenRisesWithinCluster(t *testing.T) {
 	eachAlgorithm(t, 3, func(t *testing.T, c *clustertest.Cluster, _ algo.Claims) {
-		first := c.Await()
+		first := c.WaitLeader()
 		c.Kill(first.Name)
-		next := c.Await()
+		next := c.WaitLeader()
 		require.Equal(t, uint64(next.Epoch), next.Token)
 		require.Greater(t, next.Token, first.Token)
 		require.Equal(t, first.Cluster, next.Cluster)
@@ -194,12 +194,12 @@ func TestBootstrapCreatesNewClusterID(t *testing.T) {
 func TestTwoBullyLeadersMayShareToken(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := clustertest.New(t, clustertest.Config{Nodes: 3, Configure: func(c *cluster.Config) { c.Lease = lease.Off }})
-		old := c.Await()
+		old := c.WaitLeader()
 		c.Partition([]string{old.Name}, []string{"n1", "n2"})
-		next := c.Await("n1", "n2")
+		next := c.WaitLeader("n1", "n2")
 		require.NoError(t, c.Node(old.Name).Campaign(t.Context()))
-		testkit.Pass(bound)
-		alone := c.Await(old.Name)
+		testkit.Advance(bound)
+		alone := c.WaitLeader(old.Name)
 		require.Equal(t, next.Token, alone.Token)
 		require.NotEqual(t, next.ID, alone.ID)
 	})

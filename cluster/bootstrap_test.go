@@ -100,10 +100,10 @@ func TestOneClusterIsBootstrapped(t *testing.T) {
 					for _, i := range random.Perm(3) {
 						members = append(members, s.start(i+1, cluster.Config{Bootstrap: may(i + 1), Join: []string{"elect:7400"}}))
 						if random.IntN(2) > 0 {
-							testkit.Pass(time.Duration(random.IntN(20)) * time.Millisecond)
+							testkit.Advance(time.Duration(random.IntN(20)) * time.Millisecond)
 						}
 					}
-					testkit.Pass(10 * time.Second)
+					testkit.Advance(10 * time.Second)
 					leaders, following := clusters(members...)
 					if name == "none may" {
 						require.Zero(t, leaders)
@@ -129,7 +129,7 @@ func TestBootstrapNodeWithLostVolumeRejoins(t *testing.T) {
 			return s.start(i, cluster.Config{Bootstrap: i == 1, Join: join})
 		}
 		one, two, three := start(1), start(2), start(3)
-		testkit.Pass(5 * time.Second)
+		testkit.Advance(5 * time.Second)
 		leaders, following := clusters(one, two, three)
 		require.Equal(t, [2]int{1, 3}, [2]int{leaders, following})
 
@@ -139,13 +139,13 @@ func TestBootstrapNodeWithLostVolumeRejoins(t *testing.T) {
 		three.process.Pause()
 		s.kept[1] = nil
 		one = start(1)
-		testkit.Pass(30 * time.Second)
+		testkit.Advance(30 * time.Second)
 		leaders, _ = clusters(one)
 		require.Zero(t, leaders, "the node created a second cluster")
 		require.NotEmpty(t, one.log.Lines(`msg="waiting for members"`, "it bootstraps a cluster only when no address is silent"))
 		two.process.Resume()
 		three.process.Resume()
-		testkit.Pass(30 * time.Second)
+		testkit.Advance(30 * time.Second)
 		leaders, following = clusters(one, two, three)
 		require.Equal(t, [2]int{1, 3}, [2]int{leaders, following})
 		require.Len(t, two.Members(), 3)
@@ -182,10 +182,10 @@ func TestMembersWithLateDNSAgree(t *testing.T) {
 						members = append(members, s.start(i, cluster.Config{Algorithm: builtin.Lookup(algorithm), Members: list, Advertise: list[i-1], Lease: lease.Off}))
 					}
 					for _, i := range random.Perm(3) {
-						testkit.Pass(time.Duration(random.IntN(60_000)) * time.Millisecond)
+						testkit.Advance(time.Duration(random.IntN(60_000)) * time.Millisecond)
 						s.dns.set(nameOf(i+1)+".elect", machine(i+1))
 					}
-					testkit.Pass(bound)
+					testkit.Advance(bound)
 					leaders, following := clusters(members...)
 					require.Equal(t, [2]int{1, 3}, [2]int{leaders, following}, "seed %d", seed)
 					for _, m := range members {

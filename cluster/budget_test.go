@@ -47,7 +47,7 @@ func TestFaultyMemberIsDelayed(t *testing.T) {
 					defer close(sent)
 					for i := 0; ctx.Err() == nil; i++ {
 						_ = f.live["n1"].SetPriority(ctx, -i)
-						testkit.Pass(time.Millisecond / 4)
+						testkit.Advance(time.Millisecond / 4)
 					}
 				}()
 				return func() { cancel(); <-sent }
@@ -69,7 +69,7 @@ func TestFaultyMemberIsDelayed(t *testing.T) {
 					before = append(before, saves(m))
 				}
 				end := test.cause(f)
-				testkit.Pass(5 * time.Second)
+				testkit.Advance(5 * time.Second)
 				for i, m := range members {
 					require.Less(t, saves(m)-before[i], uint64(each*(burst+5*rate)+50), m.name)
 				}
@@ -79,7 +79,7 @@ func TestFaultyMemberIsDelayed(t *testing.T) {
 				require.NoError(t, err)
 				require.Contains(t, s.Warnings[0].Text, "peer="+test.faulty)
 				end()
-				testkit.Pass(time.Minute) // its budget has recovered
+				testkit.Advance(time.Minute) // its budget has recovered
 				f.agree("n3", bound)
 			})
 		})

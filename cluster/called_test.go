@@ -21,7 +21,7 @@ func TestElectionCallerIsReported(t *testing.T) {
 			return lines
 		}
 		leader := f.leader(2 * bound)
-		testkit.Pass(bound)
+		testkit.Advance(bound)
 		before := called()
 		now, _ := leader.Leader()
 		dead := now.ID
@@ -48,13 +48,13 @@ func TestElectionCallerIsReported(t *testing.T) {
 
 		leader = f.leader(0)
 		f.net.Partition([]string{leader.name}, others(f, leader))
-		testkit.Pass(3 * bound)
+		testkit.Advance(3 * bound)
 		require.NotZero(t, called(`reason="silence for `, " previous="+leader.name))
 		f.net.Heal()
 		leader = f.leader(4 * bound)
 
 		require.NoError(t, leader.Campaign(t.Context()))
-		testkit.Pass(time.Millisecond)
+		testkit.Advance(time.Millisecond)
 		require.NotZero(t, called("caller="+leader.name+" reason=campaign"))
 		require.Less(t, called()-before, 40)
 	})

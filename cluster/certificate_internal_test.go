@@ -53,17 +53,17 @@ func TestEndOfOwnCertificateIsWarned(t *testing.T) {
 			left        time.Duration
 			warn, ended int
 		}{{4*time.Hour + time.Minute, 0, 0}, {4*time.Hour - time.Minute, 1, 0}, {119 * time.Minute, 2, 0}, {59 * time.Minute, 3, 0}, {time.Minute, 3, 0}, {-2 * time.Minute, 3, 1}} {
-			testkit.Pass(time.Until(end.Add(-step.left)))
+			testkit.Advance(time.Until(end.Add(-step.left)))
 			check(step.warn, step.ended)
 			require.True(t, end.Equal(n.certificateEnd()))
 		}
 		require.NotEmpty(t, log.Lines(`file=`+n.config.TLS.Cert+` ends=2000-01-01T15:00:00Z left=1h0m0s`))
 		issue(15 * time.Hour)
 		renewed := time.Now().Add(15 * time.Hour)
-		testkit.Pass(10 * time.Hour)
+		testkit.Advance(10 * time.Hour)
 		check(3, 1)
 		require.True(t, renewed.Equal(n.certificateEnd()))
-		testkit.Pass(2 * time.Hour)
+		testkit.Advance(2 * time.Hour)
 		check(4, 1)
 		stop()
 	})

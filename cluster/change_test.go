@@ -39,7 +39,7 @@ func TestAlgorithmChange(t *testing.T) {
 			for i := 1; i <= 3; i++ {
 				members = append(members, f.start(i))
 			}
-			testkit.Pass(3 * bound) // n1 may lead the others for a moment
+			testkit.Advance(3 * bound) // n1 may lead the others for a moment
 			leader := members[0].shows(t, "a leader", bound, cluster.State.HasLeader).Leader
 			require.Equal(t, leader, f.agree(leader.Name, bound), algorithm)
 			f.quiet(bound)
@@ -122,7 +122,7 @@ func TestMemberWithMatchingPeerRunsOn(t *testing.T) {
 		second := f.start(2)
 		f.agree("n2", 3*bound)
 		f.net.Heal()
-		testkit.Pass(2 * bound)
+		testkit.Advance(2 * bound)
 		f.quiet(time.Minute)
 		f.agree("n2", bound)
 		require.NotEmpty(t, second.log.Lines("n3", `runs algorithm \"bully\", this node runs \"ring\"`))

@@ -112,9 +112,10 @@ type Config struct {
 
 	// Lease lets a leader lead only while a quorum has granted it the lease: then at most one node leads at any
 	// moment, with any algorithm, and the tokens of its leaderships rise. The zero value means lease.Defaults of
-	// Timing, or lease.Off with an algorithm for lessons. Its DrainTimeout is overwritten by that of this Config. All
-	// members have equal options, except Preempt and DrainTimeout. A lease needs DataDir or Store. With lease.Off a
-	// failover takes milliseconds, and bully and ring need no quorum, but two nodes may lead at once. See package lease.
+	// Timing, or lease.Off with an algorithm for lessons. New sets its DrainTimeout to that of this Config, and rejects
+	// any other value but 0. All members have equal options, except Preempt and DrainTimeout. A lease needs DataDir or
+	// Store. With lease.Off a failover takes milliseconds, and bully and ring need no quorum, but two nodes may lead at
+	// once. See package lease.
 	Lease lease.Options
 
 	// Timing are the settings that depend on the network. Default: algo.LAN().
@@ -135,10 +136,8 @@ type Config struct {
 
 // Network replaces the network and the clock. The zero value of a field means the real one.
 type Network struct {
-	// Listen opens Config.Listen. Default: [Listen]. A network that can stop a process, as SIGSTOP does, has listeners
-	// with a method Turn(), which the loop of the node calls before each of its turns. On the loopback without a
-	// secret, a connection that wraps a TCP connection has a method NetConn() net.Conn: otherwise the node cannot
-	// identify the user at the other end.
+	// Listen opens Config.Listen. Default: [Listen]. On the loopback without a secret, a connection that wraps a TCP
+	// connection has a method NetConn() net.Conn: otherwise the node cannot identify the user at the other end.
 	Listen func(addr string) (net.Listener, error)
 	// Dial connects to the address of a member. Default: TCP.
 	Dial func(ctx context.Context, addr string) (net.Conn, error)
@@ -193,6 +192,7 @@ func (c *Config) applyDefaults() (algo.Spec, error) {
 	c.AllowTextbook = c.AllowTextbook && spec.Textbook
 	c.checkAddresses(&found)
 	want(c.DrainTimeout >= 0, "drain_timeout", c.DrainTimeout.String(), "not below 0")
+	c.resetLeaseDrainTimeout(&found)
 	want(c.RemoveSuspectedAfter == 0 || c.RemoveSuspectedAfter >= c.Timing.MaxTimeout, "remove_suspected_after", c.RemoveSuspectedAfter.String(),
 		"0, or at least max_timeout (%v): until then a suspicion may be a mistake", c.Timing.MaxTimeout)
 	found.add(timing, invalid)
@@ -222,6 +222,14 @@ func (c *Config) applyDefaults() (algo.Spec, error) {
 			"or lease: off, which needs no folder, and lets two nodes lead at once under a partition")
 	}
 	return spec, errors.Join(found.all...)
+}
+
+// resetLeaseDrainTimeout checks Lease.DrainTimeout and sets it to 0, so that a Lease without another field counts as
+// not set. If the lease is on, applyDefaults sets it to DrainTimeout.
+func (c *Config) resetLeaseDrainTimeout(found *problems) {
+	drain := c.Lease.DrainTimeout
+	found.require(drain == 0 || drain == c.DrainTimeout, "lease.drain_timeout", drain.String(), "0: drain_timeout of the node counts")
+	c.Lease.DrainTimeout = 0
 }
 
 // problems collects the errors of a Config.

@@ -72,6 +72,8 @@ func TestInvalidConfigIsRejected(t *testing.T) {
 		{"bootstrap without a quorum", func(c *cluster.Config) { c.Bootstrap = true }, "bootstrap is true" + bothWays, "bootstrap"},
 		{"removal without a quorum", func(c *cluster.Config) { c.RemoveSuspectedAfter = time.Minute }, "remove_suspected_after is 1m0s" + bothWays, "remove_suspected_after"},
 		{"drain below 0", func(c *cluster.Config) { c.DrainTimeout = -1 }, "drain_timeout is -1ns, want not below 0", "drain_timeout"},
+		{"drain of the lease", func(c *cluster.Config) { c.Lease.DrainTimeout = time.Second }, "lease.drain_timeout is 1s, want 0: drain_timeout of the node counts", "lease.drain_timeout"},
+		{"only the drain of the lease", func(c *cluster.Config) { c.Lease = lease.Options{DrainTimeout: time.Second} }, "lease.drain_timeout is 1s, want 0", "lease.drain_timeout"},
 		{"name with a space", func(c *cluster.Config) { c.Name = "n 1" }, `name is "n 1", want 1 to 64 letters, digits, '.', '-' or '_'`, "name"},
 		{"long name", func(c *cluster.Config) { c.Name = strings.Repeat("n", 65) }, "want 1 to 64 letters", "name"},
 		{"invalid cluster name", func(c *cluster.Config) { c.Cluster = "é" }, `cluster is "é"`, "cluster"},
@@ -124,6 +126,26 @@ func TestAllConfigErrorsAreReportedTogether(t *testing.T) {
 	_, err = cluster.New(config)
 	require.Len(t, problems(err), 3)
 	require.Equal(t, "bully.answer_timeout", problems(err)[0].Field)
+}
+
+// The node sets Lease.DrainTimeout, so the settings of a node are settings of another one. A Lease with no other field
+// means the default.
+func TestLeaseDrainTimeoutOfNodeIsAccepted(t *testing.T) {
+	config := good()
+	config.Lease, config.DrainTimeout = lease.Options{DrainTimeout: time.Minute}, time.Minute
+	n, err := cluster.New(config)
+	require.NoError(t, err)
+	want := lease.Defaults(algo.LAN())
+	want.DrainTimeout = time.Minute
+	require.Equal(t, want, n.Config().Lease)
+
+	again, err := cluster.New(n.Config())
+	require.NoError(t, err)
+	require.Equal(t, want, again.Config().Lease)
+
+	config.Lease.DrainTimeout = time.Second
+	_, err = cluster.New(config)
+	require.Len(t, problems(err), 1)
 }
 
 func TestErrorOfOptionsIsReturned(t *testing.T) {

@@ -175,7 +175,7 @@ func TestMemberWithReplacedCertificateIsDisconnected(t *testing.T) {
 					f.quiet(10 * time.Minute)
 					return
 				}
-				testkit.Pass(time.Minute)
+				testkit.Advance(time.Minute)
 				f.agree("n2", 2*bound, all[2])
 				require.NotEmpty(t, all[0].log.Lines("connection closed", `reason="old credentials"`, "signed by unknown authority"))
 				fresh.issueTo(all[2].Config().TLS, "n3")

@@ -62,7 +62,7 @@ func TestDebugReportsEvents(t *testing.T) {
 			require.Contains(t, kinds, want)
 		}
 
-		testkit.Pass(10 * time.Minute)
+		testkit.Advance(10 * time.Minute)
 		later, _ := debugOf(t, f, 3)
 		require.Equal(t, d.Recorded, later.Recorded, "%v", later.Events)
 
@@ -96,7 +96,7 @@ func TestDebugReadsAllParts(t *testing.T) {
 		f.agree("n1", bound)
 		for range 400 {
 			require.NoError(t, m.Campaign(t.Context()))
-			testkit.Pass(10 * time.Millisecond)
+			testkit.Advance(10 * time.Millisecond)
 		}
 		d, events := debugOf(t, f, 1)
 		require.Greater(t, d.Recorded, uint64(1000))
@@ -121,7 +121,7 @@ func TestDebugRequestsShareTheirCost(t *testing.T) {
 				require.NoError(t, err)
 			})
 		}
-		testkit.Pass(20 * time.Millisecond)
+		testkit.Advance(20 * time.Millisecond)
 		asked := time.Now()
 		_, err := f.operator().Status(t.Context(), addrOf(3))
 		require.NoError(t, err)

@@ -133,15 +133,15 @@ func TestTwoMembersWithQuorumCauseWarning(t *testing.T) {
 func TestThreeNodesWithDefaultsSurviveOneFailure(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := clustertest.New(t, clustertest.Config{Nodes: 3})
-		old := c.Await()
+		old := c.WaitLeader()
 		duration := c.Node(old.Name).Config().Lease.Duration
 		began := time.Now()
 		c.Kill(old.Name)
-		next := c.Await()
+		next := c.WaitLeader()
 		require.Greater(t, next.Token, old.Token)
 		require.Less(t, time.Since(began), duration+100*time.Millisecond)
 		c.Partition([]string{next.Name})
-		c.Pass(2 * duration)
+		c.Advance(2 * duration)
 		require.False(t, c.Node(next.Name).IsLeader(), "it leads without a quorum")
 	})
 }

@@ -44,7 +44,7 @@ func TestEndOfLeaderIsReported(t *testing.T) {
 			err := f.client(tlsauth.Config{TLS: test.tls}).ReportEnd(t.Context(), "n1:7400", test.end)
 			require.ErrorContains(t, err, test.want, name)
 		}
-		testkit.Pass(50 * time.Millisecond)
+		testkit.Advance(50 * time.Millisecond)
 		l, _ := members[0].Leader()
 		require.Contains(t, []string{"", "n3"}, l.Name, "the lease of n3 has not ended")
 		n3 := f.client(tlsauth.Config{TLS: a.certificate(tlsauth.Member, "n3")})

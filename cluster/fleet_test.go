@@ -275,7 +275,7 @@ func (f *fleet) agree(leader string, within time.Duration, but ...*member) clust
 			return all[0]
 		}
 		require.True(f.t, time.Now().Before(limit), "no agreement on %s: %v", leader, all)
-		testkit.Pass(time.Millisecond)
+		testkit.Advance(time.Millisecond)
 	}
 }
 
@@ -287,7 +287,7 @@ func (f *fleet) quiet(d time.Duration) {
 	for name, m := range f.live {
 		before[name] = len(m.seen())
 	}
-	testkit.Pass(d)
+	testkit.Advance(d)
 	for name, m := range f.live {
 		require.Len(f.t, m.seen(), before[name], "%s has seen %+v", name, m.seen())
 	}

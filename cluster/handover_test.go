@@ -30,7 +30,7 @@ func slow(takes time.Duration, done chan<- shift) func(context.Context, cluster.
 	return func(ctx context.Context, l cluster.Leadership) error {
 		s := shift{name: l.Name, began: time.Now()}
 		<-ctx.Done()
-		testkit.Pass(takes)
+		testkit.Advance(takes)
 		s.ended = time.Now()
 		done <- s
 		return nil
@@ -48,7 +48,7 @@ func stopping(t *testing.T, takes time.Duration, algorithm string, giveUp func(c
 		members = append(members, f.start(i, options...))
 		f.leader(2 * bound)
 	}
-	testkit.Pass(bound)
+	testkit.Advance(bound)
 	leader := f.leader(0)
 	done := make(chan shift, 10)
 	var working sync.WaitGroup
@@ -59,7 +59,7 @@ func stopping(t *testing.T, takes time.Duration, algorithm string, giveUp func(c
 		working.Go(func() { _ = m.Lead(ctx, slow(takes, done)) })
 	}
 	synctest.Wait()
-	testkit.Pass(time.Second)
+	testkit.Advance(time.Second)
 	called = time.Now()
 	gone := make(chan struct{})
 	go func() {
@@ -70,9 +70,9 @@ func stopping(t *testing.T, takes time.Duration, algorithm string, giveUp func(c
 	require.Equal(t, leader.name, first.name)
 	<-gone
 	delete(f.live, leader.name)
-	testkit.Pass(2 * bound)
+	testkit.Advance(2 * bound)
 	another := f.leader(2 * bound)
-	testkit.Pass(time.Second)
+	testkit.Advance(time.Second)
 	another.stop()
 	next = <-done
 	require.Equal(t, another.name, next.name)
@@ -148,7 +148,7 @@ func TestDrainingLeaderIsStillFollowed(t *testing.T) {
 		go func() { _ = leader.Lead(context.Background(), slow(4*time.Second, done)) }()
 		synctest.Wait()
 		go leader.stop()
-		testkit.Pass(3 * time.Second)
+		testkit.Advance(3 * time.Second)
 		require.Empty(t, sent)
 		require.Equal(t, "n2", leaderOf(f.live["n1"]), "n1 does not follow the draining leader")
 		require.False(t, leader.IsLeader(), "a draining node reports that it leads")
@@ -167,7 +167,7 @@ func TestReturnOfLeadCallbackHandsOver(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			eachAlgorithm(t, 3, func(t *testing.T, c *clustertest.Cluster, _ algo.Claims) {
-				leader := c.Await()
+				leader := c.WaitLeader()
 				n := c.Node(leader.Name)
 				var got any
 				func() {
@@ -253,7 +253,7 @@ func TestDrainingNodeStartsNoLeadCallback(t *testing.T) {
 		synctest.Wait()
 		resigned := make(chan error, 1)
 		go func() { resigned <- n.Resign(t.Context(), time.Minute) }()
-		testkit.Pass(time.Second)
+		testkit.Advance(time.Second)
 		lead(t.Context(), n, w) // another Lead call
 		require.NoError(t, n.Campaign(t.Context()))
 		synctest.Wait()
@@ -286,16 +286,16 @@ func TestResignWithEndedContextHandsOver(t *testing.T) {
 						}
 						require.Equal(t, cluster.ErrResigned, giveUp(ctx, n.Node))
 						require.False(t, l.Valid())
-						testkit.Pass(3 * time.Second)
+						testkit.Advance(3 * time.Second)
 						require.Equal(t, "n2", leaderOf(f.live["n1"]))
 						return nil
 					})
 				}()
-				testkit.Pass(4 * time.Second)
+				testkit.Advance(4 * time.Second)
 				if name == "resign" {
 					f.agree("n1", bound)
 				}
-				testkit.Pass(bound)
+				testkit.Advance(bound)
 				f.leader(2 * bound)
 				f.quiet(30 * time.Second)
 				require.Len(t, n.Members(), 2)
@@ -317,7 +317,7 @@ func TestLastMemberLeadsOnAfterDrain(t *testing.T) {
 		synctest.Wait()
 		left := make(chan error, 1)
 		go func() { left <- n.Leave(t.Context()) }()
-		testkit.Pass(time.Second)
+		testkit.Advance(time.Second)
 		require.NoError(t, members[0].Leave(t.Context()))
 		<-members[0].done
 		delete(f.live, "n1")

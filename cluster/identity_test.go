@@ -68,12 +68,12 @@ func TestOperatorIsDisconnectedAtCertificateEnd(t *testing.T) {
 			r.frame(frame)
 		}
 		r.greet(hello(func(h *wire.Hello) { h.Client = true }))
-		testkit.Pass(19 * time.Second)
+		testkit.Advance(19 * time.Second)
 		setPriority(7)
 		_, err := r.next()
 		require.NoError(t, err)
 		require.Equal(t, 7, n.Members()[0].Priority)
-		testkit.Pass(2 * time.Second)
+		testkit.Advance(2 * time.Second)
 		setPriority(8)
 		require.Contains(t, r.closes(bound), "the certificate with which this connection was made ended at 2000-01-01T00:00:2")
 		require.Equal(t, 7, n.Members()[0].Priority)
@@ -119,7 +119,7 @@ func TestMemberIsDisconnectedAtCertificateEnd(t *testing.T) {
 		}
 		all := f.grow(3)
 		f.agree("n3", bound)
-		testkit.Pass(time.Minute)
+		testkit.Advance(time.Minute)
 		f.agree("n2", 2*bound, all[2])
 		require.Len(t, all[0].log.Lines("connection closed", "reason=expired"), 1)
 
@@ -254,7 +254,7 @@ func TestJoinerCannotTakeNameOfOtherMember(t *testing.T) {
 		all := f.grow(3)
 		before := all[2].Members()
 		f.kill(all[0])
-		testkit.Pass(bound)
+		testkit.Advance(bound)
 		r := f.dialAs("n3:7400", a.certificate(tlsauth.Member, "mallory"))
 		h := hello(leasedHello)
 		r.greet(h)
@@ -262,7 +262,7 @@ func TestJoinerCannotTakeNameOfOtherMember(t *testing.T) {
 		self := membership.Self{Member: membership.Member{ID: h.ID, Name: "n1", Addr: "n1:7400"}, Holds: config.ID}
 		r.say(self)
 		require.Contains(t, r.closes(bound), `named "mallory", says that it is `)
-		testkit.Pass(bound)
+		testkit.Advance(bound)
 		require.Equal(t, len(before), len(all[2].Members()))
 		for i, m := range all[2].Members() {
 			require.Equal(t, before[i].ID, m.ID)

@@ -291,12 +291,12 @@ func TestLeadReturnsAfterCallback(t *testing.T) {
 		}()
 		<-begun
 		require.NoError(t, n.Campaign(t.Context())) // the newer leadership waits for the callback
-		testkit.Pass(time.Minute)
+		testkit.Advance(time.Minute)
 		require.Empty(t, begun)
 		release <- struct{}{}
 		<-begun
 		f.halt(n)
-		testkit.Pass(time.Minute)
+		testkit.Advance(time.Minute)
 		require.Empty(t, result)
 		release <- struct{}{}
 		require.Equal(t, cluster.ErrStopped, <-result)
@@ -377,7 +377,7 @@ func TestPanicAfterLeadershipEndIsNoResignation(t *testing.T) {
 			panic("late")
 		}
 		require.Panics(t, func() { _ = n.Lead(t.Context(), late) })
-		testkit.Pass(time.Millisecond)
+		testkit.Advance(time.Millisecond)
 		require.Equal(t, "n2", leaderOf(n))
 	})
 }
@@ -689,7 +689,7 @@ func TestIsolatedVoteLeaderStopsInTime(t *testing.T) {
 					f.start(i)
 					f.leader(3 * timing.RecoveryBound())
 				}
-				testkit.Pass(timing.RecoveryBound())
+				testkit.Advance(timing.RecoveryBound())
 				leader := f.leader(0)
 				f.net.Partition([]string{leader.name})
 				cut := time.Now()

@@ -76,7 +76,7 @@ func (g *guarded) addTask(n *cluster.Node) {
 			takes := g.takes
 			g.mu.Unlock()
 			if takes > 0 {
-				testkit.Pass(takes)
+				testkit.Advance(takes)
 			}
 			g.mu.Lock()
 			defer g.mu.Unlock()
@@ -148,20 +148,20 @@ func withLease(t *testing.T, test func(t *testing.T, algorithm string)) {
 func TestLeaseOfPausedLeaderExpires(t *testing.T) {
 	withLease(t, func(t *testing.T, algorithm string) {
 		g := newGuarded(t, algorithm, 3, nil)
-		g.Pass(time.Second)
-		first := g.Await()
+		g.Advance(time.Second)
+		first := g.WaitLeader()
 		g.Pause(first.Name)
-		g.Pass(lease.Defaults(algo.LAN()).Duration)
+		g.Advance(lease.Defaults(algo.LAN()).Duration)
 		works, expired := g.latest(cluster.ErrLeaseExpired)
 		require.NotEqual(t, first.Name, works, "the callback runs beyond the lease")
 		require.Equal(t, 1, expired)
-		g.Pass(2 * bound)
+		g.Advance(2 * bound)
 		works, _ = g.latest(nil)
 		require.NotEmpty(t, works)
 		require.NotEqual(t, first.Name, works)
 		g.Resume(first.Name)
-		g.Await()
-		g.Pass(time.Second)
+		g.WaitLeader()
+		g.Advance(time.Second)
 	})
 }
 
@@ -169,8 +169,8 @@ func TestLeaseOfPausedLeaderExpires(t *testing.T) {
 func TestOnlyOneSideOfPartitionLeads(t *testing.T) {
 	withLease(t, func(t *testing.T, algorithm string) {
 		g := newGuarded(t, algorithm, 5, map[string]float64{"n1": 10, "n2": -10, "n3": 10, "n4": -10, "n5": -10})
-		g.Pass(time.Second)
-		first := g.Await()
+		g.Advance(time.Second)
+		first := g.WaitLeader()
 		alone := []string{first.Name}
 		var others []string
 		for _, n := range g.Nodes() {
@@ -183,14 +183,14 @@ func TestOnlyOneSideOfPartitionLeads(t *testing.T) {
 			}
 		}
 		g.Partition(alone, others)
-		g.Pass(3 * bound)
-		second := g.Await(others...)
+		g.Advance(3 * bound)
+		second := g.WaitLeader(others...)
 		require.Greater(t, second.Token, first.Token)
 		works, _ := g.latest(nil)
 		require.Equal(t, second.Name, works)
 		g.Heal()
-		g.Pass(bound)
-		g.Await()
+		g.Advance(bound)
+		g.WaitLeader()
 	})
 }
 
@@ -198,17 +198,17 @@ func TestOnlyOneSideOfPartitionLeads(t *testing.T) {
 func TestLeaseIsReleasedOnHandOver(t *testing.T) {
 	withLease(t, func(t *testing.T, algorithm string) {
 		g := newGuarded(t, algorithm, 3, nil)
-		g.Pass(time.Second)
-		first := g.Await()
+		g.Advance(time.Second)
+		first := g.WaitLeader()
 		began := time.Now()
 		require.NoError(t, g.Node(first.Name).Resign(t.Context(), 0))
 		require.Less(t, time.Since(began), lease.Defaults(algo.LAN()).Duration/2)
-		second := g.Await()
+		second := g.WaitLeader()
 		require.NotEqual(t, first.Name, second.Name)
-		g.Pass(time.Second)
+		g.Advance(time.Second)
 		began = time.Now()
 		g.Stop(second.Name)
-		g.Await()
+		g.WaitLeader()
 		require.Less(t, time.Since(began), lease.Defaults(algo.LAN()).Duration/2)
 	})
 }
@@ -249,7 +249,7 @@ func TestAtMostOneCallbackRunsUnderFaults(t *testing.T) {
 			case 5:
 				g.Heal()
 			}
-			g.Pass(time.Duration(random.Int64N(int64(2 * time.Second))))
+			g.Advance(time.Duration(random.Int64N(int64(2 * time.Second))))
 		}
 		for name := range paused {
 			g.Resume(name)
@@ -258,8 +258,8 @@ func TestAtMostOneCallbackRunsUnderFaults(t *testing.T) {
 			g.addTask(g.Start(name))
 		}
 		g.Heal()
-		g.Pass(bound)
-		g.Await()
+		g.Advance(bound)
+		g.WaitLeader()
 		g.mu.Lock()
 		shifts := g.shifts
 		g.mu.Unlock()
@@ -274,16 +274,16 @@ func TestHigherMemberWaitsForLeadCallback(t *testing.T) {
 		g.mu.Lock()
 		g.takes = 300 * time.Millisecond
 		g.mu.Unlock()
-		g.Pass(time.Second)
-		first := g.Await()
+		g.Advance(time.Second)
+		first := g.WaitLeader()
 		g.Kill(first.Name)
-		second := g.Await()
+		second := g.WaitLeader()
 		require.NotEqual(t, first.Name, second.Name)
-		g.Pass(time.Second)
+		g.Advance(time.Second)
 		g.addTask(g.Start(first.Name))
-		g.Pass(2 * bound)
+		g.Advance(2 * bound)
 		if algorithm != "vote" { // vote does not replace a live leader
-			require.Equal(t, "n3", g.Await().Name)
+			require.Equal(t, "n3", g.WaitLeader().Name)
 		}
 	})
 }
@@ -314,8 +314,8 @@ func TestLeaseOptionsChangeMemberByMember(t *testing.T) {
 					for _, n := range g.Nodes() {
 						g.addTask(n)
 					}
-					g.Pass(time.Second)
-					leader := g.Await().Name
+					g.Advance(time.Second)
+					leader := g.WaitLeader().Name
 					slices.SortFunc(names, func(a, b string) int {
 						if (a == leader) == first {
 							return -1
@@ -325,7 +325,7 @@ func TestLeaseOptionsChangeMemberByMember(t *testing.T) {
 					if change[0].IsOff() {
 						for _, name := range names {
 							g.kill(name)
-							g.Pass(time.Second)
+							g.Advance(time.Second)
 						}
 					}
 					now = change[1]
@@ -334,14 +334,14 @@ func TestLeaseOptionsChangeMemberByMember(t *testing.T) {
 							g.kill(name)
 							g.addTask(g.Start(name))
 						}
-						g.Pass(10 * time.Second)
+						g.Advance(10 * time.Second)
 					}
 					for _, name := range names {
 						g.kill(name)
 						g.addTask(g.Start(name))
 					}
-					g.Pass(10 * time.Second)
-					require.Equal(t, []string{g.Await().Name}, g.names())
+					g.Advance(10 * time.Second)
+					require.Equal(t, []string{g.WaitLeader().Name}, g.names())
 				})
 			})
 		}
@@ -360,8 +360,8 @@ func TestVoterHonorsGrantAfterLeaseChange(t *testing.T) {
 			for _, n := range g.Nodes() {
 				g.addTask(n)
 			}
-			g.Pass(time.Second)
-			holder := g.Await().Name
+			g.Advance(time.Second)
+			holder := g.WaitLeader().Name
 			began := time.Now()
 			now = later
 			for _, n := range g.Nodes() {
@@ -370,7 +370,7 @@ func TestVoterHonorsGrantAfterLeaseChange(t *testing.T) {
 					g.Start(name)
 				}
 			}
-			g.Pass(10 * time.Second)
+			g.Advance(10 * time.Second)
 			for _, n := range g.Nodes() {
 				if n.Config().Name != holder {
 					require.False(t, n.IsLeader(), "after %v", time.Since(began))
@@ -378,8 +378,8 @@ func TestVoterHonorsGrantAfterLeaseChange(t *testing.T) {
 			}
 			g.Stop(holder)
 			g.Start(holder)
-			g.Pass(20 * time.Second)
-			g.Await()
+			g.Advance(20 * time.Second)
+			g.WaitLeader()
 		})
 	}
 }
@@ -395,7 +395,7 @@ type stallingClock struct {
 func (c *stallingClock) Now() time.Duration {
 	now := time.Since(c.began)
 	if left := c.calls.Add(-1); left == 0 {
-		testkit.Pass(c.stall)
+		testkit.Advance(c.stall)
 	}
 	return now
 }
@@ -421,9 +421,9 @@ func TestStalledLeaderLeadsAgainAfterLateRenewal(t *testing.T) {
 				before, _ := leader.Leader()
 				clock.stall = duration * time.Duration(sixteenths) / 16
 				clock.calls.Store(int64(call))
-				testkit.Pass(4 * duration)
+				testkit.Advance(4 * duration)
 				clock.calls.Store(0)
-				testkit.Pass(bound)
+				testkit.Advance(bound)
 				after, known := leader.Leader()
 				require.True(t, known && leader.IsLeader(), "it does not lead after a stall of %v in call %d", clock.stall, call)
 				reelected = reelected || after.Epoch > before.Epoch

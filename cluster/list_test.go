@@ -30,7 +30,7 @@ func TestWithoutQuorumNoMemberIsRemoved(t *testing.T) {
 		require.Equal(t, "rejected: remove n3: "+way, refused.Reason)
 		require.ErrorAs(t, f.operator().Leave(t.Context(), addrOf(2)), &refused)
 		require.Equal(t, "rejected: remove n2: "+way, refused.Reason)
-		testkit.Pass(2 * bound)
+		testkit.Advance(2 * bound)
 		f.members(0, "n1", "n2", "n3")
 		require.Equal(t, leader, f.leader(0), "the leader has changed")
 	})
@@ -131,7 +131,7 @@ func TestNamesakesInListCauseWarning(t *testing.T) {
 		for i := 1; i <= 3; i++ {
 			f.start(i)
 		}
-		testkit.Pass(bound)
+		testkit.Advance(bound)
 		for _, m := range f.live {
 			require.NotEmpty(t, m.log.Lines("level=WARN", `msg="two members have one name"`, "name=n2", `addrs="n2:7400 and n3:7400"`), m.name)
 		}
@@ -141,7 +141,7 @@ func TestNamesakesInListCauseWarning(t *testing.T) {
 func TestSetMembersIsRejectedWithQuorum(t *testing.T) {
 	each(t, quorums, func(t *testing.T, f *fleet) {
 		n := f.growTo(3)[0]
-		testkit.Pass(2 * bound) // n3 may still take over from n2
+		testkit.Advance(2 * bound) // n3 may still take over from n2
 		require.Equal(t, cluster.ErrQuorum, n.SetMembers(t.Context(), listOf(2)))
 		f.quiet(2 * bound)
 		f.members(0, "n1", "n2", "n3")
@@ -159,7 +159,7 @@ func TestUnlistedNodeWaits(t *testing.T) {
 		}
 		unlisted := f.start(3)
 		delete(f.live, "n3")
-		testkit.Pass(time.Minute)
+		testkit.Advance(time.Minute)
 		for _, s := range unlisted.seen() {
 			require.False(t, s.HasLeader(), "%+v", s)
 		}

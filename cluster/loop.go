@@ -43,11 +43,11 @@ func (n *Node) loop(ctx context.Context) error {
 		timer.Reset(n.waitTime(wait))
 		select {
 		case f := <-n.inbox:
-			n.turn()
+			n.waitWhilePaused()
 			f()
 			n.drainInbox()
 		case <-timer.C:
-			n.turn()
+			n.waitWhilePaused()
 		case <-ctxDone:
 			ctxDone = nil
 			n.leadership.endLeadership(ErrStopped, true)

@@ -46,9 +46,9 @@ func TestFramesPrecedeTimersAfterStall(t *testing.T) {
 		n.engine.Start(n.now()) // the only member leads, so its next timer repeats the announcement
 		deadline, due := n.engine.Deadline()
 		require.True(t, due)
-		testkit.Pass(deadline + timing.Heartbeat)
+		testkit.Advance(deadline + timing.Heartbeat)
 		go func() {
-			testkit.Pass(catchUpTime / 2)
+			testkit.Advance(catchUpTime / 2)
 			n.inbox <- func() { order = append(order, "frame") }
 		}()
 		n.fireDeadline()
@@ -163,7 +163,7 @@ func TestSlowSaveIsLoggedWithDurations(t *testing.T) {
 					return a
 				}}))
 				n.engine = engine.New(engine.Config{MemberConfig: engine.MemberConfig{Self: n.self}, Spec: spec, Detector: fd.New(algo.Timing{})})
-				n.records = newRecords(saving(func() { testkit.Pass(test.takes) }), "")
+				n.records = newRecords(saving(func() { testkit.Advance(test.takes) }), "")
 				n.perform(&engine.Output{Save: []algo.Message{engine.SavedState{Epoch: 2}}})
 				require.Equal(t, test.want, log.String())
 			})

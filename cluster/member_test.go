@@ -79,7 +79,7 @@ func (f *fleet) members(within time.Duration, want ...string) {
 			return
 		}
 		require.True(f.t, time.Now().Before(limit), "they know %v, want %v", all, want)
-		testkit.Pass(time.Millisecond)
+		testkit.Advance(time.Millisecond)
 	}
 }
 
@@ -113,7 +113,7 @@ func (f *fleet) leader(within time.Duration) *member {
 			}
 		}
 		require.True(f.t, time.Now().Before(limit), "no agreement: %v", followed)
-		testkit.Pass(time.Millisecond)
+		testkit.Advance(time.Millisecond)
 	}
 }
 
@@ -214,7 +214,7 @@ func TestLeaveWithoutQuorumIsCanceled(t *testing.T) {
 		all := f.growTo(3)
 		f.kill(all[0])
 		f.kill(all[1])
-		testkit.Pass(2 * bound)
+		testkit.Advance(2 * bound)
 		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
 		defer cancel()
 		require.ErrorIs(t, all[2].Leave(ctx), context.DeadlineExceeded)
@@ -255,12 +255,12 @@ func TestLeaveIsCanceledDuringSave(t *testing.T) {
 		time.AfterFunc(2*bound, cancel) // if the leave needs no save
 		require.ErrorIs(t, leader.Leave(ctx), context.Canceled)
 		close(returned)
-		testkit.Pass(2 * bound)
+		testkit.Advance(2 * bound)
 		for _, i := range others {
 			f.start(i)
 		}
 		f.members(3*bound, "n1", "n2", "n3")
-		testkit.Pass(bound)
+		testkit.Advance(bound)
 		f.members(0, "n1", "n2", "n3")
 	})
 }
@@ -281,12 +281,12 @@ func TestOperator(t *testing.T) {
 		i := slices.IndexFunc(status("n2").Members, func(m cluster.Member) bool { return m.Name == "n2" })
 		require.Equal(t, 50, status("n2").Members[i].Priority)
 
-		testkit.Pass(time.Second) // the log limit allows new lines
+		testkit.Advance(time.Second) // the log limit allows new lines
 		leader := f.leader(bound)
 		require.NoError(t, o.Resign(ctx, leader.name+":7400", 2*time.Second))
 		require.NotEqual(t, leader, f.leader(bound))
 		require.NotEmpty(t, leader.log.Lines(`msg="admin request accepted" from=`, ` action=resign period=2s`))
-		testkit.Pass(3 * time.Second)
+		testkit.Advance(3 * time.Second)
 
 		require.NoError(t, o.Remove(ctx, "n1:7400", "n3"))
 		require.NotEmpty(t, all[0].log.Lines(`msg="admin request accepted" from=`, ` action=remove member=n3`))
@@ -343,9 +343,9 @@ func TestRemoveWithoutQuorumTimesOut(t *testing.T) {
 		f := newFleet(t)
 		f.config = func(c *cluster.Config) { c.Algorithm = builtin.Lookup("vote") }
 		all := f.growTo(2)
-		testkit.Pass(31 * time.Second)
+		testkit.Advance(31 * time.Second)
 		f.kill(all[1])
-		testkit.Pass(2 * bound)
+		testkit.Advance(2 * bound)
 		ctx, cancel := context.WithTimeout(t.Context(), 3*time.Second)
 		defer cancel()
 		var refused *client.RejectedError
@@ -372,14 +372,14 @@ func TestAdminRequestBeforeBootstrapIsRejected(t *testing.T) {
 		}
 		f.start(1)
 		f.start(2)
-		testkit.Pass(2 * bound)
+		testkit.Advance(2 * bound)
 		ctx, cancel := context.WithTimeout(t.Context(), 3*time.Second)
 		defer cancel()
 		var refused *client.RejectedError
 		require.ErrorAs(t, f.operator().SetPriority(ctx, "n1:7400", 7), &refused)
 		require.Equal(t, "rejected: this node is in no cluster yet", refused.Reason)
 		f.start(3)
-		testkit.Pass(2 * bound)
+		testkit.Advance(2 * bound)
 		ctx, cancel = context.WithTimeout(t.Context(), 3*time.Second)
 		defer cancel()
 		require.NoError(t, f.operator().SetPriority(ctx, "n1:7400", 7))
@@ -414,9 +414,9 @@ func TestExcessAdminRequestsAreRejected(t *testing.T) {
 		f := newFleet(t)
 		f.config = func(c *cluster.Config) { c.Algorithm = builtin.Lookup("vote") }
 		all := f.growTo(2)
-		testkit.Pass(31 * time.Second)
+		testkit.Advance(31 * time.Second)
 		f.kill(all[1])
-		testkit.Pass(2 * bound)
+		testkit.Advance(2 * bound)
 		var flood sync.WaitGroup
 		var busy atomic.Int32
 		for range 200 {
@@ -450,7 +450,7 @@ func TestLogOfAdminRequestsIsLimited(t *testing.T) {
 			require.NotZero(t, got, line)
 			require.Less(t, got, 50, line)
 		}
-		testkit.Pass(2 * time.Second)
+		testkit.Advance(2 * time.Second)
 		require.NoError(t, f.operator().SetPriority(t.Context(), "n1:7400", 7))
 		require.NotEmpty(t, one.log.Lines("suppressed="))
 	})
@@ -465,11 +465,11 @@ func TestSuspectedMemberIsRemoved(t *testing.T) {
 		}
 		all := f.growTo(4)
 		f.kill(all[1])
-		testkit.Pass(59 * time.Second)
+		testkit.Advance(59 * time.Second)
 		f.members(0, "n1", "n2", "n3", "n4")
 		f.members(10*time.Second, "n1", "n3", "n4")
 		f.kill(all[2])
-		testkit.Pass(5 * time.Minute)
+		testkit.Advance(5 * time.Minute)
 		f.members(0, "n1", "n3", "n4") // three members remain
 		expired := f.start(2)
 		require.ErrorIs(t, expired.ends(t, bound), cluster.ErrRemoved)
@@ -522,12 +522,12 @@ func TestNodeJoinsThroughDNSName(t *testing.T) {
 		one := start("10.0.0.1")
 		one.follows(t, "n1", bound)
 		two := start("10.0.0.2", "nowhere:7400", "seeds:7400")
-		testkit.Pass(10 * time.Second)
+		testkit.Advance(10 * time.Second)
 		require.False(t, two.seen()[len(two.seen())-1].HasLeader(), "it created a cluster, although the name may have other nodes")
 		mu.Lock()
 		found = []string{"10.0.0.9", "10.0.0.2", "10.0.0.1"}
 		mu.Unlock()
-		testkit.Pass(5 * time.Second)
+		testkit.Advance(5 * time.Second)
 		require.Len(t, one.Members(), 2)
 		require.Len(t, two.Members(), 2)
 		a, known := one.Leader()
@@ -540,7 +540,7 @@ func TestNodeJoinsThroughDNSName(t *testing.T) {
 		found = []string{"10.0.0.3"}
 		mu.Unlock()
 		three := start("10.0.0.3", "seeds:7400")
-		testkit.Pass(6 * time.Second)
+		testkit.Advance(6 * time.Second)
 		require.Len(t, three.log.Lines(`msg="waiting for members"`, `answers="seeds:7400: this node itself"`), 1)
 		_, known = three.Leader()
 		require.False(t, known)

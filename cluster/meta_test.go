@@ -42,7 +42,7 @@ func TestFollowerKnowsMetadataOfLeader(t *testing.T) {
 		t.Run(algorithm, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				c := withMeta(t, algorithm, 5)
-				first := c.Await()
+				first := c.WaitLeader()
 				requireLeaderMeta(t, c, first.Name+":8080")
 
 				leader := c.Node(first.Name)
@@ -52,12 +52,12 @@ func TestFollowerKnowsMetadataOfLeader(t *testing.T) {
 				requireLeaderMeta(t, c, "10.0.0.9:80")
 
 				c.Kill(first.Name)
-				second := c.Await()
+				second := c.WaitLeader()
 				requireLeaderMeta(t, c, second.Name+":8080")
 				c.Start(first.Name)
-				c.Await()
-				c.Pass(c.Node(first.Name).Config().Timing.RecoveryBound())
-				requireLeaderMeta(t, c, c.Await().Name+":8080")
+				c.WaitLeader()
+				c.Advance(c.Node(first.Name).Config().Timing.RecoveryBound())
+				requireLeaderMeta(t, c, c.WaitLeader().Name+":8080")
 			})
 		})
 	}
@@ -75,19 +75,19 @@ func TestFollowerKnowsMetadataOfUnconnectedLeader(t *testing.T) {
 		}})
 		for _, name := range lowest {
 			c.Start(name)
-			c.Await()
+			c.WaitLeader()
 		}
 		for _, next := range []string{"n4", "n3"} {
-			c.Pass(2 * time.Minute) // idle connections are closed
-			c.Kill(c.Await().Name)
-			require.Equal(t, next, c.Await().Name)
+			c.Advance(2 * time.Minute) // idle connections are closed
+			c.Kill(c.WaitLeader().Name)
+			require.Equal(t, next, c.WaitLeader().Name)
 			requireLeaderMeta(t, c, next+":8080")
 		}
 		for _, name := range lowest {
 			c.Kill(name)
 			c.Start(name)
 		}
-		require.Equal(t, "n3", c.Await().Name)
+		require.Equal(t, "n3", c.WaitLeader().Name)
 		requireLeaderMeta(t, c, "n3:8080")
 	})
 }
@@ -96,7 +96,7 @@ func TestFollowerKnowsMetadataOfUnconnectedLeader(t *testing.T) {
 func TestMetadataChangeWakesWatch(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := withMeta(t, "bully", 3)
-		leader := c.Node(c.Await().Name)
+		leader := c.Node(c.WaitLeader().Name)
 		ended := false
 		go func() {
 			_ = leader.Lead(t.Context(), func(ctx context.Context, _ cluster.Leadership) error {
@@ -118,7 +118,7 @@ func TestMetadataChangeWakesWatch(t *testing.T) {
 		}
 		require.NoError(t, c.Node("n2").SetMeta(t.Context(), nil), "metadata of a follower")
 		synctest.Wait()
-		l := c.Await()
+		l := c.WaitLeader()
 		at := fmt.Sprint(l.Name, l.Epoch)
 		require.Equal(t, []string{at + "n3:8080", at + "a", at + "b"}, seen)
 		require.False(t, ended)
@@ -175,7 +175,7 @@ func TestInvalidMetadataIsRejected(t *testing.T) {
 func TestStatusShowsLease(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := clustertest.New(t, clustertest.Config{Nodes: 5, Configure: func(c *cluster.Config) { c.Lease = lease.Options{} }})
-		leader := c.Await()
+		leader := c.WaitLeader()
 		leaseOf := func(name string) cluster.Lease {
 			s, err := c.Node(name).Status(t.Context())
 			require.NoError(t, err)
@@ -198,7 +198,7 @@ func TestStatusShowsLease(t *testing.T) {
 		c.Partition(few)
 		nominated := 0
 		for range 40 { // each of the two is nominated while the other has withdrawn
-			c.Pass(config.Duration / 4)
+			c.Advance(config.Duration / 4)
 			for _, name := range few {
 				if l := leaseOf(name); l.Nominated {
 					nominated++
@@ -207,6 +207,6 @@ func TestStatusShowsLease(t *testing.T) {
 			}
 		}
 		require.NotZero(t, nominated)
-		require.Equal(t, cluster.Lease{Token: c.Await(many...).Token}, leaseOf(slices.DeleteFunc(many, func(name string) bool { return name == c.Await(many...).Name })[0]))
+		require.Equal(t, cluster.Lease{Token: c.WaitLeader(many...).Token}, leaseOf(slices.DeleteFunc(many, func(name string) bool { return name == c.WaitLeader(many...).Name })[0]))
 	})
 }

@@ -50,6 +50,7 @@ import (
 	"github.com/elect-go/elect/internal/engine"
 	"github.com/elect-go/elect/internal/loglimit"
 	"github.com/elect-go/elect/internal/share"
+	"github.com/elect-go/elect/internal/simnet"
 	"github.com/elect-go/elect/internal/store"
 	"github.com/elect-go/elect/internal/wire"
 	"github.com/elect-go/elect/tlsauth"
@@ -82,7 +83,8 @@ type Node struct {
 	endpoint *tlsauth.Endpoint // authenticates peers; nil without a secret and certificates
 	local    net.Addr          // address of the listener
 	clock    Clock
-	turn     func()
+	// waitWhilePaused blocks while a simulated process is paused.
+	waitWhilePaused func()
 
 	started     atomic.Bool
 	leadership  *leadershipState
@@ -143,20 +145,20 @@ func New(c Config) (*Node, error) {
 		return nil, err
 	}
 	n := &Node{
-		config:      c,
-		spec:        spec,
-		log:         c.Logger,
-		open:        openData,
-		endpoint:    door,
-		clock:       c.Network.Clock,
-		turn:        func() {},
-		leadership:  newLeadershipState(),
-		debugTurn:   make(chan struct{}, 1),
-		inbox:       make(chan func(), batch),
-		ready:       make(chan struct{}),
-		peers:       make(map[algo.NodeID]*peer),
-		peerMeta:    make(map[algo.NodeID]string),
-		dialResults: make(map[string]string),
+		config:          c,
+		spec:            spec,
+		log:             c.Logger,
+		open:            openData,
+		endpoint:        door,
+		clock:           c.Network.Clock,
+		waitWhilePaused: func() {},
+		leadership:      newLeadershipState(),
+		debugTurn:       make(chan struct{}, 1),
+		inbox:           make(chan func(), batch),
+		ready:           make(chan struct{}),
+		peers:           make(map[algo.NodeID]*peer),
+		peerMeta:        make(map[algo.NodeID]string),
+		dialResults:     make(map[string]string),
 	}
 	n.loopCtx, n.stopLoop = context.WithCancel(context.Background())
 	n.limitedLog.To, n.limitedInfo.To = n.log, n.log
@@ -221,8 +223,8 @@ func (n *Node) Run(ctx context.Context) (err error) {
 	if err := n.checkListenAddr(listener); err != nil {
 		return errors.Join(err, listener.Close())
 	}
-	if stops, ok := listener.(interface{ Turn() }); ok {
-		n.turn = stops.Turn
+	if p, ok := listener.(simnet.Pauser); ok {
+		n.waitWhilePaused = func() { p.WaitWhilePaused(simnet.Turn{}) }
 	}
 	addr := n.config.Advertise
 	if addr == "" {

@@ -46,11 +46,11 @@ func resignFor(period time.Duration) adminRequest {
 var situations = map[string]func(f *fleet){
 	"three live":        func(f *fleet) { firstOf(f, 3) },
 	"one of one":        func(f *fleet) { firstOf(f, 1) },
-	"one of two":        func(f *fleet) { f.kill(firstOf(f, 2)["n2"]); testkit.Pass(2 * bound) },
+	"one of two":        func(f *fleet) { f.kill(firstOf(f, 2)["n2"]); testkit.Advance(2 * bound) },
 	"without the first": func(f *fleet) { f.kill(firstOf(f, 2)["n1"]) },
 	"two of three": func(f *fleet) {
 		f.kill(firstOf(f, 3)["n3"])
-		testkit.Pass(2 * bound)
+		testkit.Advance(2 * bound)
 	},
 	"others stopped just now": func(f *fleet) {
 		all := firstOf(f, 3)
@@ -66,7 +66,7 @@ var situations = map[string]func(f *fleet){
 			cancel()
 		}
 		f.net.Heal()
-		testkit.Pass(bound / 2)
+		testkit.Advance(bound / 2)
 	},
 	"in no cluster": func(f *fleet) {
 		algorithm := f.config
@@ -75,7 +75,7 @@ var situations = map[string]func(f *fleet){
 			c.Join = []string{addrOf(2)}
 		}
 		f.start(1)
-		testkit.Pass(time.Second)
+		testkit.Advance(time.Second)
 	},
 }
 
@@ -90,11 +90,11 @@ func firstOf(f *fleet, n int) map[string]*member {
 		}
 	}
 	f.growTo(n)
-	testkit.Pass(31 * time.Second)
+	testkit.Advance(31 * time.Second)
 	for m := f.leader(bound); m.name != "n1"; m = f.leader(bound) {
 		require.NoError(f.t, m.Resign(f.t.Context(), 0))
 	}
-	testkit.Pass(3 * bound)
+	testkit.Advance(3 * bound)
 	require.Equal(f.t, "n1", f.leader(bound).name)
 	all := make(map[string]*member)
 	for name, m := range f.live {
@@ -204,7 +204,7 @@ func TestLaterRequestReplacesEarlierOne(t *testing.T) {
 			defer cancel()
 			first <- f.operator().SetPriority(ctx, "n1:7400", 7)
 		}()
-		testkit.Pass(time.Second)
+		testkit.Advance(time.Second)
 		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
 		defer cancel()
 		var here *client.PartiallyAppliedError
@@ -230,7 +230,7 @@ func TestLogExplainsVacancy(t *testing.T) {
 				f := newFleet(t)
 				f.config = runs(test.algorithm)
 				situations[test.state](f)
-				testkit.Pass(2 * bound)
+				testkit.Advance(2 * bound)
 				lines := f.live[test.node].log.Lines("level=WARN", `msg="waiting for members"`)
 				require.NotEmpty(t, lines)
 				_, why, _ := strings.Cut(lines[len(lines)-1], `why="`)
@@ -251,7 +251,7 @@ func members(want ...string) func(t *testing.T, f *fleet) {
 			}
 			slices.Sort(names)
 			require.Equal(t, want, names)
-			testkit.Pass(2 * bound)
+			testkit.Advance(2 * bound)
 		}
 	}
 }
@@ -261,7 +261,7 @@ func back(want ...string) func(t *testing.T, f *fleet) {
 	return func(t *testing.T, f *fleet) {
 		f.start(2)
 		f.members(3*bound, want...)
-		testkit.Pass(2 * bound)
+		testkit.Advance(2 * bound)
 		f.members(0, want...)
 	}
 }
@@ -269,14 +269,14 @@ func back(want ...string) func(t *testing.T, f *fleet) {
 // leads checks whether n1 leads.
 func leads(want bool) func(t *testing.T, f *fleet) {
 	return func(t *testing.T, f *fleet) {
-		testkit.Pass(bound)
+		testkit.Advance(bound)
 		l, known := f.live["n1"].Leader()
 		require.Equal(t, want, known && l.Name == "n1")
 	}
 }
 
 func hasPriority7(t *testing.T, f *fleet) {
-	testkit.Pass(bound)
+	testkit.Advance(bound)
 	for name, m := range f.live {
 		all := m.Members()
 		i := slices.IndexFunc(all, func(m cluster.Member) bool { return m.Name == "n1" })

@@ -21,7 +21,7 @@ func slowed(t *testing.T, n int, save *time.Duration) *fleet {
 	for i := 1; i <= n; i++ {
 		s := newHooked()
 		s.set(func([]string) error {
-			testkit.Pass(*save)
+			testkit.Advance(*save)
 			return nil
 		})
 		f.stores[nameOf(i)] = s
@@ -52,7 +52,7 @@ func TestSavesOfHalfLeaseKeepLeader(t *testing.T) {
 			require.Equal(t, near.Warnings[0].Text, far.Warnings[0].Text)
 			require.True(t, near.Warnings[0].At.Equal(far.Warnings[0].At))
 		}
-		testkit.Pass(10 * time.Minute)
+		testkit.Advance(10 * time.Minute)
 		s, err := f.live["n2"].Status(t.Context())
 		require.NoError(t, err)
 		require.Empty(t, s.Warnings)
@@ -66,7 +66,7 @@ func TestLogNamesSaveThatExpiredLease(t *testing.T) {
 		f := slowed(t, 3, &save)
 		leader, once := f.live["n3"], 2*time.Second
 		f.stores["n3"].(*hooked).set(func([]string) error {
-			testkit.Pass(once)
+			testkit.Advance(once)
 			once = 0
 			return nil
 		})
@@ -83,7 +83,7 @@ func TestTraceShowsReadyAndSaved(t *testing.T) {
 		f := newFleet(t)
 		s := newHooked()
 		s.set(func([]string) error {
-			testkit.Pass(100 * time.Millisecond)
+			testkit.Advance(100 * time.Millisecond)
 			return nil
 		})
 		f.stores["n1"] = s

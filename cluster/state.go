@@ -93,9 +93,9 @@ var (
 	ErrRemoved = newReason("cluster: this node was removed from the cluster", elector.ErrStopped)
 	// ErrLeft is an ErrStopped: this node has left the cluster on request.
 	ErrLeft = fmt.Errorf("%w: it has left the cluster", ErrStopped)
-	// ErrJoinRejected: this node cannot be a member with its configuration. Another member has its name, the config
-	// would not fit in one frame with it, it runs another algorithm, it is a witness and would bootstrap a cluster
-	// without an eligible member, or its settings name neither a seed nor members and do not bootstrap.
+	// ErrJoinRejected: this node cannot be a member with its settings. Causes: another member has its name; the config
+	// with it would not fit in one frame; it runs another algorithm; it is a witness and would be the only member; or its
+	// settings have no seed, no members and no bootstrap.
 	ErrJoinRejected = errors.New("cluster: join rejected")
 	// ErrDuplicateID: another process has the ID of this node, because the data directory was copied; or has had it
 	// with a newer state, because the data directory comes from a backup. This node may have forgotten a vote.

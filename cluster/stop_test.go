@@ -22,7 +22,7 @@ import (
 	"github.com/elect-go/elect/internal/testkit"
 )
 
-func TestStopTakesLessThanASecond(t *testing.T) {
+func TestStopTakesLessThanOneSecond(t *testing.T) {
 	cases := map[string]func(f *fleet) (release func()){
 		"undisturbed":                func(*fleet) func() { return func() {} },
 		"paused peer":                func(f *fleet) func() { return f.pause(f.live["n1"]) },

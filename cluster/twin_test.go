@@ -63,7 +63,7 @@ func TestCopyStopsAndOriginalRunsOn(t *testing.T) {
 					f := newFleet(t)
 					f.config = func(c *cluster.Config) { c.Algorithm = builtin.Lookup(algorithm) }
 					all := f.growTo(3)
-					testkit.Pass(time.Minute)
+					testkit.Advance(time.Minute)
 					leader, _ := all[0].Leader()
 					self, err := f.live[of].Status(t.Context())
 					require.NoError(t, err)
@@ -107,14 +107,14 @@ func TestRestoredDataFolderIsRejected(t *testing.T) {
 				f := newFleet(t)
 				f.config = func(c *cluster.Config) { c.Algorithm = builtin.Lookup(algorithm) }
 				all := f.growTo(3)
-				testkit.Pass(time.Minute)
+				testkit.Advance(time.Minute)
 				backup := f.copied("n3")
 				f.kill(all[2])
-				testkit.Pass(bound)
+				testkit.Advance(bound)
 				again := f.start(3)
-				testkit.Pass(bound)
+				testkit.Advance(bound)
 				f.kill(again)
-				testkit.Pass(bound)
+				testkit.Advance(bound)
 
 				restored := f.double("n3", backup)
 				err := restored.ends(t, bound)
@@ -141,15 +141,15 @@ func TestReplacedProcessStopsAfterResume(t *testing.T) {
 			f := newFleet(t)
 			f.config = leased
 			all := f.growTo(3)
-			testkit.Pass(time.Minute)
+			testkit.Advance(time.Minute)
 			old := all[of-1]
 			resume := f.pause(old)
 			t.Cleanup(resume)
-			testkit.Pass(2 * bound)
+			testkit.Advance(2 * bound)
 			delete(f.live, old.name)
 			next := f.double(old.name, f.copied(old.name))
 			f.live[old.name] = next
-			testkit.Pass(2 * bound)
+			testkit.Advance(2 * bound)
 			resume()
 			require.ErrorIs(t, old.ends(t, 2*bound), cluster.ErrDuplicateID)
 			for _, m := range f.live {

@@ -273,7 +273,7 @@ func TestMessageOfNonMemberIsDropped(t *testing.T) {
 		r.greet(hello(func(h *wire.Hello) { h.Algorithm = "vote" }))
 		r.say(vote.Lead{Term: 100, Msg: 1})
 		r.say(fd.Heartbeat{Digest: 1})
-		testkit.Pass(bound)
+		testkit.Advance(bound)
 		status, err := all[0].Status(t.Context())
 		require.NoError(t, err)
 		require.EqualValues(t, 2, status.Counters["nonmembers"], status.Counters)
@@ -382,7 +382,7 @@ func TestSlowPeersAreClosed(t *testing.T) {
 				if _, err := r.Write([]byte{b}); err != nil {
 					return
 				}
-				testkit.Pass(time.Second)
+				testkit.Advance(time.Second)
 			}
 		}, "slow hello"},
 		"byte a second after the hello": {func(r raw) {
@@ -391,7 +391,7 @@ func TestSlowPeersAreClosed(t *testing.T) {
 				if _, err := r.Write([]byte{b}); err != nil {
 					return
 				}
-				testkit.Pass(time.Second)
+				testkit.Advance(time.Second)
 			}
 		}, "slow frame"},
 	}
@@ -427,7 +427,7 @@ func TestMismatchIsLoggedByBothNodes(t *testing.T) {
 		f.agree("n1", bound)
 		f.config = func(c *cluster.Config) { c.Cluster = "other" }
 		second := f.start(2)
-		testkit.Pass(100 * time.Millisecond)
+		testkit.Advance(100 * time.Millisecond)
 		for _, m := range []*member{first, second} {
 			lines := m.log.Lines("level=WARN", "other", "elect", "cluster name")
 			require.NotEmpty(t, lines, m.name)

@@ -118,9 +118,9 @@ func (n *Node) logWaiting() {
 		why = fmt.Sprintf("no leader for %v%s", (now - since).Round(time.Second), n.noLeaderReason())
 	case len(n.config.Members) > 0 && n.spec.Claims.NeedsQuorum && n.engine.Cluster().IsZero():
 		why = fmt.Sprintf("the cluster bootstraps when all members of the list have answered, and %d of %d have: start the others, "+
-			"or replace them in all lists", n.answered(), len(n.config.Members))
+			"or replace them in all lists", n.countAnswered(), len(n.config.Members))
 	case len(n.config.Members) > 0:
-		why = fmt.Sprintf("it has met %d of %d members", n.answered(), len(n.config.Members))
+		why = fmt.Sprintf("it has met %d of %d members", n.countAnswered(), len(n.config.Members))
 	case n.config.Bootstrap:
 		why += ", and it bootstraps a cluster only when no address is silent"
 	}
@@ -139,8 +139,8 @@ func (n *Node) logWaiting() {
 	n.log.Warn("waiting for members", about...)
 }
 
-// answered returns how many nodes of the list this node is connected to, itself included.
-func (n *Node) answered() int {
+// countAnswered returns how many nodes of the list this node is connected to, itself included.
+func (n *Node) countAnswered() int {
 	missing := 0
 	for _, s := range n.engine.Undiscovered() {
 		if _, connected := n.peers[s.Peer]; !connected {

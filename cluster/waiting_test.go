@@ -40,7 +40,7 @@ func TestWaitingNodeLogsPendingContacts(t *testing.T) {
 		}
 		one := start("n1", cluster.Config{Join: []string{"n2:7400", "n3:7400", "nowhere:7400"}, Lease: lease.Off})
 		two := start("n2", cluster.Config{Join: []string{"n1:7400"}, Lease: lease.Off})
-		testkit.Pass(21 * time.Second)
+		testkit.Advance(21 * time.Second)
 		const answers = "n2:7400: n2 answers, and is in no cluster either; n3:7400: connection refused; nowhere:7400: no such host"
 		require.Len(t, one.log.Lines("level=WARN", `msg="waiting for members"`, `why="no member has added it"`, `answers="`+answers+`"`), 4)
 		require.Len(t, two.log.Lines(`msg="waiting for members"`), 4)
@@ -52,7 +52,7 @@ func TestWaitingNodeLogsPendingContacts(t *testing.T) {
 		}, status.PendingContacts)
 
 		start("n3", cluster.Config{Bootstrap: true, Lease: lease.Off}).follows(t, "n3", bound)
-		testkit.Pass(20 * time.Second)
+		testkit.Advance(20 * time.Second)
 		require.Len(t, one.log.Lines(`msg="waiting for members"`), 4, "n1 has joined")
 		require.Len(t, two.log.Lines(`msg="waiting for members"`), 4)
 		status, err = one.Status(t.Context())
@@ -69,7 +69,7 @@ func TestStatusShowsPendingContacts(t *testing.T) {
 			c.Algorithm, c.Members = builtin.Lookup("vote"), listOf(3)
 		}
 		one := f.start(1)
-		testkit.Pass(6 * time.Second)
+		testkit.Advance(6 * time.Second)
 		require.Len(t, one.log.Lines(`msg="waiting for members"`, `why="the cluster bootstraps when all members of the list have answered, and 1 of 3 have: start the others, or replace them in all lists"`), 1)
 		refused := func(addr string) cluster.PendingContact {
 			return cluster.PendingContact{Addr: addr, Answer: "connection refused"}
@@ -81,11 +81,11 @@ func TestStatusShowsPendingContacts(t *testing.T) {
 		}
 		require.Equal(t, []cluster.PendingContact{refused("n2:7400"), refused("n3:7400")}, awaited())
 		f.start(2)
-		testkit.Pass(3 * bound)
+		testkit.Advance(3 * bound)
 		require.Equal(t, []cluster.PendingContact{refused("n3:7400")}, awaited(), "n2 has answered")
 		f.start(3)
 		f.leader(3 * bound)
-		testkit.Pass(bound)
+		testkit.Advance(bound)
 		require.Empty(t, awaited())
 		f.kill(f.live["n3"])
 		f.leader(3 * bound)
@@ -103,7 +103,7 @@ func TestStatusReplyLimitsPendingContacts(t *testing.T) {
 		}
 		s.dns.set("many", many...)
 		s.start(1, cluster.Config{Algorithm: builtin.Lookup("vote"), Join: []string{"many:7400"}, Lease: lease.Off})
-		testkit.Pass(time.Second)
+		testkit.Advance(time.Second)
 		status, err := client.Client{Dial: s.net.Process("operator").Dial}.Status(t.Context(), machine(1)+":7400")
 		require.NoError(t, err)
 		require.Len(t, status.PendingContacts, 512)
@@ -119,7 +119,7 @@ func neverLeads() option {
 		}
 		c.Algorithm = func(t algo.Timing, decode func(any) error) (algo.Spec, error) {
 			spec, err := original(t, decode)
-			return faultytest.Never(spec), err
+			return faultytest.NeverLeads(spec), err
 		}
 	}
 }
@@ -138,9 +138,9 @@ func TestMemberThatNeverLeadsIsNamed(t *testing.T) {
 					c.Algorithm, c.Members = builtin.Lookup(algorithm), listOf(5)
 				}
 				f.start(5, neverLeads())
-				testkit.Pass(time.Millisecond) // n5 listens before the others start
+				testkit.Advance(time.Millisecond) // n5 listens before the others start
 				correct := []*member{f.start(1), f.start(2), f.start(3), f.start(4)}
-				testkit.Pass(time.Minute)
+				testkit.Advance(time.Minute)
 				faulty, err := f.operator().Status(t.Context(), "n5:7400")
 				require.NoError(t, err)
 				delete(f.live, "n5") // it follows itself
@@ -171,7 +171,7 @@ func TestMemberThatNeverLeadsIsNamed(t *testing.T) {
 				}
 				f.agree("n4", bound)
 				before := correct[0].log.Lines(`msg="waiting for members"`)
-				testkit.Pass(20 * time.Second)
+				testkit.Advance(20 * time.Second)
 				require.Equal(t, before, correct[0].log.Lines(`msg="waiting for members"`), "the node logs although it has a leader")
 			})
 		})
@@ -189,13 +189,13 @@ func passesOver(t *testing.T, f *fleet) {
 		}
 		leader, _ := one.Leader()
 		f.kill(f.live[leader.Name])
-		testkit.Pass(3 * bound)
+		testkit.Advance(3 * bound)
 		for name, m := range f.live {
 			next, known := m.Leader()
 			require.True(t, known, name)
 			require.NotEqual(t, "n5", next.Name, name)
 		}
 		f.start(int(leader.Name[1] - '0'))
-		testkit.Pass(bound)
+		testkit.Advance(bound)
 	}
 }

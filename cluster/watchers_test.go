@@ -23,7 +23,7 @@ func TestNodeLimitsWatchers(t *testing.T) {
 		var watching, rejected atomic.Int32
 		for i := range limit + 3 {
 			if i%100 == 0 {
-				testkit.Pass(10 * time.Millisecond) // fewer connections without a session than the transport allows
+				testkit.Advance(10 * time.Millisecond) // fewer connections without a session than the transport allows
 			}
 			go func() {
 				for s := range client.Watch(t.Context(), client.Config{Client: f.operator(), Addrs: []string{addrOf(1)}}) {
@@ -37,7 +37,7 @@ func TestNodeLimitsWatchers(t *testing.T) {
 				}
 			}()
 		}
-		testkit.Pass(time.Second)
+		testkit.Advance(time.Second)
 		synctest.Wait()
 		require.EqualValues(t, limit, watching.Load())
 		require.EqualValues(t, 3, rejected.Load())
@@ -46,7 +46,7 @@ func TestNodeLimitsWatchers(t *testing.T) {
 		require.EqualValues(t, limit, s.Counters["watchers"])
 
 		require.NoError(t, m.Campaign(t.Context()))
-		testkit.Pass(time.Second)
+		testkit.Advance(time.Second)
 		synctest.Wait()
 		require.EqualValues(t, 2*limit, watching.Load(), "each learns of the next epoch")
 	})
@@ -60,7 +60,7 @@ func TestNodeForgetsWatchersThatLeft(t *testing.T) {
 		for range client.Watch(t.Context(), client.Config{Client: f.operator(), Addrs: []string{addrOf(1)}}) {
 			break
 		}
-		testkit.Pass(time.Second)
+		testkit.Advance(time.Second)
 		s, err := f.operator().Status(t.Context(), addrOf(1))
 		require.NoError(t, err)
 		require.Zero(t, s.Counters["watchers"])

@@ -47,8 +47,8 @@ func layoutProblems(text string) (problems []string) {
 	return problems
 }
 
-// TestDocumentsFitTheScreen checks every Markdown file of the module.
-func TestDocumentsFitTheScreen(t *testing.T) {
+// TestDocumentsFitScreen checks every Markdown file of the module.
+func TestDocumentsFitScreen(t *testing.T) {
 	err := filepath.WalkDir(root, func(path string, entry fs.DirEntry, err error) error {
 		if err == nil && entry.IsDir() && entry.Name() == "node_modules" { // documents of others
 			return filepath.SkipDir

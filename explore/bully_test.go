@@ -126,7 +126,7 @@ func golden(t *testing.T, path string, got []byte) {
 }
 
 // A campaign starts an election, and its timeouts may be too short.
-func TestCampaignsHaveABudget(t *testing.T) {
+func TestCampaignsHaveBudget(t *testing.T) {
 	o := explore.Options{Spec: newBully(t), Nodes: 3, StartAgreed: true, Properties: []algo.Property{algo.OneLeaderPerEpoch}}
 	if r := run(t, o); !r.Complete || len(r.Violations) > 0 {
 		t.Errorf("without a campaign: complete %v, violations %v", r.Complete, r.Violations)

@@ -286,7 +286,7 @@ func TestSearchWithoutLeaderFails(t *testing.T) {
 	}
 }
 
-func TestUnreadableStateIsAnError(t *testing.T) {
+func TestUnreadableStateIsError(t *testing.T) {
 	spec := newToy(rules{})
 	inner := spec.New
 	spec.New = func(self algo.NodeID) algo.Algorithm {
@@ -399,7 +399,7 @@ func TestOnlyLossyNetworkLosesMessages(t *testing.T) {
 	}
 }
 
-func TestStartWithoutAgreementIsAnError(t *testing.T) {
+func TestStartWithoutAgreementIsError(t *testing.T) {
 	panics := rules{start: func(*toy, algo.Env) { panic("no") }}
 	for _, r := range []rules{{}, panics} {
 		o := explore.Options{Spec: newToy(r), Nodes: 2, StartAgreed: true}

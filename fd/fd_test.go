@@ -187,7 +187,7 @@ func TestSuspectedPeerIsSubscribedEachInterval(t *testing.T) {
 }
 
 // "The watched pushes Beat to live watchers only", while the lease lasts.
-func TestHeartbeatsEndWithTheSubscription(t *testing.T) {
+func TestHeartbeatsEndWithSubscription(t *testing.T) {
 	d := New(config())
 	d.SetDigest(99)
 	d.Up(0, n(1), 7)
@@ -209,7 +209,7 @@ func TestHeartbeatsEndWithTheSubscription(t *testing.T) {
 	}
 }
 
-func TestHeartbeatsEndWithTheConnection(t *testing.T) {
+func TestHeartbeatsEndWithConnection(t *testing.T) {
 	for _, polite := range []bool{true, false} {
 		d := New(config())
 		d.Up(0, n(1), 7)
@@ -238,7 +238,7 @@ func TestUnconnectedSubscriberGetsNoHeartbeats(t *testing.T) {
 }
 
 // "Any frame to a watcher replaces a beat."
-func TestAnyFrameReplacesAHeartbeat(t *testing.T) {
+func TestAnyFrameReplacesHeartbeat(t *testing.T) {
 	d := New(config())
 	d.Up(0, n(1), 7)
 	d.Receive(0, n(1), Subscribe{Interval: interval, TTL: time.Hour})
@@ -275,7 +275,7 @@ func TestHeartbeatsShareTicks(t *testing.T) {
 	}
 }
 
-func TestHeartbeatGapIsAtMostOneAndAHalfIntervals(t *testing.T) {
+func TestHeartbeatGapIsAtMostThreeHalfIntervals(t *testing.T) {
 	d := New(config())
 	d.Up(0, n(1), 7)
 	d.Receive(0, n(1), Subscribe{Interval: interval, TTL: time.Hour})
@@ -336,7 +336,7 @@ func TestTimeoutGrowsAndDecays(t *testing.T) {
 }
 
 // One long silence makes the timeout grow by half, and another one to what would have borne it.
-func TestTimeoutGrowsToCoverTheSilence(t *testing.T) {
+func TestTimeoutGrowsToCoverSilence(t *testing.T) {
 	d := newMonitor(t)
 	at, p := time.Duration(0), d.peers[n(1)]
 	const cut = 6 * timeout
@@ -665,7 +665,7 @@ func TestLateWakeSuspectsDeadPeerLater(t *testing.T) {
 
 // A pause that ends just after a deadline is noticed: while a peer is silent the detector is
 // woken more often than it needs for that deadline.
-func TestStallBeforeTheDeadlineIsDetected(t *testing.T) {
+func TestStallBeforeDeadlineIsDetected(t *testing.T) {
 	d := newMonitor(t)
 	expectChanges(t, "until the pause", runUntil(d, timeout-interval))
 	back := timeout + interval/4

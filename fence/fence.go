@@ -1,7 +1,6 @@
 // Package fence checks fencing tokens, so that a leader that was replaced cannot change a resource.
-// No election keeps a leader from acting after another was elected and before it knows: its process
-// may have been stopped between two instructions. The resource can: it remembers the highest token
-// that it has accepted, and rejects lower ones.
+// An election cannot stop a deposed leader before the leader learns of its successor. The resource
+// can: it keeps the highest accepted token and rejects lower ones.
 //
 //	node.Lead(ctx, func(ctx context.Context, l cluster.Leadership) error {
 //	t := fence.Token{Cluster: l.Cluster, Number: l.Token}

@@ -313,7 +313,7 @@ func appendLine(path string, number uint64) error {
 	return errors.Join(err, file.Close())
 }
 
-func TestProcessesShareAFile(t *testing.T) {
+func TestProcessesShareFile(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "gate")
 	var children []*exec.Cmd
 	var said []*strings.Builder

@@ -119,7 +119,7 @@ func (s *chaosRun) run() error {
 		w.Run(s.randomTime(8 * time.Millisecond)) // before the first leader
 		s.wipe()
 	}
-	for w.now < s.o.Period && !w.stopped() {
+	for w.now < s.o.Period && !w.isStopped() {
 		s.burst()
 	}
 	if s.o.Nodes == 1 {

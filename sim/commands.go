@@ -242,7 +242,7 @@ func (w *World) introduce(n *node) {
 }
 
 // end ends a process.
-func (w *World) end(n *node, politely bool) {
+func (w *World) end(n *node, graceful bool) {
 	n.dropWaiting(n.waiting)
 	if n.unsaved != nil {
 		for _, e := range n.unsaved.Send {
@@ -260,7 +260,7 @@ func (w *World) end(n *node, politely bool) {
 	w.due.set(n, never)
 	w.changed, w.active = w.now, w.now
 	if w.network.connected {
-		w.hangUp(n, politely)
+		w.hangUp(n, graceful)
 	}
 }
 

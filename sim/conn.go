@@ -167,7 +167,7 @@ func (w *World) handleConnect(n, peer *node, e event) {
 	waiting := n.queued[peer.index]
 	delete(n.queued, peer.index)
 	for _, m := range waiting {
-		w.transmit(n, peer, m, w.counted(m), c.id)
+		w.transmit(n, peer, m, w.isCounted(m), c.id)
 	}
 	if !sameIncarnation {
 		n.perform(n.engine.Up(now, engine.Peer{
@@ -190,7 +190,7 @@ func (w *World) handleHangUp(n, peer *node, e event) {
 	}
 	delete(n.links, peer.index)
 	n.discard(peer, "the connection broke")
-	n.perform(n.engine.Down(n.now(), peer.id, e.polite))
+	n.perform(n.engine.Down(n.now(), peer.id, e.graceful))
 }
 
 // rejectPeer closes a connection that n rejects.
@@ -212,7 +212,7 @@ func (w *World) reset(n, peer *node, link uint32) {
 }
 
 // hangUp closes all connections of n, as its kernel does when the process ends.
-func (w *World) hangUp(n *node, politely bool) {
+func (w *World) hangUp(n *node, graceful bool) {
 	for _, peer := range w.nodes {
 		c := w.network.conns[between(n, peer)]
 		if c == nil || c.ended[c.side(n)] {
@@ -220,7 +220,7 @@ func (w *World) hangUp(n *node, politely bool) {
 		}
 		c.ended[c.side(n)] = true
 		if !c.ended[c.side(peer)] {
-			w.queue.Add(w.travel(n, peer, false), event{action: hangUp, polite: politely, node: peer.index, peer: n.index, incarnation: c.incarnations[c.side(peer)], link: c.id})
+			w.queue.Add(w.travel(n, peer, false), event{action: hangUp, graceful: graceful, node: peer.index, peer: n.index, incarnation: c.incarnations[c.side(peer)], link: c.id})
 		}
 	}
 }

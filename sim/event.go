@@ -23,7 +23,7 @@ type event struct {
 	action      action
 	counted     bool // delivers a counted message
 	own         bool // hang-up by the node itself
-	polite      bool // hang-up with a goodbye
+	graceful    bool // hang-up with a goodbye
 	node        int32
 	peer        int32
 	link        uint32

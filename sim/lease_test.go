@@ -157,7 +157,7 @@ func leaseChaos(t *testing.T, spec algo.Spec, timing algo.Timing, options lease.
 		if err := w.Cluster(nodes); err != nil {
 			t.Fatal(err)
 		}
-		for w.now < o.Period && !w.stopped() {
+		for w.now < o.Period && !w.isStopped() {
 			w.Run(time.Millisecond + s.randomTime(o.Period/20))
 			see.advance()
 			s.disturb()

@@ -52,7 +52,7 @@ type nextFault struct {
 // takeNext removes the fault for a message, if there is one.
 func (w *World) takeNext(from, to *node, m algo.Message) (f nextFault, found bool) {
 	net := &w.network
-	if len(net.next) == 0 || !w.counted(m) {
+	if len(net.next) == 0 || !w.isCounted(m) {
 		return f, false
 	}
 	i := slices.IndexFunc(net.next, func(f nextFault) bool { return f.pair == pair{from.index, to.index} && f.kind == m.Kind() })
@@ -105,11 +105,11 @@ func (w *World) send(n *node, to algo.NodeID, m algo.Message) {
 		w.halted = true
 		w.violate(Budget, "%d messages are in flight at once", w.queue.Len())
 		return
-	case w.sent%4096 == 0 && w.stopped():
+	case w.sent%4096 == 0 && w.isStopped():
 		w.halted = true
 		return
 	}
-	counted := w.counted(m)
+	counted := w.isCounted(m)
 	if counted {
 		w.counts.Sent[m.Kind()]++
 		w.active = w.now

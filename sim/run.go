@@ -157,7 +157,7 @@ func (w *World) election(o *Options, r *Result) error {
 	r.Began = w.now
 	w.ResetCounts()
 	w.network.faults = o.Faults
-	if !w.halted && !w.stopped() { // otherwise not all nodes may have started
+	if !w.halted && !w.isStopped() { // otherwise not all nodes may have started
 		w.startElection(o)
 	}
 	w.runUntilQuiet(limit, o.Delay.Most)
@@ -204,7 +204,7 @@ func (w *World) runUntilQuiet(limit, t time.Duration) {
 	const quietTime = 20 // of T
 	agreed := func() bool { _, _, agreed := w.Leader(); return agreed }
 	began, end := w.now, w.now+limit
-	for w.now < end && !w.halted && !w.stopped() {
+	for w.now < end && !w.halted && !w.isStopped() {
 		next := max(w.active, began) + quietTime*t
 		if next <= w.now {
 			if w.underWay == 0 && agreed() {
@@ -214,7 +214,7 @@ func (w *World) runUntilQuiet(limit, t time.Duration) {
 		}
 		w.pass(min(next, end))
 	}
-	if !w.stopped() && (!agreed() || w.underWay > 0) {
+	if !w.isStopped() && (!agreed() || w.underWay > 0) {
 		w.violate(algo.Agreement, "no leader is known to all after %v: %s", limit, w.Opinions())
 	}
 }

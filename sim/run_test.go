@@ -111,7 +111,7 @@ func TestCandidateOrder(t *testing.T) {
 	}
 }
 
-func TestNumberIsTheInverseOfID(t *testing.T) {
+func TestNumberIsInverseOfID(t *testing.T) {
 	for _, n := range []int{1, 2, 300, maxNodes} {
 		if got := Number(ID(n)); got != n {
 			t.Errorf("Number(ID(%d)) = %d", n, got)

@@ -148,7 +148,7 @@ type executor struct{ *World }
 func (e executor) Do(l *scenario.Line) error {
 	defer e.recoverPanic()
 	switch {
-	case e.stopped():
+	case e.isStopped():
 		return context.Canceled // the caller returns the cause of the context
 	case e.halted:
 		return nil

@@ -200,7 +200,7 @@ func (w *World) Cluster(size int, priorities ...int) error {
 		}
 	}
 	for _, n := range w.nodes {
-		if w.halted || w.stopped() {
+		if w.halted || w.isStopped() {
 			return nil // a violation or the context gives the reason
 		}
 		n.start()
@@ -245,7 +245,7 @@ func (w *World) pass(end time.Duration) { w.until(end, func() bool { return fals
 func (w *World) until(end time.Duration, enough func() bool) bool {
 	for steps := 1; w.step(end); steps++ {
 		switch {
-		case steps%4096 == 0 && w.stopped():
+		case steps%4096 == 0 && w.isStopped():
 			return false
 		case enough():
 			return true
@@ -265,8 +265,8 @@ func (w *World) within(ctx context.Context, do func() error) error {
 	return err
 }
 
-// stopped reports whether the context of the run is done.
-func (w *World) stopped() bool {
+// isStopped reports whether the context of the run is done.
+func (w *World) isStopped() bool {
 	select {
 	case <-w.stop:
 		return true
@@ -359,8 +359,8 @@ func (w *World) happensTo(n *node, e event) {
 	}
 }
 
-// counted reports whether a message belongs to the algorithm and is not periodic.
-func (w *World) counted(m algo.Message) bool {
+// isCounted reports whether a message belongs to the algorithm and is not periodic.
+func (w *World) isCounted(m algo.Message) bool {
 	_, repeat := algo.Unwrap(m)
 	return !repeat && w.kinds[m.Kind()]
 }

@@ -41,7 +41,7 @@ func TestFIFOKeepsPreviousContent(t *testing.T) {
 		e := endpoint(t, Config{Cluster: "demo", SecretFile: path, Log: log.Logger()})
 		replaceByFIFO(t, path)
 		for range 5 {
-			testkit.Pass(recheckInterval)
+			testkit.Advance(recheckInterval)
 			dialled, accepted := meet(t, e, holder(t, s))
 			require.NoError(t, dialled.err)
 			require.NoError(t, accepted.err)

@@ -108,7 +108,7 @@ func TestInvalidCertificateIsRejected(t *testing.T) {
 		}, ": x509: certificate signed by unknown authority"},
 		"expired": {func(t *testing.T, a *authority) *Endpoint {
 			e := endpoint(t, a.issue(member("n2"), day))
-			testkit.Pass(day + time.Second)
+			testkit.Advance(day + time.Second)
 			return e
 		}, "certificate elect://demo/member/n2: x509: certificate has expired or is not yet valid"},
 		"another cluster": {func(t *testing.T, a *authority) *Endpoint {
@@ -151,7 +151,7 @@ func TestInvalidCertificateIsRejected(t *testing.T) {
 				require.ErrorContains(t, accepted.err, test.want)
 				dialled, accepted := meet(t, good, bad)
 				require.ErrorContains(t, dialled.err, test.want)
-				if name != "foreign" { // that is an alert of TLS: see TestForeignCertificateIsAnAlert
+				if name != "foreign" { // that is an alert of TLS: see TestForeignCertificateRaisesAlert
 					require.ErrorContains(t, accepted.err, "refused by the other side: ", "the listener receives the reason")
 				}
 			})
@@ -230,7 +230,7 @@ func TestCertificateIsRenewedDuringConnections(t *testing.T) {
 		}
 		before := two.files.current().own.Leaf.SerialNumber
 		for range 3 { // the first one has expired by then
-			testkit.Pass(20 * time.Hour)
+			testkit.Advance(20 * time.Hour)
 			a.issue(member("n1"), 24*time.Hour)
 			a.issue(member("n2"), 24*time.Hour)
 			dialled, accepted := meet(t, one, two)
@@ -254,7 +254,7 @@ func TestFailedRenewalKeepsPreviousCertificate(t *testing.T) {
 		e := endpoint(t, c)
 		write(t, c.TLS.Cert, "-----BEGIN CERTIFICATE-----", "not whole")
 		for range 10 {
-			testkit.Pass(recheckInterval)
+			testkit.Advance(recheckInterval)
 			dialled, accepted := meet(t, e, a.endpoint(member("n2")))
 			require.NoError(t, dialled.err)
 			require.NoError(t, accepted.err)
@@ -263,7 +263,7 @@ func TestFailedRenewalKeepsPreviousCertificate(t *testing.T) {
 		require.NotEmpty(t, said.Lines(c.TLS.Cert))
 
 		a.issue(member("n1"), 100*24*time.Hour)
-		testkit.Pass(recheckInterval)
+		testkit.Advance(recheckInterval)
 		e.files.current()
 		require.Len(t, said.Lines("credentials reloaded"), 1)
 	})
@@ -283,10 +283,10 @@ func TestRenewalOfTwoFilesLogsNoError(t *testing.T) {
 		require.NoError(t, err)
 		write(t, c.TLS.Key, string(old))
 		before := e.files.keys.own.Leaf.SerialNumber
-		testkit.Pass(recheckInterval)
+		testkit.Advance(recheckInterval)
 		require.Equal(t, before, e.files.current().own.Leaf.SerialNumber)
 		write(t, c.TLS.Key, string(fresh))
-		testkit.Pass(recheckInterval)
+		testkit.Advance(recheckInterval)
 		require.NotEqual(t, before, e.files.current().own.Leaf.SerialNumber)
 		require.Empty(t, said.Lines("not reloaded"))
 	})
@@ -298,12 +298,12 @@ func TestMissingFileKeepsPreviousContent(t *testing.T) {
 		s := NewSecret()
 		e := holder(t, s)
 		require.NoError(t, os.Remove(e.files.SecretFile))
-		testkit.Pass(recheckInterval)
+		testkit.Advance(recheckInterval)
 		dialled, _ := meet(t, e, holder(t, s))
 		require.NoError(t, dialled.err)
 		fresh := NewSecret()
 		write(t, e.files.SecretFile, fresh)
-		testkit.Pass(recheckInterval)
+		testkit.Advance(recheckInterval)
 		require.Equal(t, fresh, e.files.current().secrets[0].text())
 	})
 }
@@ -321,14 +321,14 @@ func TestHandshakeDoesNotWaitForBlockedFile(t *testing.T) {
 			return readFile(path, check)
 		}
 		write(t, path, fresh)
-		testkit.Pass(recheckInterval)
+		testkit.Advance(recheckInterval)
 		for range 5 {
 			start := time.Now()
 			dialled, accepted := meet(t, e, holder(t, s))
 			require.NoError(t, dialled.err)
 			require.NoError(t, accepted.err)
 			require.LessOrEqual(t, time.Since(start), checkTimeout) // of the virtual clock
-			testkit.Pass(recheckInterval)
+			testkit.Advance(recheckInterval)
 		}
 		require.Len(t, blocked, 1)
 		require.Len(t, log.Lines("does not load in time"), 1, log.Lines())

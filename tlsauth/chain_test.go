@@ -251,9 +251,9 @@ func TestCostlyCurveIsNotOffered(t *testing.T) {
 	}
 }
 
-// TestForeignCertificateIsAnAlert: it ends the handshake, so the other side hears no reason. An alert needs a
-// connection that has a buffer.
-func TestForeignCertificateIsAnAlert(t *testing.T) {
+// TestForeignCertificateRaisesAlert: it ends the handshake, so the other side hears no reason. An alert needs a connection
+// that has a buffer.
+func TestForeignCertificateRaisesAlert(t *testing.T) {
 	for _, dials := range []bool{true, false} {
 		a := newAuthority(t)
 		l, err := net.Listen("tcp", "127.0.0.1:0")

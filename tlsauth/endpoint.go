@@ -99,7 +99,7 @@ func (e *Endpoint) Client(nc net.Conn) (net.Conn, Identity, error) {
 	}
 	chain, cluster := t.ConnectionState().PeerCertificates, cmp.Or(e.files.Cluster, k.self.Cluster)
 	id, authErr := k.identify(chain, x509.ExtKeyUsageServerAuth, cluster)
-	id = k.certified(id, chain, x509.ExtKeyUsageServerAuth)
+	id = k.certifiedIdentity(id, chain, x509.ExtKeyUsageServerAuth)
 	if authErr == nil && id.Role != Member {
 		authErr = fmt.Errorf("certificate %s: it is not that of a member", certTitle(chain[0]))
 	}
@@ -154,7 +154,7 @@ func (e *Endpoint) Server(nc net.Conn) (net.Conn, Identity, error) {
 	}
 	chain := t.ConnectionState().PeerCertificates
 	id, authErr := k.identify(chain, x509.ExtKeyUsageClientAuth, e.files.Cluster)
-	id = k.certified(id, chain, x509.ExtKeyUsageClientAuth)
+	id = k.certifiedIdentity(id, chain, x509.ExtKeyUsageClientAuth)
 	kind, proof, err := readProof(t, authErr == nil)
 	if err != nil {
 		return nil, Identity{}, err

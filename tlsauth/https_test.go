@@ -168,7 +168,7 @@ func TestHTTPSClientIsIdentifiedByCertificate(t *testing.T) {
 			"remote error: tls: bad certificate", "remote error: tls: bad certificate"},
 		"expired": {func(t *testing.T, a *authority) tls.Certificate {
 			own := a.pair(observer, time.Minute)
-			testkit.Pass(time.Minute + time.Second)
+			testkit.Advance(time.Minute + time.Second)
 			return own
 		}, "remote error: tls: bad certificate", "remote error: tls: bad certificate"},
 		"for servers": {func(t *testing.T, a *authority) tls.Certificate {
@@ -258,13 +258,13 @@ func TestHTTPSIdentityEnds(t *testing.T) {
 		}
 		require.Equal(t, 2, dials)
 
-		testkit.Pass(time.Until(begin.Add(time.Minute + time.Second)))
+		testkit.Advance(time.Until(begin.Add(time.Minute + time.Second)))
 		status, text := get(t, short)
 		require.Equal(t, http.StatusForbidden, status)
 		require.Contains(t, text, "tlsauth: certificate elect://demo/observer: x509: certificate has expired")
 
 		write(t, a.ca, string(newAuthority(t).cert))
-		testkit.Pass(recheckInterval)
+		testkit.Advance(recheckInterval)
 		status, text = get(t, long)
 		require.Equal(t, http.StatusForbidden, status, "its authority was removed")
 		require.Contains(t, text, "certificate signed by unknown authority")
@@ -285,11 +285,11 @@ func TestHTTPSTakesOverRenewedCertificate(t *testing.T) {
 		first := time.Now().Add(time.Hour).Truncate(time.Second)
 		require.True(t, first.Equal(shown()))
 		a.server(2 * time.Hour)
-		testkit.Pass(recheckInterval)
+		testkit.Advance(recheckInterval)
 		require.True(t, first.Add(time.Hour).Equal(shown()))
 
 		a.server(-time.Minute) // no client accepts it
-		testkit.Pass(recheckInterval)
+		testkit.Advance(recheckInterval)
 		require.True(t, first.Add(time.Hour).Equal(shown()), "the previous one stays")
 	})
 }
@@ -302,7 +302,7 @@ func TestHTTPSReplacedFilesAreReported(t *testing.T) {
 		own := a.pair(Identity{Cluster: "demo", Role: Observer}, 24*time.Hour)
 		before := s.client(t, own)
 		isReplaced := func(c *http.Client) string {
-			testkit.Pass(recheckInterval)
+			testkit.Advance(recheckInterval)
 			answer, err := c.Get("https://n1.example/")
 			require.NoError(t, err)
 			_, err = io.Copy(io.Discard, answer.Body) // the connection is used again

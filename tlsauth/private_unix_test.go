@@ -80,13 +80,13 @@ func TestFileIsReloadedAfterChangeOfOwner(t *testing.T) {
 		e := endpoint(t, Config{Cluster: "demo", SecretFile: path, Log: log.Logger()})
 		require.NoError(t, os.Chown(write(t, path, second), 65534, 65534))
 		for range 5 {
-			testkit.Pass(recheckInterval)
+			testkit.Advance(recheckInterval)
 			require.Len(t, e.files.current().secrets, 1)
 			require.Equal(t, first, e.files.current().secrets[0].text())
 		}
 		require.Len(t, log.Lines("it belongs to user 65534"), 1)
 		require.NoError(t, os.Chown(path, 0, 0))
-		testkit.Pass(recheckInterval)
+		testkit.Advance(recheckInterval)
 		require.Equal(t, second, e.files.current().secrets[0].text())
 	})
 }

@@ -19,8 +19,9 @@ type credential struct {
 
 func (s secret) credential() *credential { return &credential{secret: sha256.Sum256(s[:])} }
 
-// certified returns id with its credential: the chain of the other side, and the certificate that this side has shown.
-func (k keys) certified(id Identity, chain []*x509.Certificate, usage x509.ExtKeyUsage) Identity {
+// certifiedIdentity returns id with its credential: the chain of the other side, and the certificate that this side has
+// shown.
+func (k keys) certifiedIdentity(id Identity, chain []*x509.Certificate, usage x509.ExtKeyUsage) Identity {
 	id.credential = &credential{own: k.own.Certificate[0], chain: chain, usage: usage}
 	return id
 }

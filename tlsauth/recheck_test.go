@@ -14,7 +14,7 @@ import (
 
 // check returns the reason of an endpoint for the end of a connection, after it has read its files again.
 func check(e *Endpoint, id Identity) string {
-	testkit.Pass(recheckInterval)
+	testkit.Advance(recheckInterval)
 	if err := e.Check(id); err != nil {
 		return err.Error()
 	}
@@ -90,9 +90,9 @@ func replace(t *testing.T, old, fresh Config) {
 	require.NoError(t, os.Rename(fresh.TLS.Key, old.TLS.Key))
 }
 
-// TestVersionStaysWithoutAChange: files that were written again with the same content end no connection, and files that
+// TestVersionStaysWithoutChange: files that were written again with the same content end no connection, and files that
 // cannot be used change nothing.
-func TestVersionStaysWithoutAChange(t *testing.T) {
+func TestVersionStaysWithoutChange(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		a := newAuthority(t)
 		e := a.endpoint(member("n1"))

@@ -135,8 +135,8 @@ func TestDialerSendsOnlyProofToUnprovenListener(t *testing.T) {
 	}
 }
 
-// TestManInTheMiddleIsRejected has a channel to each side, and hands on all that is said in them.
-func TestManInTheMiddleIsRejected(t *testing.T) {
+// TestInterceptorIsRejected has a channel to each side, and hands on all that is said in them.
+func TestInterceptorIsRejected(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := NewSecret()
 		near, toNear := pipe(t)
@@ -266,7 +266,7 @@ func TestSecretIsRotatedWithoutRestart(t *testing.T) {
 		for _, step := range [][]string{{old, fresh}, {fresh, old}, {fresh}} {
 			for _, e := range []*Endpoint{a, b} {
 				write(t, e.files.SecretFile, step...)
-				testkit.Pass(recheckInterval)
+				testkit.Advance(recheckInterval)
 				for _, ends := range [][2]*Endpoint{{a, b}, {b, a}} {
 					dialled, accepted := meet(t, ends[0], ends[1])
 					require.NoError(t, dialled.err, "%v", len(step))
@@ -286,7 +286,7 @@ func TestFileIsCheckedOncePerSecond(t *testing.T) {
 		fresh := NewSecret()
 		write(t, e.files.SecretFile, fresh)
 		require.NotEqual(t, fresh, e.files.current().secrets[0].text())
-		testkit.Pass(recheckInterval)
+		testkit.Advance(recheckInterval)
 		require.Equal(t, fresh, e.files.current().secrets[0].text())
 	})
 }

@@ -102,7 +102,7 @@ func (b *broken) Write([]byte) (int, error) {
 	return 0, errBroken
 }
 
-func TestJSONStopsAtTheFirstError(t *testing.T) {
+func TestJSONStopsAtFirstError(t *testing.T) {
 	var b broken
 	j := trace.NewJSON(&b)
 	j.Event(trace.Event{Kind: trace.Note})

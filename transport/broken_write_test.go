@@ -38,7 +38,7 @@ func TestConnectionEndsAfterFailedWrite(t *testing.T) {
 		n.untilLine(t, "up 2/1")
 		broken.Store(true)
 		n.Send(id(2), body("lost"))
-		testkit.Pass(2 * rejectLinger)
+		testkit.Advance(2 * rejectLinger)
 		require.Zero(t, n.open())
 		require.ErrorIs(t, n.lastWhy(), syscall.EPIPE)
 	})

@@ -61,7 +61,7 @@ func (t *Transport) recheck(r *renewals, now time.Time) {
 	}
 	valid, invalid := make(map[*conn]bool), make(map[*conn]time.Time)
 	var redial []*conn
-	for _, c := range t.standing() {
+	for _, c := range t.sessionConns() {
 		var err error
 		if !r.valid[c] {
 			err = t.o.Credentials.Check(c.peer.Principal)
@@ -85,8 +85,8 @@ func (t *Transport) recheck(r *renewals, now time.Time) {
 	t.redial(redial)
 }
 
-// standing returns the connections that have a session.
-func (t *Transport) standing() (all []*conn) {
+// sessionConns returns the connections that have a session.
+func (t *Transport) sessionConns() (all []*conn) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	for _, p := range t.peers {

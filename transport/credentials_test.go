@@ -101,7 +101,7 @@ func pair(t *testing.T, m *memory, dials bool) (a, b *node, ofA, ofB *fakeCreden
 		from, to = b, a
 	}
 	from.Dial(Target{ID: to.id, Addr: to.addr})
-	testkit.Pass(time.Minute + time.Second) // between two rechecks
+	testkit.Advance(time.Minute + time.Second) // between two rechecks
 	require.Equal(t, []string{"up 2/1"}, a.all())
 	require.Equal(t, []string{"up 1/1"}, b.all())
 	return a, b, ofA, ofB
@@ -117,7 +117,7 @@ func (r raw) show(self ID, number byte) {
 
 // principals returns those of the connections of a node.
 func (n *node) principals() (all []any) {
-	for _, c := range n.standing() {
+	for _, c := range n.sessionConns() {
 		all = append(all, c.peer.Principal)
 	}
 	return all
@@ -159,7 +159,7 @@ func TestReplacedCredentialsKeepSession(t *testing.T) {
 					for range 2 * int(recheckInterval/time.Second) {
 						require.True(t, a.Send(b.id, body("x")))
 						require.True(t, b.Send(a.id, body("y")))
-						testkit.Pass(time.Second)
+						testkit.Advance(time.Second)
 						frames++
 					}
 					requireSession(t, a, b, step.own, step.peer)
@@ -178,7 +178,7 @@ func TestReplacedCredentialsOfBothAtOnce(t *testing.T) {
 		a, b, ofA, ofB := pair(t, newMemory(), true)
 		ofA.replace(2, 2)
 		ofB.replace(2, 2)
-		testkit.Pass(2 * recheckInterval)
+		testkit.Advance(2 * recheckInterval)
 		requireSession(t, a, b, 2, 2)
 		require.Empty(t, slices.Concat(a.log.Lines(), b.log.Lines()))
 	})
@@ -191,10 +191,10 @@ func TestLateCredentialsKeepSession(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			a, b, ofA, ofB := pair(t, newMemory(), true)
 			ofA.replace(2, own)
-			testkit.Pass(renewGrace - recheckInterval)
+			testkit.Advance(renewGrace - recheckInterval)
 			requireSession(t, a, b, 1, 1)
 			ofB.replace(own, accepts...)
-			testkit.Pass(2 * recheckInterval)
+			testkit.Advance(2 * recheckInterval)
 			requireSession(t, a, b, 2, own)
 		})
 	}
@@ -208,18 +208,18 @@ func TestReplacedCredentialsEndConnection(t *testing.T) {
 		a, b, ofA, _ := pair(t, m, true)
 		client := m.raw(t, "x", a.addr)
 		client.show(id(9), 1)
-		require.Len(t, a.standing(), 2)
+		require.Len(t, a.sessionConns(), 2)
 		last := make(chan []byte, 1)
 		go func() { last <- client.ends() }() // a pipe has no buffer
 		ofA.replace(2, 2)
-		testkit.Pass(time.Minute)
+		testkit.Advance(time.Minute)
 		synctest.Wait()
 		require.Equal(t, []string{"down 2/1 rejected"}, a.with("down 2"))
 		require.Equal(t, []string{"up 1/1", "down 1/1 refused"}, b.all())
 		require.ErrorContains(t, b.lastWhy(), "the credentials with which this connection was made have been replaced: a replaced number")
 		require.Contains(t, string(<-last), "have been replaced")
 		require.EqualValues(t, 2, a.Counters()["closed.old credentials"])
-		testkit.Pass(time.Second)
+		testkit.Advance(time.Second)
 		require.Zero(t, a.open())
 		require.Zero(t, b.open())
 	})
@@ -239,15 +239,15 @@ func TestHandshakeBeforeChangeEnds(t *testing.T) {
 		}
 		a := m.start(t, 1, 1, numbered(of, late))
 		of.replace(1, 1, 2)
-		testkit.Pass(2 * recheckInterval)
+		testkit.Advance(2 * recheckInterval)
 		of.replace(2, 1, 2)
-		testkit.Pass(handshakeTimeout + recheckInterval)
+		testkit.Advance(handshakeTimeout + recheckInterval)
 		client := m.raw(t, "x", a.addr)
 		client.show(id(9), 1)
-		require.Len(t, a.standing(), 1)
-		testkit.Pass(time.Minute - handshakeTimeout - recheckInterval)
+		require.Len(t, a.sessionConns(), 1)
+		testkit.Advance(time.Minute - handshakeTimeout - recheckInterval)
 		synctest.Wait()
-		require.Empty(t, a.standing())
+		require.Empty(t, a.sessionConns())
 	})
 }
 
@@ -258,7 +258,7 @@ func TestValidConnectionIsCheckedOnce(t *testing.T) {
 		require.Zero(t, of.checked())
 		for i := range 3 {
 			of.replace(1, 1)
-			testkit.Pass(time.Hour)
+			testkit.Advance(time.Hour)
 			require.Equal(t, i+1, of.checked())
 		}
 	})
@@ -287,12 +287,12 @@ func TestManyPeersAreRedialedOneByOne(t *testing.T) {
 				a.SetAddr(b.id, b.addr)
 				a.Dial(Target{ID: b.id, Addr: b.addr})
 			}
-			testkit.Pass(time.Minute)
+			testkit.Advance(time.Minute)
 			mu.Lock()
 			dialled = nil
 			mu.Unlock()
 			of.replace(2, 1, 2)
-			testkit.Pass(3 * recheckInterval)
+			testkit.Advance(3 * recheckInterval)
 			mu.Lock()
 			defer mu.Unlock()
 			require.Len(t, dialled, peers)

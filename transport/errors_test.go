@@ -67,7 +67,7 @@ func TestCause(t *testing.T) {
 	require.Equal(t, "kind 99", Kind(99).String())
 }
 
-func TestTimeoutErrorIsANetError(t *testing.T) {
+func TestTimeoutErrorIsNetError(t *testing.T) {
 	err := timeoutError("hello", time.Second)
 	var timeout net.Error
 	require.ErrorAs(t, err, &timeout)

@@ -30,7 +30,7 @@ func TestInvalidInputClosesConnection(t *testing.T) {
 				if _, err := r.Write([]byte{b}); err != nil {
 					return
 				}
-				testkit.Pass(time.Second)
+				testkit.Advance(time.Second)
 			}
 		}, reason: "slow hello", within: handshakeTimeout},
 		{name: "a byte a second after the hello", play: func(r raw) {
@@ -39,7 +39,7 @@ func TestInvalidInputClosesConnection(t *testing.T) {
 				if _, err := r.Write([]byte{b}); err != nil {
 					return
 				}
-				testkit.Pass(time.Second)
+				testkit.Advance(time.Second)
 			}
 		}, reason: "slow frame", within: 2 * time.Second, up: true},
 		{name: "dripping frame after frame", play: func(r raw) {
@@ -47,7 +47,7 @@ func TestInvalidInputClosesConnection(t *testing.T) {
 			greeted(r)
 			r.Write([]byte{0, 0, 0, 2, 0x91})
 			for range 3 {
-				testkit.Pass(time.Second)
+				testkit.Advance(time.Second)
 				r.Write([]byte{1, 0, 0, 0, 2, 0x91})
 			}
 		}, reason: "slow frame", within: 5 * time.Second, up: true},
@@ -76,7 +76,7 @@ func TestInvalidInputClosesConnection(t *testing.T) {
 
 				r := m.raw(t, "bad", a.addr)
 				go test.play(r)
-				testkit.Pass(test.within + rejectLinger)
+				testkit.Advance(test.within + rejectLinger)
 				synctest.Wait()
 				require.Equal(t, map[string]uint64{test.reason: 1}, a.counted("closed."))
 				require.Equal(t, 1, a.open(), "the good one")
@@ -97,7 +97,7 @@ func TestInvalidInputClosesConnection(t *testing.T) {
 					require.Empty(t, a.with("up 6"))
 				}
 				r.Close()
-				testkit.Pass(10 * time.Second) // until the bad one has seen its end
+				testkit.Advance(10 * time.Second) // until the bad one has seen its end
 			})
 		})
 	}
@@ -150,7 +150,7 @@ func TestFloodOfConnections(t *testing.T) {
 		good.Dial(Target{ID: a.id, Addr: a.addr})
 		synctest.Wait()
 		require.Equal(t, []string{"up 2/1"}, a.all())
-		testkit.Pass(handshakeTimeout + rejectLinger)
+		testkit.Advance(handshakeTimeout + rejectLinger)
 		synctest.Wait()
 		require.Zero(t, a.pending())
 		a.Close(t.Context())
@@ -159,8 +159,8 @@ func TestFloodOfConnections(t *testing.T) {
 	})
 }
 
-// TestFloodInTheHandshake: what comes before the hello is done is not taken in.
-func TestFloodInTheHandshake(t *testing.T) {
+// TestFloodInHandshake: what comes before the hello is done is not taken in.
+func TestFloodInHandshake(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		m := newMemory()
 		a := m.start(t, 1, 1)
@@ -212,7 +212,7 @@ func TestInvalidHandshakeIsRejected(t *testing.T) {
 				})
 				m.start(t, 2, 1)
 				a.Dial(Target{Addr: "n2"})
-				testkit.Pass(time.Second)
+				testkit.Advance(time.Second)
 				require.Equal(t, []string{"failed 0 rejected"}, a.all())
 			})
 		})

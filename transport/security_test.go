@@ -244,7 +244,7 @@ func TestSecurityNeverFallsBack(t *testing.T) {
 				}
 				a, b := m.start(t, 1, 1, with(test.dials)), m.start(t, 2, 1, with(test.meets))
 				a.Dial(Target{ID: b.id, Addr: b.addr})
-				testkit.Pass(handshakeTimeout + time.Second)
+				testkit.Advance(handshakeTimeout + time.Second)
 				synctest.Wait()
 				if !test.up {
 					require.Len(t, a.with("failed"), 1)
@@ -280,7 +280,7 @@ func TestHelloIsCheckedAgainstPrincipal(t *testing.T) {
 			}
 		})
 		a.Dial(Target{ID: b.id, Addr: b.addr})
-		testkit.Pass(time.Second)
+		testkit.Advance(time.Second)
 		require.Equal(t, []string{"failed 2 rejected"}, a.all())
 		require.ErrorContains(t, a.lastWhy(), "rejected by the peer: it has proved to be a, and says c")
 		require.Empty(t, b.all())
@@ -308,7 +308,7 @@ func TestHandshakesThatHang(t *testing.T) {
 		synctest.Wait()
 		require.ElementsMatch(t, []string{"up 2/1", "up client/1"}, a.all())
 		require.EqualValues(t, a.o.MaxPeers, a.pending())
-		testkit.Pass(handshakeTimeout + rejectLinger)
+		testkit.Advance(handshakeTimeout + rejectLinger)
 		synctest.Wait()
 		require.Zero(t, a.pending())
 		require.Equal(t, 2, a.open())

@@ -105,7 +105,7 @@ func TestGracefulCloseWaitsForWrites(t *testing.T) {
 				if test.incarnation != 0 {
 					second.greet(id(2), test.incarnation, false)
 				} else {
-					testkit.Pass(pingTimeout)
+					testkit.Advance(pingTimeout)
 				}
 				synctest.Wait()
 				require.Equal(t, test.want, a.all())
@@ -189,7 +189,7 @@ func TestActiveConnectionIsSelected(t *testing.T) {
 					conns[0] = m.raw(t, "x", a.addr)
 				}
 				conns[0].greet(id(test.peer), 1, false)
-				testkit.Pass(test.age)
+				testkit.Advance(test.age)
 				conns[1] = m.raw(t, "x", a.addr)
 				conns[1].greet(id(test.peer), 1, false)
 				stays, goes := conns[test.stays], conns[1-test.stays]
@@ -224,9 +224,9 @@ func TestNewIncarnationReplacesUnresponsiveSession(t *testing.T) {
 		second := m.raw(t, "x", a.addr)
 		second.claim(id(2), 2, 0)
 		second.drain()
-		testkit.Pass(pingTimeout - 1)
+		testkit.Advance(pingTimeout - 1)
 		require.Equal(t, []string{"up 2/1"}, a.all())
-		testkit.Pass(time.Nanosecond)
+		testkit.Advance(time.Nanosecond)
 		synctest.Wait()
 		require.Equal(t, []string{"up 2/1", "down 2/1 superseded", "up 2/2"}, a.all())
 		require.EqualValues(t, 1, a.Counters()["connections"])
@@ -264,10 +264,10 @@ func TestResponsiveSessionRejectsNewIncarnation(t *testing.T) {
 		a, b := m.start(t, 1, 1), m.start(t, 2, 1)
 		a.Dial(Target{ID: b.id, Addr: b.addr})
 		synctest.Wait()
-		testkit.Pass(time.Second)
+		testkit.Advance(time.Second)
 		double := startNode(t, 2, 2, nil, "", func(o *Options) { o.Dial = m.dial("double") })
 		double.Dial(Target{ID: a.id, Addr: a.addr})
-		testkit.Pass(time.Second)
+		testkit.Advance(time.Second)
 		require.Equal(t, []string{"up 2/1"}, a.all())
 		require.Equal(t, []string{"failed 1 duplicate id"}, double.all(), "it received no hello")
 		require.ErrorContains(t, double.lastWhy(),
@@ -277,7 +277,7 @@ func TestResponsiveSessionRejectsNewIncarnation(t *testing.T) {
 		require.Len(t, double.log.Lines(), 1, "both sides say it")
 		require.EqualValues(t, 1, a.Counters()["closed.duplicate id"])
 		double.Dial(Target{ID: a.id, Addr: a.addr})
-		testkit.Pass(time.Second)
+		testkit.Advance(time.Second)
 		require.EqualValues(t, 2, a.Counters()["closed.duplicate id"])
 		require.Len(t, a.log.Lines(), 1, "once")
 		b.Send(a.id, body("x"))
@@ -296,7 +296,7 @@ func TestDialThatFindsDuplicateFails(t *testing.T) {
 		synctest.Wait()
 		double := startNode(t, 2, 2, m.listen("double"), "double")
 		a.Dial(Target{Addr: "double"})
-		testkit.Pass(time.Second)
+		testkit.Advance(time.Second)
 		require.Equal(t, []string{"up 2/1", "failed 0 rejected"}, a.all())
 		require.Equal(t, []string{"up 1/1", "down 1/1 duplicate id"}, double.all())
 	})
@@ -309,12 +309,12 @@ func TestOlderIncarnationIsReplaced(t *testing.T) {
 		m := newMemory()
 		a, b := m.start(t, 1, 1), m.start(t, 2, 1)
 		a.SetAddr(b.id, b.addr)
-		testkit.Pass(time.Second)
+		testkit.Advance(time.Second)
 		next := m.raw(t, "next", a.addr)
 		next.greet(id(2), 2, false)
 		next.answer()
 		b.Dial(Target{ID: a.id, Addr: a.addr})
-		testkit.Pass(time.Second)
+		testkit.Advance(time.Second)
 		require.Equal(t, []string{"failed 1 replaced"}, b.all())
 		require.Equal(t, []string{"up 2/2"}, a.all())
 		next.Close()
@@ -352,7 +352,7 @@ func TestOlderStateIsRejected(t *testing.T) {
 				first := m.raw(t, "x", a.addr)
 				first.greet(id(2), 3, false)
 				first.Close()
-				testkit.Pass(time.Minute)
+				testkit.Advance(time.Minute)
 				second := m.raw(t, "y", a.addr)
 				second.claim(id(2), test.start, test.ran)
 				said := second.next()
@@ -379,10 +379,10 @@ func TestDuplicateOfOwnIDIsRejected(t *testing.T) {
 			return func(o *Options) { o.Incarnation = incarnation << 32 }
 		}
 		a := m.start(t, 1, 1, as(1))
-		testkit.Pass(time.Second)
+		testkit.Advance(time.Second)
 		double := startNode(t, 1, 2, m.listen("double"), "double", as(2))
 		a.Dial(Target{Addr: "double"})
-		testkit.Pass(time.Second)
+		testkit.Advance(time.Second)
 		require.Equal(t, []string{"failed 0 replaced"}, a.all())
 		require.Empty(t, double.all())
 		for _, n := range []*node{a, double} {
@@ -392,7 +392,7 @@ func TestDuplicateOfOwnIDIsRejected(t *testing.T) {
 		require.EqualValues(t, 1, double.Counters()["closed.replaced"], "it is the younger one that was dialled")
 
 		a.Dial(Target{Addr: a.addr})
-		testkit.Pass(time.Second)
+		testkit.Advance(time.Second)
 		require.Equal(t, []string{"failed 0 replaced", "failed 0 self"}, a.all())
 		require.Len(t, a.log.Lines(), 1)
 	})
@@ -409,7 +409,7 @@ func TestSecondDialIsClosed(t *testing.T) {
 			require.Len(t, n.all(), 1)
 			require.Equal(t, 1, n.open())
 		}
-		testkit.Pass(10 * time.Second)
+		testkit.Advance(10 * time.Second)
 		a.Dial(Target{Addr: b.addr})
 		synctest.Wait()
 		for _, n := range []*node{a, b} {
@@ -458,7 +458,7 @@ func TestFramesForOldIncarnationAreDropped(t *testing.T) {
 		}
 		second := m.raw(t, "x", a.addr)
 		second.greet(id(2), 2, false)
-		testkit.Pass(pingTimeout)
+		testkit.Advance(pingTimeout)
 		synctest.Wait()
 		require.True(t, a.Send(id(2), body("new")))
 		require.Equal(t, body("new"), second.next())
@@ -560,7 +560,7 @@ func TestConnectionsAwaitingPingAreLimited(t *testing.T) {
 			for _, r := range newcomers[1:] {
 				require.Contains(t, string(r.next()), "is in use by another process")
 			}
-			testkit.Pass(2 * rejectLinger) // they are gone
+			testkit.Advance(2 * rejectLinger) // they are gone
 		}
 	})
 }

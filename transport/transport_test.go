@@ -63,7 +63,7 @@ func TestSendDialsOnceAndQueues(t *testing.T) {
 	})
 }
 
-func TestSetAddrsReplacesTheBook(t *testing.T) {
+func TestSetAddrsReplacesBook(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		a := newMemory().start(t, 1, 1)
 		a.SetAddr(id(2), "n2")
@@ -123,7 +123,7 @@ func TestDialFailures(t *testing.T) {
 					}()
 				}
 				a.Dial(test.target)
-				testkit.Pass(handshakeTimeout + time.Second)
+				testkit.Advance(handshakeTimeout + time.Second)
 				require.Equal(t, []string{fmt.Sprintf("failed %d %v", test.target.ID[15], test.want)}, a.all())
 				require.ErrorContains(t, a.lastWhy(), test.text)
 				require.Zero(t, a.pending()+a.sessions)
@@ -141,7 +141,7 @@ func TestDialTimesOut(t *testing.T) {
 		a := m.start(t, 1, 1)
 		a.Dial(Target{Addr: "n5"})
 		a.Dial(Target{Addr: "n5"})
-		testkit.Pass(a.o.DialTimeout)
+		testkit.Advance(a.o.DialTimeout)
 		synctest.Wait()
 		require.Equal(t, []string{"failed 0 timeout"}, a.all(), "the second was a no-op: the first was under way")
 	})
@@ -177,7 +177,7 @@ func TestHandshakeErrorReachesPeer(t *testing.T) {
 			o.Handshake = func(*Peer, []byte) ([]byte, error) { return nil, errors.New(`cluster is "blue", want "green"`) }
 		})
 		a.Dial(Target{ID: b.id, Addr: b.addr})
-		testkit.Pass(time.Second)
+		testkit.Advance(time.Second)
 		require.Equal(t, []string{"failed 2 rejected"}, a.all())
 		require.ErrorContains(t, a.lastWhy(), `rejected by the peer: cluster is "blue", want "green"`)
 		require.Empty(t, b.all())
@@ -278,14 +278,14 @@ func TestIdleConnectionIsClosedGracefully(t *testing.T) {
 		a := m.start(t, 1, 1)
 		b := m.start(t, 2, 1, func(o *Options) { o.idleTimeout = 24 * time.Hour })
 		a.Dial(Target{ID: b.id, Addr: b.addr})
-		testkit.Pass(50 * time.Second)
+		testkit.Advance(50 * time.Second)
 		b.Send(a.id, body("x"))
-		testkit.Pass(50 * time.Second)
+		testkit.Advance(50 * time.Second)
 		a.Send(b.id, body("y"))
 		synctest.Wait()
-		testkit.Pass(59 * time.Second)
+		testkit.Advance(59 * time.Second)
 		require.Empty(t, a.with("down"), "a frame either way counts")
-		testkit.Pass(time.Second)
+		testkit.Advance(time.Second)
 		synctest.Wait()
 		require.ErrorIs(t, a.lastWhy(), errIdle)
 		require.ErrorIs(t, b.lastWhy(), errClosedByPeer)
@@ -310,7 +310,7 @@ func TestNextConnectionCarriesFramesLeftByGracefulClose(t *testing.T) {
 		a.Send(id(2), body("left"))
 		b := m.start(t, 2, 1)
 		r.say(controlClose) // and still does not read, as it should
-		testkit.Pass(pingTimeout)
+		testkit.Advance(pingTimeout)
 		synctest.Wait()
 		require.Equal(t, []string{"up 1/1", "frame 1 left"}, b.all())
 		require.Equal(t, []string{"up 2/1", "down 2/1 polite", "up 2/1"}, a.all())
@@ -365,7 +365,7 @@ func TestQueueIsBoundedAndCounts(t *testing.T) {
 				}
 				require.Equal(t, test.want, sent)
 				require.EqualValues(t, 100-test.want, a.Counters()["dropped.queue full"])
-				testkit.Pass(a.o.writeTimeout)
+				testkit.Advance(a.o.writeTimeout)
 				synctest.Wait()
 				require.Equal(t, []string{"up 2/1", "down 2/1 timeout"}, a.all(), "a peer that never reads is closed")
 				require.EqualValues(t, 1, a.Counters()["closed.slow write"])
@@ -448,7 +448,7 @@ func TestIdlestSessionIsEvicted(t *testing.T) {
 					r.greet(self, 1, client)
 					r.drain()
 					synctest.Wait()
-					testkit.Pass(time.Millisecond)
+					testkit.Advance(time.Millisecond)
 					n++
 					return r
 				}
@@ -505,7 +505,7 @@ func TestSimultaneousHellos(t *testing.T) {
 		for range peers {
 			all = append(all, m.raw(t, "x", a.addr))
 		}
-		testkit.Pass(4 * time.Second)
+		testkit.Advance(4 * time.Second)
 		for i, r := range all {
 			r.greet(id(byte(2+i)), 1, false)
 		}
@@ -539,7 +539,7 @@ func TestAcceptBacksOffAndContinues(t *testing.T) {
 		b := m.start(t, 2, 1)
 		synctest.Wait()
 		require.EqualValues(t, 1, a.Counters()["accepted.failed"], "it waits before it tries again")
-		testkit.Pass(5 * time.Second) // 5 + 10 + … + 640 + 1000 + 1000 ms
+		testkit.Advance(5 * time.Second) // 5 + 10 + … + 640 + 1000 + 1000 ms
 		require.EqualValues(t, 10, a.Counters()["accepted.failed"])
 		b.Dial(Target{ID: a.id, Addr: a.addr})
 		synctest.Wait()

@@ -47,17 +47,17 @@ func TestConnectionEndsWithCertificateOfPeer(t *testing.T) {
 					from, to = b, a
 				}
 				from.Dial(Target{ID: to.id, Addr: to.addr})
-				testkit.Pass(time.Hour - time.Second)
+				testkit.Advance(time.Hour - time.Second)
 				require.Equal(t, []string{"up 2/1"}, a.all())
 				require.Equal(t, []string{"up 1/1"}, b.all())
 				require.True(t, a.Send(b.id, body("x")))
-				testkit.Pass(2 * time.Second)
+				testkit.Advance(2 * time.Second)
 				synctest.Wait()
 				require.Equal(t, []string{"up 2/1", "down 2/1 rejected"}, a.all())
 				require.Equal(t, []string{"up 1/1", "frame 1 x", "down 1/1 refused"}, b.all())
 				require.ErrorContains(t, b.lastWhy(), "the certificate with which this connection was made ended at 2000-01-01T01:00:00Z")
 				require.EqualValues(t, 1, a.Counters()["closed.expired"])
-				testkit.Pass(time.Second)
+				testkit.Advance(time.Second)
 				require.Zero(t, a.open()+b.open())
 			})
 		})
@@ -72,18 +72,18 @@ func TestClientEndsWithItsCertificate(t *testing.T) {
 		a := m.start(t, 1, 1, validFor(time.Hour))
 		client := m.raw(t, "x", a.addr)
 		client.greet(id(9), 1, true)
-		testkit.Pass(time.Hour - time.Second)
+		testkit.Advance(time.Hour - time.Second)
 		client.say(body("x")...)
 		synctest.Wait()
 		require.Len(t, a.with("frame"), 1)
-		testkit.Pass(time.Second + time.Millisecond)
+		testkit.Advance(time.Second + time.Millisecond)
 		require.Contains(t, string(client.ends()), "ended at 2000-01-01T01:00:00Z")
 		require.Len(t, a.with("down"), 1)
 	})
 }
 
-// TestFrameIsCheckedAgainstTheCertificate, because the clock may be set, or the machine sleep, while a timer runs.
-func TestFrameIsCheckedAgainstTheCertificate(t *testing.T) {
+// TestFrameIsCheckedAgainstCertificate, because the clock may be set, or the machine sleep, while a timer runs.
+func TestFrameIsCheckedAgainstCertificate(t *testing.T) {
 	c := &conn{peer: Peer{ValidUntil: time.Now().Add(-1)}}
 	require.ErrorContains(t, c.handle(body("x")), "ended at")
 }
@@ -109,9 +109,9 @@ func TestRenewedCertificateKeepsSession(t *testing.T) {
 				b.SetAddr(a.id, a.addr)
 				b.Dial(Target{ID: a.id, Addr: a.addr})
 				for range 5 {
-					testkit.Pass(30 * time.Minute)
+					testkit.Advance(30 * time.Minute)
 					renew()
-					testkit.Pass(20 * time.Minute)
+					testkit.Advance(20 * time.Minute)
 					require.True(t, a.Send(b.id, body("x")))
 					require.True(t, b.Send(a.id, body("y")))
 				}

@@ -18,13 +18,13 @@ import (
 // A client of the stream receives each failover, with its cause and its duration.
 func TestEventsReportFailover(t *testing.T) {
 	inBubble(t, clustertest.Config{}, func(t *testing.T, c *watched) {
-		old := c.Await()
+		old := c.WaitLeader()
 		witness := c.other(old.Name)
 		s := listen(t, c.serve(t, c.sites[witness.Config().Name]), "")
 		assert.Equal(t, old.Name, s.change().Leader.Name)
-		c.Pass(time.Minute)
+		c.Advance(time.Minute)
 		c.Kill(old.Name)
-		next := c.Await()
+		next := c.WaitLeader()
 		for {
 			change := s.change()
 			if change.Leader == nil {
@@ -45,15 +45,15 @@ func TestEventsReportFailover(t *testing.T) {
 // A client that reconnects receives the missed events once. A new client receives the stored events.
 func TestEventsAreResumed(t *testing.T) {
 	inBubble(t, clustertest.Config{}, func(t *testing.T, c *watched) {
-		n := c.other(c.Await().Name)
+		n := c.other(c.WaitLeader().Name)
 		web := c.serve(t, c.sites[n.Config().Name])
 		first := listen(t, web, "")
 		first.change()
 		require.NoError(t, first.body.Close())
 
-		leads := c.Await()
+		leads := c.WaitLeader()
 		require.NoError(t, c.Node(leads.Name).Resign(t.Context(), time.Minute))
-		c.Await()
+		c.WaitLeader()
 		synctest.Wait()
 		again := listen(t, web, first.id)
 		for {
@@ -153,11 +153,11 @@ func TestStreamClosesClientThatNeverReads(t *testing.T) {
 		synctest.Wait()
 		s := listen(t, c.serve(t, c.sites["n1"]), "")
 		s.change()
-		leads := c.Await()
+		leads := c.WaitLeader()
 		require.NoError(t, c.Node(leads.Name).Resign(t.Context(), time.Minute))
 		for title(s.change()) == noLeader {
 		}
-		c.Pass(20 * time.Second)
+		c.Advance(20 * time.Second)
 		for _, conn := range deaf {
 			rest, err := io.ReadAll(conn)
 			require.NoError(t, err)
@@ -183,7 +183,7 @@ func TestOldestOfTooManyStreamsIsClosed(t *testing.T) {
 		_, over = all[256].next()
 		assert.False(t, over)
 
-		leads := c.Await()
+		leads := c.WaitLeader()
 		require.NoError(t, c.Node(leads.Name).Resign(t.Context(), time.Minute))
 		again := listen(t, client, all[0].id)
 		for change := again.change(); change.Leader == nil || change.Leader.ID == leads.ID; change = again.change() {

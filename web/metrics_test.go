@@ -70,10 +70,10 @@ func (f figures) value(name string, labels ...string) (sum float64) {
 
 func TestMetrics(t *testing.T) {
 	inBubble(t, clustertest.Config{}, func(t *testing.T, c *watched) {
-		old := c.Await()
-		c.Pass(time.Minute)
+		old := c.WaitLeader()
+		c.Advance(time.Minute)
 		c.Kill(old.Name)
-		next := c.Await()
+		next := c.WaitLeader()
 		synctest.Wait()
 		other := c.other(next.Name).Config().Name
 		leader, follower := c.scrape(t, next.Name), c.scrape(t, other)
@@ -124,10 +124,10 @@ func label(f *dto.MetricFamily, name string) string {
 func TestScrapeDuringPartition(t *testing.T) {
 	vote := func(c *cluster.Config) { c.Algorithm = builtin.Lookup("vote") }
 	inBubble(t, clustertest.Config{Configure: vote}, func(t *testing.T, c *watched) {
-		old := c.Await()
+		old := c.WaitLeader()
 		before := c.scrape(t, old.Name)
 		c.Partition([]string{old.Name})
-		c.Pass(time.Minute)
+		c.Advance(time.Minute)
 		begin := time.Now()
 		cut := c.scrape(t, old.Name)
 		assert.Zero(t, time.Since(begin), "the scrape waits for no member")
@@ -150,11 +150,11 @@ func TestWarningsInMetrics(t *testing.T) {
 		}
 	}
 	inBubble(t, clustertest.Config{Configure: other}, func(t *testing.T, c *watched) {
-		c.Await()
-		c.Pass(time.Second)
+		c.WaitLeader()
+		c.Advance(time.Second)
 		assert.EqualValues(t, 2, c.scrape(t, "n1").value("warnings"))
 		assert.EqualValues(t, 1, c.scrape(t, "n2").value("warnings"))
-		c.Pass(15 * time.Minute)
+		c.Advance(15 * time.Minute)
 		assert.EqualValues(t, 0, c.scrape(t, "n1").value("warnings"), "the warning expires")
 	})
 }
@@ -162,7 +162,7 @@ func TestWarningsInMetrics(t *testing.T) {
 // A node with a blocked loop still serves the metrics that do not need the loop.
 func TestScrapeOfBlockedNode(t *testing.T) {
 	inBubble(t, clustertest.Config{}, func(t *testing.T, c *watched) {
-		leads := c.Await()
+		leads := c.WaitLeader()
 		c.Pause(leads.Name)
 		defer c.Resume(leads.Name)
 		f := c.scrape(t, leads.Name)
@@ -174,8 +174,8 @@ func TestScrapeOfBlockedNode(t *testing.T) {
 
 func TestMetricsAreLinted(t *testing.T) {
 	inBubble(t, clustertest.Config{}, func(t *testing.T, c *watched) {
-		c.Kill(c.Await().Name)
-		problems, err := promlint.New(c.get(t, c.Await().Name, "/metrics").Body).Lint()
+		c.Kill(c.WaitLeader().Name)
+		problems, err := promlint.New(c.get(t, c.WaitLeader().Name, "/metrics").Body).Lint()
 		require.NoError(t, err)
 		assert.Empty(t, problems)
 	})
@@ -218,9 +218,9 @@ func TestWriteMetricsReturnsError(t *testing.T) {
 // Every figure is described where operators look for it, and no other.
 func TestMetricsAreDocumented(t *testing.T) {
 	inBubble(t, clustertest.Config{}, func(t *testing.T, c *watched) {
-		old := c.Await().Name
+		old := c.WaitLeader().Name
 		c.Kill(old)
-		c.Pass(time.Minute)
+		c.Advance(time.Minute)
 		text, err := os.ReadFile("../docs/operations.md")
 		require.NoError(t, err)
 		var documented []string
@@ -229,7 +229,7 @@ func TestMetricsAreDocumented(t *testing.T) {
 				documented = append(documented, strings.Split(strings.Trim(first, "`"), "`, `")...)
 			}
 		}
-		there := slices.Collect(maps.Keys(c.scrape(t, c.Await().Name)))
+		there := slices.Collect(maps.Keys(c.scrape(t, c.WaitLeader().Name)))
 		assert.Subset(t, documented, there)
 		// Nothing has caused these.
 		there = append(there, "elect_connections_closed_total", "elect_frames_dropped_total", "elect_lease_remaining_seconds", "elect_nonmember_messages_total", "elect_certificate_expiry_timestamp_seconds", "elect_http_certificate_expiry_timestamp_seconds")
@@ -248,11 +248,11 @@ func TestMetricsReportCertificateExpiry(t *testing.T) {
 // The metric of the server's own certificate is there only if the server has one, also while the loop is blocked.
 func TestMetricsReportHTTPCertificateExpiry(t *testing.T) {
 	inBubble(t, clustertest.Config{}, func(t *testing.T, c *watched) {
-		name := c.Await().Name
+		name := c.WaitLeader().Name
 		assert.NotContains(t, c.scrape(t, name), "elect_http_certificate_expiry_timestamp_seconds")
 		end := time.Now().Add(time.Hour)
 		c.sites[name].ShowCertificateEnd(func() time.Time { return end })
-		c.Pass(time.Second)
+		c.Advance(time.Second)
 		c.Pause(name)
 		defer c.Resume(name)
 		assert.EqualValues(t, end.Unix(), c.scrape(t, name).value("http_certificate_expiry_timestamp_seconds"))

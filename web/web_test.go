@@ -23,7 +23,7 @@ import (
 // A load balancer that asks for /leader finds the one that leads.
 func TestLeader(t *testing.T) {
 	inBubble(t, clustertest.Config{}, func(t *testing.T, c *watched) {
-		leads := c.Await()
+		leads := c.WaitLeader()
 		for name := range c.sites {
 			w, code := c.get(t, name, "/leader"), http.StatusServiceUnavailable
 			if name == leads.Name {
@@ -47,8 +47,8 @@ func TestMetaAndLease(t *testing.T) {
 		c.Meta = map[string]string{"http": c.Name + ":80"}
 	}
 	inBubble(t, clustertest.Config{Configure: leased}, func(t *testing.T, c *watched) {
-		leads := c.Await()
-		c.Pass(time.Minute)
+		leads := c.WaitLeader()
+		c.Advance(time.Minute)
 		for name := range c.sites {
 			answer := asked[struct {
 				web.Leader
@@ -59,7 +59,7 @@ func TestMetaAndLease(t *testing.T) {
 			assert.Equal(t, name == leads.Name, c.scrape(t, name).value("lease_remaining_seconds") > 0)
 		}
 		c.Partition([]string{leads.Name})
-		c.Pass(time.Minute)
+		c.Advance(time.Minute)
 		w := c.get(t, leads.Name, "/leader")
 		assert.Equal(t, http.StatusServiceUnavailable, w.Code)
 		assert.NotContains(t, w.Body.String(), "lease_remaining")
@@ -71,10 +71,10 @@ func TestMetaAndLease(t *testing.T) {
 func TestIsolatedLeaderServesNoLeader(t *testing.T) {
 	vote := func(c *cluster.Config) { c.Algorithm = builtin.Lookup("vote") }
 	inBubble(t, clustertest.Config{Configure: vote}, func(t *testing.T, c *watched) {
-		old := c.Await()
+		old := c.WaitLeader()
 		assert.Equal(t, http.StatusOK, c.get(t, old.Name, "/readyz").Code)
 		c.Partition([]string{old.Name})
-		c.Pass(time.Minute)
+		c.Advance(time.Minute)
 		w := c.get(t, old.Name, "/leader")
 		assert.Equal(t, http.StatusServiceUnavailable, w.Code)
 		assert.JSONEq(t, `{"leads":false}`, w.Body.String())

@@ -17,7 +17,7 @@ type nested struct {
 func (nested) Kind() string { return "nested" }
 
 // A forged message differs from the original only in the changed values, and the original does not change.
-func TestForgingLeavesTheMessage(t *testing.T) {
+func TestForgingLeavesMessage(t *testing.T) {
 	sent := nested{Leader: algo.Leader{Epoch: 1, ID: algo.NodeID{1}}, IDs: []algo.NodeID{{2}, {3}}, Round: 4, Text: "x"}
 	copied, ids := forged(sent, idType, func(_ int, v reflect.Value) { v.Set(reflect.ValueOf(algo.NodeID{9})) })
 	want := nested{Leader: algo.Leader{Epoch: 1, ID: algo.NodeID{9}}, IDs: []algo.NodeID{{9}, {9}}, Round: 4, Text: "x"}

@@ -31,7 +31,7 @@ func TestRegistryHasEachAlgorithm(t *testing.T) {
 	}
 }
 
-func TestRegistryIsACopy(t *testing.T) {
+func TestRegistryIsCopied(t *testing.T) {
 	delete(builtin.Registry(), "bully")
 	if _, known := builtin.Registry()["bully"]; !known {
 		t.Error("a change of the result changes the next result")
@@ -84,7 +84,7 @@ func TestWithChangesDefaults(t *testing.T) {
 }
 
 // Claims are known even if an option is invalid, so that a driver can check the other settings.
-func TestInvalidOptionLeavesTheClaims(t *testing.T) {
+func TestInvalidOptionLeavesClaims(t *testing.T) {
 	spec, err := vote.With(func(o *vote.Options) { o.Window = -1 })(algo.LAN(), nil)
 	if err == nil || spec.Name != "vote" || !spec.Claims.NeedsQuorum || spec.New != nil {
 		t.Errorf("%+v, %v", spec, err)

@@ -306,7 +306,7 @@ func TestHighestLeadsWhicheverNodesCampaign(t *testing.T) {
 }
 
 // "A process can call for at most one election at a time."
-func TestProcessRunsOneElectionAtATime(t *testing.T) {
+func TestProcessRunsElectionsOneByOne(t *testing.T) {
 	s := alone(2, viewOf(3), Defaults(timing))
 	s.Start(6)
 	expect(t, "a campaign while it waits for answers", s.Campaign(), "")

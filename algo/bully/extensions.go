@@ -216,13 +216,13 @@ func (p *process) rejectCoordinator(env algo.Env, from algo.NodeID, l algo.Leade
 		env.Note("does not follow %s, which is not eligible", l.ID)
 	default:
 		env.Note("contests the leadership of %s", l.ID)
-		p.contest(env)
+		p.challenge(env)
 	}
 }
 
-// contest acts against a leader that this process must not follow: a leader takes a newer
+// challenge acts against a leader that this process must not follow: a leader takes a newer
 // epoch, any other process starts an election.
-func (p *process) contest(env algo.Env) {
+func (p *process) challenge(env algo.Env) {
 	switch {
 	case p.phase != idle:
 		// The current election decides.

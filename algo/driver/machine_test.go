@@ -165,7 +165,7 @@ func TestEachPartOfStableIsSaved(t *testing.T) {
 	}
 }
 
-func TestMonitoringNoPeerIsAnEffect(t *testing.T) {
+func TestMonitoringNoPeerIsEffect(t *testing.T) {
 	m, _ := newMachine(func(_ *scripted, env algo.Env) { env.Monitor() })
 	if e := m.Step(driver.Event{Kind: driver.EventCampaign}); !e.MonitorSet || len(e.Monitor) != 0 {
 		t.Errorf("watch %v, monitor %v", e.MonitorSet, e.Monitor)

@@ -30,7 +30,7 @@ type Options struct {
 	// DrainTimeout is the maximum time for which a leader that hands over renews its lease while its
 	// Lead callback returns. If it is zero, there is no callback, or it ends with the
 	// announcement.
-	DrainTimeout time.Duration `yaml:"-"` // set from Config.DrainTimeout of package cluster
+	DrainTimeout time.Duration `yaml:"-"` // package cluster sets it to Config.DrainTimeout
 
 	// TrustEvidence makes a member end its grant for a process that has ended, as the address of
 	// that process shows, and ignore its own grants from before a restart. It is correct if the

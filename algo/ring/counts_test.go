@@ -92,7 +92,7 @@ func TestCountsWhenAllStart(t *testing.T) {
 
 // In a random order the mean is N·H(N)+N: the highest but k passes N/(k+1) on the mean
 // before a higher one drops it.
-func TestCountsWhenAllStartOnTheMean(t *testing.T) {
+func TestMeanCountsWhenAllStart(t *testing.T) {
 	const runs = 200
 	for N := 3; N <= 20; N++ {
 		random := rand.New(rand.NewPCG(uint64(N), 0))
@@ -118,7 +118,7 @@ func TestCountsWhenAllStartOnTheMean(t *testing.T) {
 
 // A crashed leader is replaced by its predecessor, if that is the next
 // highest, with the fewest messages: 2m of m live, and all know after 2m−1 hops.
-func TestCountsWhenTheLeaderCrashes(t *testing.T) {
+func TestCountsWhenLeaderCrashes(t *testing.T) {
 	for N := 3; N <= 20; N++ {
 		c := agreedCluster(t, viewOf(N))
 		c.Crash(N)

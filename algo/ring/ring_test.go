@@ -119,7 +119,7 @@ func TestHighestLeadsWhicheverNodesCampaign(t *testing.T) {
 }
 
 // "A process can call for at most one election at a time."
-func TestProcessRunsOneElectionAtATime(t *testing.T) {
+func TestProcessRunsElectionsOneByOne(t *testing.T) {
 	s := alone(2, viewOf(3))
 	s.Start(6)
 	expect(t, "it campaigns in an election", s.Campaign(), "")

@@ -10,7 +10,7 @@ import (
 // of package algo/textbook/vote). n1 and n2 both claim; n2 votes for n1, and n1 leads with
 // {n1, n2}. n3 has received none of these messages and claims too; messages from n1 are slow now. With numbered
 // rounds, and one vote in each, n2 has no second vote for a round that it voted in, and follows n1.
-func Example_oneLeaderInATerm() {
+func Example_oneLeaderPerTerm() {
 	c := newCluster(Defaults(timing), viewOf(3)) // T is 10 ms, and a window 20 ms
 	c.Tracing = true
 	twoInATerm(c)

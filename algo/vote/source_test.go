@@ -201,7 +201,7 @@ func TestLeadEndsVoting(t *testing.T) {
 }
 
 // "Any server can start an election for a new leader."
-func TestAnyServerCanStartAnElection(t *testing.T) {
+func TestAnyServerCanStartElection(t *testing.T) {
 	s := following(t, 2, 1, viewOf(3), textbook())
 	expect(t, "n2 campaigns", s.Campaign(),
 		"save 8; stop watch; window in 20ms; monitor n1 n3; n1 n3 <- elect round=9 term=7 msg=1 leader=n1 configid={version=1}")

@@ -8,9 +8,9 @@
 //			for _, node := range c.Nodes() {
 //				go node.Lead(t.Context(), service.Work)
 //			}
-//			old := c.Await()
+//			old := c.WaitLeader()
 //			c.Kill(old.Name)
-//			next := c.Await() // another node leads, and its Work runs
+//			next := c.WaitLeader() // another node leads, and its Work runs
 //			…
 //		})
 //	}
@@ -80,14 +80,14 @@ func New(t testing.TB, config Config) *Cluster {
 	if config.Nodes < 1 {
 		t.Fatalf("clustertest: a cluster of %d nodes, want at least 1", config.Nodes)
 	}
-	t.Cleanup(c.end)
+	t.Cleanup(c.stop)
 	for i := range config.Nodes {
 		c.add(fmt.Sprintf("n%d", i+1)).listed = true
 	}
 	for _, name := range c.names {
 		c.Start(name)
 	}
-	c.Await()
+	c.WaitLeader()
 	return c
 }
 
@@ -243,17 +243,17 @@ func (c *Cluster) Cut(from, to string) { c.Network.Cut(from, to) }
 // Heal ends every partition and every cut.
 func (c *Cluster) Heal() { c.Network.Heal() }
 
-// Pass advances the time of the bubble by d. Outside a bubble it panics.
-func (c *Cluster) Pass(d time.Duration) {
+// Advance advances the time of the bubble by d. Outside a bubble it panics.
+func (c *Cluster) Advance(d time.Duration) {
 	if time.Now().Year() >= 2020 { // the time of a bubble starts in 2000
-		panic("clustertest: Pass was called outside of a bubble of testing/synctest")
+		panic("clustertest: Advance was called outside of a bubble of testing/synctest")
 	}
 	time.Sleep(d)
 }
 
-// Await waits until the named nodes follow one of them as the leader in one epoch, and returns the leadership. Without
+// WaitLeader waits until the named nodes follow one of them as the leader in one epoch, and returns the leadership. Without
 // names it waits for all running nodes that are not paused. It fails the test after twice [algo.Timing.RecoveryBound].
-func (c *Cluster) Await(names ...string) cluster.Leadership {
+func (c *Cluster) WaitLeader(names ...string) cluster.Leadership {
 	c.t.Helper()
 	if len(names) == 0 {
 		for _, name := range c.names {
@@ -265,18 +265,18 @@ func (c *Cluster) Await(names ...string) cluster.Leadership {
 	limit := time.Now().Add(2 * c.timing.RecoveryBound())
 	for {
 		synctest.Wait() // deliver all messages in flight
-		leader, agreed := c.agreed(names)
+		leader, agreed := c.agreement(names)
 		switch {
 		case agreed:
 			return leader
 		case time.Now().After(limit):
-			c.t.Fatalf("clustertest: no agreement among %s after %v: %s", strings.Join(names, ", "), 2*c.timing.RecoveryBound(), c.opinions(names))
+			c.t.Fatalf("clustertest: no agreement among %s after %v: %s", strings.Join(names, ", "), 2*c.timing.RecoveryBound(), c.describe(names))
 		}
-		c.Pass(time.Millisecond)
+		c.Advance(time.Millisecond)
 	}
 }
 
-func (c *Cluster) agreed(names []string) (leader cluster.Leadership, agreed bool) {
+func (c *Cluster) agreement(names []string) (leader cluster.Leadership, agreed bool) {
 	for i, name := range names {
 		l, known := c.Node(name).Leader()
 		if !known || i > 0 && (l.Epoch != leader.Epoch || l.ID != leader.ID) {
@@ -287,8 +287,8 @@ func (c *Cluster) agreed(names []string) (leader cluster.Leadership, agreed bool
 	return leader, slices.Contains(names, leader.Name)
 }
 
-// opinions describes the leader of each node.
-func (c *Cluster) opinions(names []string) string {
+// describe formats the leader of each node.
+func (c *Cluster) describe(names []string) string {
 	var all []string
 	for _, name := range names {
 		if l, known := c.Node(name).Leader(); known {
@@ -300,8 +300,8 @@ func (c *Cluster) opinions(names []string) string {
 	return strings.Join(all, "; ")
 }
 
-// end stops the running nodes.
-func (c *Cluster) end() {
+// stop stops the running nodes.
+func (c *Cluster) stop() {
 	c.Heal()
 	for _, name := range c.names {
 		if m := c.members[name]; m.running {

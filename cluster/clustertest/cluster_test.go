@@ -42,11 +42,11 @@ func each(t *testing.T, nodes int, test func(t *testing.T, c *clustertest.Cluste
 
 func TestKilledLeaderIsReplaced(t *testing.T) {
 	each(t, 3, func(t *testing.T, c *clustertest.Cluster) {
-		old := c.Await()
+		old := c.WaitLeader()
 		id, epoch := old.ID, old.Epoch
 		before := time.Now()
 		c.Kill(old.Name)
-		next := c.Await()
+		next := c.WaitLeader()
 		if next.Name == old.Name || next.Epoch <= epoch {
 			t.Errorf("%+v leads after %+v", next, old)
 		}
@@ -55,7 +55,7 @@ func TestKilledLeaderIsReplaced(t *testing.T) {
 			t.Errorf("the replacement took %v, want at most %v after the closed connections", took, most)
 		}
 		c.Start(old.Name)
-		c.Await()
+		c.WaitLeader()
 		for _, m := range c.Node(old.Name).Members() {
 			if m.Name == old.Name && m.ID != id {
 				t.Errorf("%s came back as %s, want %s", m.Name, m.ID, id)
@@ -66,9 +66,9 @@ func TestKilledLeaderIsReplaced(t *testing.T) {
 
 func TestPausedLeaderIsReplaced(t *testing.T) {
 	each(t, 3, func(t *testing.T, c *clustertest.Cluster) {
-		old := c.Await()
+		old := c.WaitLeader()
 		c.Pause(old.Name)
-		next := c.Await()
+		next := c.WaitLeader()
 		if next.Name == old.Name {
 			t.Fatalf("%s is paused and leads", old.Name)
 		}
@@ -77,7 +77,7 @@ func TestPausedLeaderIsReplaced(t *testing.T) {
 			t.Errorf("a paused node follows %+v", l)
 		}
 		c.Resume(old.Name)
-		if last := c.Await(); last.Epoch < next.Epoch {
+		if last := c.WaitLeader(); last.Epoch < next.Epoch {
 			t.Errorf("%+v leads after %+v", last, next)
 		}
 	})
@@ -86,11 +86,11 @@ func TestPausedLeaderIsReplaced(t *testing.T) {
 func TestPartitionAndHeal(t *testing.T) {
 	each(t, 5, func(t *testing.T, c *clustertest.Cluster) {
 		c.Partition([]string{"n1", "n2"}, []string{"n3", "n4", "n5"})
-		if l := c.Await("n3", "n4", "n5"); l.Name < "n3" {
+		if l := c.WaitLeader("n3", "n4", "n5"); l.Name < "n3" {
 			t.Errorf("%s leads on the other side", l.Name)
 		}
 		c.Heal()
-		c.Await()
+		c.WaitLeader()
 	})
 }
 
@@ -139,7 +139,7 @@ func TestCutIsOneWay(t *testing.T) {
 // leader may be elected again.
 func TestLeaderSurvivesOneBadLink(t *testing.T) {
 	each(t, 5, func(t *testing.T, c *clustertest.Cluster) {
-		leader := c.Await()
+		leader := c.WaitLeader()
 		follower := "n1"
 		if leader.Name == follower {
 			follower = "n2"
@@ -150,8 +150,8 @@ func TestLeaderSurvivesOneBadLink(t *testing.T) {
 			func() { c.Cut(follower, leader.Name) }, // now both directions are cut
 		} {
 			cut()
-			c.Pass(3 * time.Second)
-			l := c.Await(others...)
+			c.Advance(3 * time.Second)
+			l := c.WaitLeader(others...)
 			if strings.HasSuffix(t.Name(), "/ring") {
 				l.Epoch, l.Token = leader.Epoch, leader.Token
 			}
@@ -160,17 +160,17 @@ func TestLeaderSurvivesOneBadLink(t *testing.T) {
 			}
 		}
 		c.Heal()
-		c.Await()
+		c.WaitLeader()
 	})
 }
 
 func TestStopAndJoin(t *testing.T) {
 	each(t, 3, func(t *testing.T, c *clustertest.Cluster) {
 		c.Stop("n1")
-		c.Await()
+		c.WaitLeader()
 		c.Start("n1")
 		c.Start("n4")
-		c.Await()
+		c.WaitLeader()
 		for _, node := range c.Nodes() {
 			if all := node.Members(); len(all) != 4 {
 				t.Errorf("%s knows %d members, want 4", node.Config().Name, len(all))
@@ -213,10 +213,10 @@ func TestMisuseFailsTest(t *testing.T) {
 		"a wrong node":    {func(c *clustertest.Cluster) { c.Start("host with spaces") }, "host with spaces"},
 		"a partition": {func(c *clustertest.Cluster) {
 			c.Partition([]string{"n1"})
-			testkit.Pass(time.Second) // until the nodes suspect each other
-			c.Await()
+			testkit.Advance(time.Second) // until the nodes suspect each other
+			c.WaitLeader()
 		}, "no agreement among n1, n2 after"},
-		"no running node": {func(c *clustertest.Cluster) { c.Kill("n1"); c.Kill("n2"); c.Await() }, "no agreement"},
+		"no running node": {func(c *clustertest.Cluster) { c.Kill("n1"); c.Kill("n2"); c.WaitLeader() }, "no agreement"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {

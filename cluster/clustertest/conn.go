@@ -8,12 +8,12 @@ import (
 	"time"
 )
 
-// half is one end of a connection. Its buf holds the bytes that it has not read yet.
-type half struct {
+// pipeEnd is one end of a connection. Its buf holds the bytes that it has not read yet.
+type pipeEnd struct {
 	net    *Network
 	owner  *Process
 	remote string
-	peer   *half
+	peer   *pipeEnd
 
 	// Guarded by net.mu.
 	buf      []byte
@@ -24,12 +24,12 @@ type half struct {
 	news     chan struct{} // closed and replaced when the state of this end changes
 }
 
-func (h *half) wake() {
+func (h *pipeEnd) wake() {
 	close(h.news)
 	h.news = make(chan struct{})
 }
 
-func (h *half) Read(b []byte) (int, error) {
+func (h *pipeEnd) Read(b []byte) (int, error) {
 	for {
 		h.net.mu.Lock()
 		n, err := h.read(b)
@@ -51,7 +51,7 @@ func (h *half) Read(b []byte) (int, error) {
 	}
 }
 
-func (h *half) read(b []byte) (int, error) {
+func (h *pipeEnd) read(b []byte) (int, error) {
 	switch {
 	case h.closed:
 		return 0, net.ErrClosed
@@ -71,7 +71,7 @@ func (h *half) read(b []byte) (int, error) {
 	return 0, nil
 }
 
-func (h *half) Write(b []byte) (int, error) {
+func (h *pipeEnd) Write(b []byte) (int, error) {
 	h.net.mu.Lock()
 	defer h.net.mu.Unlock()
 	switch {
@@ -85,7 +85,7 @@ func (h *half) Write(b []byte) (int, error) {
 	return len(b), nil
 }
 
-func (h *half) CloseWrite() error {
+func (h *pipeEnd) CloseWrite() error {
 	h.net.mu.Lock()
 	defer h.net.mu.Unlock()
 	h.shut = true
@@ -93,14 +93,14 @@ func (h *half) CloseWrite() error {
 	return nil
 }
 
-func (h *half) Close() error {
+func (h *pipeEnd) Close() error {
 	h.net.mu.Lock()
 	defer h.net.mu.Unlock()
 	h.close()
 	return nil
 }
 
-func (h *half) close() {
+func (h *pipeEnd) close() {
 	if h.closed {
 		return
 	}
@@ -109,17 +109,17 @@ func (h *half) close() {
 	h.wake()
 	h.peer.wake()
 	if h.peer.closed {
-		delete(h.net.halves, h)
-		delete(h.net.halves, h.peer)
+		delete(h.net.pipeEnds, h)
+		delete(h.net.pipeEnds, h.peer)
 	}
 }
 
-func (h *half) LocalAddr() net.Addr  { return address(h.owner.host + ":1") }
-func (h *half) RemoteAddr() net.Addr { return address(h.remote) }
+func (h *pipeEnd) LocalAddr() net.Addr  { return address(h.owner.host + ":1") }
+func (h *pipeEnd) RemoteAddr() net.Addr { return address(h.remote) }
 
-func (h *half) SetDeadline(t time.Time) error { return h.SetReadDeadline(t) }
+func (h *pipeEnd) SetDeadline(t time.Time) error { return h.SetReadDeadline(t) }
 
-func (h *half) SetReadDeadline(t time.Time) error {
+func (h *pipeEnd) SetReadDeadline(t time.Time) error {
 	h.net.mu.Lock()
 	defer h.net.mu.Unlock()
 	h.deadline = t
@@ -128,4 +128,4 @@ func (h *half) SetReadDeadline(t time.Time) error {
 }
 
 // SetWriteDeadline does nothing: a write never waits.
-func (h *half) SetWriteDeadline(time.Time) error { return nil }
+func (h *pipeEnd) SetWriteDeadline(time.Time) error { return nil }

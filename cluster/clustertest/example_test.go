@@ -17,6 +17,34 @@ import (
 	"github.com/elect-go/elect/internal/testkit"
 )
 
+// The test of a service: the callback of Lead runs on one node, and on another one after the leader is killed.
+func ExampleNew() {
+	testFailover := func(t *testing.T) {
+		synctest.Test(t, func(t *testing.T) {
+			c := clustertest.New(t, clustertest.Config{Nodes: 3})
+			started := make(chan string, 2)
+			for _, node := range c.Nodes() {
+				go func() {
+					_ = node.Lead(t.Context(), func(ctx context.Context, l cluster.Leadership) error {
+						started <- l.Name
+						<-ctx.Done()
+						return context.Cause(ctx)
+					})
+				}()
+			}
+			old := c.WaitLeader()
+			c.Kill(old.Name)
+			next := c.WaitLeader()
+			for _, want := range []string{old.Name, next.Name} {
+				if got := <-started; got != want {
+					t.Errorf("the callback runs on %s, want %s", got, want)
+				}
+			}
+		})
+	}
+	_ = testFailover // in a file of tests this is func TestFailover
+}
+
 // service ticks once a second, on the leader only, and records the name of the leader.
 type service struct {
 	mu    sync.Mutex
@@ -53,12 +81,12 @@ func Test_serviceFailsOver(t *testing.T) {
 			go func() { _ = node.Lead(t.Context(), s.work) }()
 		}
 
-		c.Pass(3500 * time.Millisecond)
+		c.Advance(3500 * time.Millisecond)
 		c.Kill("n3")
-		if next := c.Await(); next.Name != "n2" {
+		if next := c.WaitLeader(); next.Name != "n2" {
 			t.Errorf("%s leads, want n2", next.Name)
 		}
-		c.Pass(2500 * time.Millisecond)
+		c.Advance(2500 * time.Millisecond)
 
 		want := []string{"n3", "n3", "n3", "n2", "n2"}
 		if got := s.ticked(); !slices.Equal(got, want) {
@@ -72,20 +100,20 @@ func Test_serviceSurvivesPauseAndPartition(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := clustertest.New(t, clustertest.Config{Nodes: 3})
 		c.Pause("n3")
-		if next := c.Await("n1", "n2"); next.Name != "n2" {
+		if next := c.WaitLeader("n1", "n2"); next.Name != "n2" {
 			t.Errorf("%s leads while n3 is paused, want n2", next.Name)
 		}
 		c.Resume("n3")
-		c.Await()
+		c.WaitLeader()
 		c.Partition([]string{"n3"})
-		c.Await("n1", "n2")
+		c.WaitLeader("n1", "n2")
 		c.Heal()
-		c.Pass(time.Second)
-		if next := c.Await(); next.Name != "n3" {
+		c.Advance(time.Second)
+		if next := c.WaitLeader(); next.Name != "n3" {
 			t.Errorf("%s leads in the end, want n3", next.Name)
 		}
 		c.Stop("n3")
-		c.Await()
+		c.WaitLeader()
 	})
 }
 
@@ -98,9 +126,9 @@ func Test_serviceSurvivesBadLink(t *testing.T) {
 			go func() { _ = node.Lead(t.Context(), s.work) }()
 		}
 		c.Cut("n3", "n1") // one direction
-		c.Pass(1500 * time.Millisecond)
+		c.Advance(1500 * time.Millisecond)
 		c.Network.Cut("n1", "n3") // and now both directions
-		c.Pass(2 * time.Second)
+		c.Advance(2 * time.Second)
 		c.Heal()
 		if got, want := s.ticked(), []string{"n3", "n3", "n3"}; !slices.Equal(got, want) {
 			t.Errorf("ticked: %v, want %v", got, want)
@@ -143,12 +171,12 @@ func Test_serviceWritesThroughGate(t *testing.T) {
 		for _, node := range c.Nodes() {
 			go func() { _ = node.Lead(t.Context(), work) }()
 		}
-		c.Pass(2500 * time.Millisecond)
+		c.Advance(2500 * time.Millisecond)
 		c.Pause("n3") // its callback runs on
-		if l := c.Await("n1", "n2"); l.Meta()["http"] != "n2:8080" {
+		if l := c.WaitLeader("n1", "n2"); l.Meta()["http"] != "n2:8080" {
 			t.Errorf("requests go to %v, want n2:8080", l.Meta())
 		}
-		c.Pass(3 * time.Second)
+		c.Advance(3 * time.Second)
 		mu.Lock()
 		defer mu.Unlock()
 		first := slices.Index(lines, "n2")
@@ -194,14 +222,14 @@ func Test_leaderPerJob(t *testing.T) {
 			l, _ := nodes[job][at].Leader()
 			return l.Name
 		}
-		testkit.Pass(10 * time.Second)
+		testkit.Advance(10 * time.Second)
 		for j, job := range jobs {
 			if got := leads(job, "c"); got != hosts[j] {
 				t.Errorf("%s leads %s, want %s", got, job, hosts[j])
 			}
 		}
 		processes["a"].Kill() // kill the whole host: another host takes its job, and the other leaders stay
-		testkit.Pass(10 * time.Second)
+		testkit.Advance(10 * time.Second)
 		if got := leads("billing", "c"); got == "a" || got != leads("billing", "b") || leads("cleanup", "c") != "b" || leads("reports", "b") != "c" {
 			t.Errorf("after host a was killed, %s leads billing, %s cleanup, %s reports", got, leads("cleanup", "c"), leads("reports", "b"))
 		}

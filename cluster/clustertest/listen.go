@@ -6,6 +6,8 @@ import (
 	"os"
 	"sync"
 	"syscall"
+
+	"github.com/elect-go/elect/internal/simnet"
 )
 
 type address string
@@ -22,7 +24,7 @@ type listener struct {
 	owner   *Process
 	addr    string
 	mu      *sync.Mutex // of the network
-	backlog []*half
+	backlog []*pipeEnd
 	closed  bool
 	news    chan struct{}
 }
@@ -42,8 +44,8 @@ func (p *Process) Listen(addr string) (net.Listener, error) {
 
 func (l *listener) Addr() net.Addr { return address(l.addr) }
 
-// Turn blocks the loop of the node while its process is paused.
-func (l *listener) Turn() { l.owner.turn() }
+// WaitWhilePaused blocks the loop of the node while its process is paused.
+func (l *listener) WaitWhilePaused(simnet.Turn) { l.owner.waitWhilePaused() }
 
 func (l *listener) Accept() (net.Conn, error) {
 	w := l.owner.net
@@ -102,16 +104,16 @@ func (p *Process) Dial(ctx context.Context, addr string) (net.Conn, error) {
 			w.mu.Unlock()
 			return nil, failure("connect", addr, syscall.ENETDOWN)
 		}
-		if w.linked(p.host, host) && w.linked(host, p.host) && !w.frozen[p.host] {
+		if w.isLinked(p.host, host) && w.isLinked(host, p.host) && !w.frozen[p.host] {
 			l := w.listeners[addr]
 			if l == nil {
 				w.mu.Unlock()
 				return nil, failure("connect", addr, syscall.ECONNREFUSED)
 			}
-			near := &half{owner: p, net: w, remote: addr, news: make(chan struct{})}
-			far := &half{owner: l.owner, net: w, remote: p.host + ":1", news: make(chan struct{})}
+			near := &pipeEnd{owner: p, net: w, remote: addr, news: make(chan struct{})}
+			far := &pipeEnd{owner: l.owner, net: w, remote: p.host + ":1", news: make(chan struct{})}
 			near.peer, far.peer = far, near
-			w.halves[near], w.halves[far] = struct{}{}, struct{}{}
+			w.pipeEnds[near], w.pipeEnds[far] = struct{}{}, struct{}{}
 			l.backlog = append(l.backlog, far)
 			close(l.news)
 			l.news = make(chan struct{})

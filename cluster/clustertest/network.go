@@ -13,11 +13,11 @@ import (
 type Network struct {
 	mu        sync.Mutex
 	listeners map[string]*listener
-	halves    map[*half]struct{} // of connections that are open at either end
-	side      map[string]int     // group of each host in a partition
-	deaf      map[way]bool       // cut directions
-	frozen    map[string]bool    // paused hosts
-	changed   chan struct{}      // closed and replaced when the state of a host changes
+	pipeEnds  map[*pipeEnd]struct{} // of connections that are open at either end
+	side      map[string]int        // group of each host in a partition
+	cut       map[way]bool          // cut directions
+	frozen    map[string]bool       // paused hosts
+	changed   chan struct{}         // closed and replaced when the state of a host changes
 }
 
 // way is the direction from one host to another.
@@ -26,8 +26,8 @@ type way struct{ from, to string }
 // NewNetwork returns a network without hosts.
 func NewNetwork() *Network {
 	return &Network{
-		listeners: make(map[string]*listener), halves: make(map[*half]struct{}),
-		side: make(map[string]int), deaf: make(map[way]bool), frozen: make(map[string]bool), changed: make(chan struct{}),
+		listeners: make(map[string]*listener), pipeEnds: make(map[*pipeEnd]struct{}),
+		side: make(map[string]int), cut: make(map[way]bool), frozen: make(map[string]bool), changed: make(chan struct{}),
 	}
 }
 
@@ -46,10 +46,10 @@ func (w *Network) Partition(groups ...[]string) {
 
 // Cut cuts the link from one host to another in this direction. The two hosts cannot open new connections meanwhile,
 // because that needs both directions.
-func (w *Network) Cut(from, to string) { w.change(func() { w.deaf[way{from, to}] = true }) }
+func (w *Network) Cut(from, to string) { w.change(func() { w.cut[way{from, to}] = true }) }
 
 // Heal ends every partition and every cut.
-func (w *Network) Heal() { w.change(func() { clear(w.side); clear(w.deaf) }) }
+func (w *Network) Heal() { w.change(func() { clear(w.side); clear(w.cut) }) }
 
 func (w *Network) change(f func()) {
 	w.mu.Lock()
@@ -57,19 +57,19 @@ func (w *Network) change(f func()) {
 	f()
 	close(w.changed)
 	w.changed = make(chan struct{})
-	for h := range w.halves {
+	for h := range w.pipeEnds {
 		h.wake()
 	}
 }
 
 // passes reports whether bytes from one host arrive at another.
 func (w *Network) passes(from, to string) bool {
-	return w.linked(from, to) && !w.frozen[from] && !w.frozen[to]
+	return w.isLinked(from, to) && !w.frozen[from] && !w.frozen[to]
 }
 
-// linked reports whether neither a partition nor a cut separates one host from another.
-func (w *Network) linked(from, to string) bool {
-	return w.side[from] == w.side[to] && !w.deaf[way{from, to}]
+// isLinked reports whether neither a partition nor a cut separates one host from another.
+func (w *Network) isLinked(from, to string) bool {
+	return w.side[from] == w.side[to] && !w.cut[way{from, to}]
 }
 
 // Process is a process on a host.
@@ -109,8 +109,8 @@ func (p *Process) Cluster() cluster.Network {
 	return cluster.Network{Listen: p.Listen, Dial: p.Dial, Clock: p}
 }
 
-// turn blocks while the process is paused.
-func (p *Process) turn() {
+// waitWhilePaused blocks while the process is paused.
+func (p *Process) waitWhilePaused() {
 	p.net.mu.Lock()
 	paused := p.paused
 	p.net.mu.Unlock()
@@ -154,7 +154,7 @@ func (p *Process) Kill() {
 				delete(p.net.listeners, addr)
 			}
 		}
-		for h := range p.net.halves {
+		for h := range p.net.pipeEnds {
 			if h.owner == p {
 				h.close()
 			}

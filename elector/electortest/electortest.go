@@ -63,9 +63,9 @@ type Group interface {
 	Stop(name string)
 	// Inject injects a fault. The function ends it. It is nil if the engine cannot have the fault.
 	Inject(fault Fault, name string) (end func())
-	// Patience is the time within which the group has recovered from a fault, however slow the machine is. The suite
+	// RecoveryTimeout is the time within which the group has recovered from a fault, however slow the machine is. The suite
 	// waits no longer than needed.
-	Patience() time.Duration
+	RecoveryTimeout() time.Duration
 }
 
 // Engine makes groups.
@@ -157,10 +157,10 @@ func (s *suite) start(name string) {
 	s.lead(name)
 }
 
-// eventually waits until the condition holds, and fails the test if it does not within the patience of the group.
+// eventually waits until the condition holds, and fails the test if it does not within the RecoveryTimeout of the group.
 func (s *suite) eventually(what string, holds func() bool) {
 	s.Helper()
-	for limit := time.After(s.Patience()); ; {
+	for limit := time.After(s.RecoveryTimeout()); ; {
 		changed := s.history.next()
 		if holds() {
 			return
@@ -168,7 +168,7 @@ func (s *suite) eventually(what string, holds func() bool) {
 		select {
 		case <-changed:
 		case <-limit:
-			s.Fatalf("not within %v: %s\n%s", s.Patience(), what, s.history)
+			s.Fatalf("not within %v: %s\n%s", s.RecoveryTimeout(), what, s.history)
 		}
 	}
 }
@@ -184,7 +184,7 @@ func (s *suite) agree(names ...string) (leader elector.Leadership) {
 			}
 			leader = l
 		}
-		now := s.history.working(leader.Name)
+		now := s.history.current(leader.Name)
 		return slices.Contains(names, leader.Name) && now != nil && now.Token == leader.Token
 	})
 	return leader
@@ -195,8 +195,8 @@ func (s *suite) others(name string) []string {
 	return slices.DeleteFunc(slices.Clone(s.Names()), func(other string) bool { return other == name })
 }
 
-// ended waits until the last term of the contender up to a token has ended, and returns it.
-func (s *suite) ended(l elector.Leadership) (ended term) {
+// waitEnded waits until the last term of the contender up to a token has ended, and returns it.
+func (s *suite) waitEnded(l elector.Leadership) (ended term) {
 	s.Helper()
 	s.eventually(fmt.Sprintf("the work of %s with token %d ends", l.Name, l.Token), func() bool {
 		t := s.history.find(l)

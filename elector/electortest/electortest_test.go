@@ -30,9 +30,9 @@ func (g *group) Names() []string                     { return g.names }
 func (g *group) Elector(name string) elector.Elector { return g.started[name].Elector() }
 func (g *group) Start(name string)                   { g.started[name] = g.Cluster.Start(name) }
 
-// Patience is longer than the suspicion of a paused node, an election and the time for which a node that has resigned
+// RecoveryTimeout is longer than the suspicion of a paused node, an election and the time for which a node that has resigned
 // is ineligible.
-func (g *group) Patience() time.Duration { return time.Minute }
+func (g *group) RecoveryTimeout() time.Duration { return time.Minute }
 
 func (g *group) Inject(fault electortest.Fault, name string) (end func()) {
 	switch fault {

@@ -131,8 +131,8 @@ func (h *history) read(ctx context.Context, t *term) {
 	}
 }
 
-// working returns the last term of the contender if it has not ended.
-func (h *history) working(name string) *term {
+// current returns the last term of the contender if it has not ended.
+func (h *history) current(name string) *term {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	for _, t := range slices.Backward(h.terms) {

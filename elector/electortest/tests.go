@@ -32,7 +32,7 @@ func testAgreement(s *suite) {
 			s.Errorf("%s shows a deadline outside of its work", name)
 		}
 	}
-	working := s.history.working(leader.Name)
+	working := s.history.current(leader.Name)
 	if end, bounded := working.Deadline(); bounded != s.claims().Exclusive || bounded && end.Before(working.Last.time) {
 		s.Errorf("deadline %v, %v of work that claims %+v", end, bounded, s.claims())
 	}
@@ -51,7 +51,7 @@ func (s *suite) testFault(fault Fault) {
 		s.Errorf("%s leads while it is %s", old.Name, fault)
 	}
 	if s.claims().Exclusive || fault == Kill {
-		ended := s.ended(old)
+		ended := s.waitEnded(old)
 		if fault != Kill && !errors.Is(ended.Cause, elector.ErrLost) {
 			s.Errorf("the work of %s, %s, ended with %v, want ErrLost", old.Name, fault, ended.Cause)
 		}
@@ -62,7 +62,7 @@ func (s *suite) testFault(fault Fault) {
 	}
 	s.agree(s.Names()...)
 	if fault != Kill {
-		s.ended(old)
+		s.waitEnded(old)
 	}
 }
 
@@ -71,7 +71,7 @@ func (s *suite) handsOver(cause error, giveUp func(old elector.Leadership)) {
 	s.Helper()
 	old := s.agree(s.Names()...)
 	giveUp(old)
-	ended := s.ended(old)
+	ended := s.waitEnded(old)
 	if !errors.Is(ended.Cause, cause) {
 		s.Errorf("the work of %s ended with %v, want %v", old.Name, ended.Cause, cause)
 	}
@@ -96,7 +96,7 @@ func testResign(s *suite) {
 		if err := s.Elector(follower).Resign(s.ctx); err != nil {
 			s.Errorf("%s does not lead and resigns: %v", follower, err)
 		}
-		if now := s.history.working(old.Name); now == nil || now.Token != old.Token {
+		if now := s.history.current(old.Name); now == nil || now.Token != old.Token {
 			s.Errorf("the resignation of a follower has ended the work of %s", old.Name)
 		}
 		if err := s.Elector(old.Name).Resign(s.ctx); err != nil {
@@ -201,7 +201,7 @@ func testRestart(s *suite) {
 	for _, name := range s.Names() {
 		s.Stop(name)
 	}
-	s.ended(old)
+	s.waitEnded(old)
 	for _, name := range s.Names() {
 		s.start(name)
 	}
@@ -260,7 +260,7 @@ func testLone(s *suite) {
 		s.Errorf("%+v leads after %+v", next, old)
 	}
 	s.Stop(old.Name)
-	s.ended(old)
+	s.waitEnded(old)
 	s.start(old.Name)
 	if next := s.agree(s.Names()...); s.claims().RisingTokens && next.Token <= old.Token {
 		s.Errorf("%+v leads after %+v", next, old)
@@ -345,10 +345,10 @@ func testMajority(s *suite) {
 			}
 		})
 	}
-	if ended := s.ended(old); !errors.Is(ended.Cause, elector.ErrLost) {
+	if ended := s.waitEnded(old); !errors.Is(ended.Cause, elector.ErrLost) {
 		s.Errorf("the work of %s ended with %v, want ErrLost", old.Name, ended.Cause)
 	}
-	limit := time.After(s.Patience())
+	limit := time.After(s.RecoveryTimeout())
 	for range s.Names() {
 		select {
 		case <-vacant:

@@ -46,7 +46,7 @@ func newGroup(t *testing.T, s *etcdtest.Servers, contenders int) *group {
 
 func (g *group) Names() []string                     { return g.names }
 func (g *group) Elector(name string) elector.Elector { return g.members[name].Elector }
-func (g *group) Patience() time.Duration             { return 90 * time.Second }
+func (g *group) RecoveryTimeout() time.Duration      { return 90 * time.Second }
 
 // ttl is long enough for a machine that has little time for the test.
 const ttl = 5
@@ -71,7 +71,7 @@ func (g *group) Start(name string) {
 }
 
 func (g *group) halt(name string) error {
-	err := g.members[name].Halt()
+	err := g.members[name].Stop()
 	g.members[name].link.Kill() // it was needed until here
 	return err
 }

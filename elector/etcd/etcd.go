@@ -37,8 +37,8 @@
 // change of the leader among them.
 //
 // Contenders have no priority: they lead in the order in which they came. After a crash the next contender waits for
-// the TTL, unless another process has proof of the end and calls [GiveUp], as the watchdog of the command elect-etcd
-// does.
+// the TTL. Another process with proof of the end can shorten the wait: see [GiveUp]. The watchdog of elect-etcd does
+// that.
 //
 // # Cost
 //
@@ -138,7 +138,7 @@ func New(c Config) (*Elector, error) {
 	}
 	c.Meta = maps.Clone(c.Meta)
 	e := &Elector{config: c, log: cmp.Or(c.Logger, slog.New(slog.DiscardHandler)), value: encode(c.Name, c.Meta)}
-	e.state = contender.New(contender.Config{Engine: "etcd", Name: c.Name, GiveUp: e.giveUp, Patience: c.DrainTimeout + 3*e.ttl(), Log: e.log})
+	e.state = contender.New(contender.Config{Engine: "etcd", Name: c.Name, GiveUp: e.giveUp, ResignTimeout: c.DrainTimeout + 3*e.ttl(), Log: e.log})
 	return e, nil
 }
 

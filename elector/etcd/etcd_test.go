@@ -34,7 +34,7 @@ func operator(t *testing.T, s *etcdtest.Servers) *clientv3.Client {
 // awaitKey waits for a key of an election that was created after a revision, and returns its lease.
 func awaitKey(t *testing.T, client *clientv3.Client, prefix string, after uint64) clientv3.LeaseID {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), enginetest.Patience)
+	ctx, cancel := context.WithTimeout(t.Context(), enginetest.EventTimeout)
 	defer cancel()
 	for resp := range client.Watch(ctx, prefix+"/", clientv3.WithPrefix(), clientv3.WithRev(int64(after)+1)) {
 		for _, event := range resp.Events {
@@ -55,7 +55,7 @@ func TestElectorUnderOperations(t *testing.T) {
 
 	t.Run("the token is the create revision of the key", func(t *testing.T) {
 		g := newGroup(t, s, 1)
-		state := enginetest.Await(t, g.Elector("n1"), enginetest.Leads)
+		state := enginetest.WaitState(t, g.Elector("n1"), enginetest.IsLeader)
 		resp, err := client.Get(ctx, g.prefix+"/", clientv3.WithPrefix())
 		require.NoError(t, err)
 		require.Len(t, resp.Kvs, 1)
@@ -64,49 +64,49 @@ func TestElectorUnderOperations(t *testing.T) {
 	})
 	t.Run("a deleted key ends the work and begins a later leadership", func(t *testing.T) {
 		g := newGroup(t, s, 1)
-		old := enginetest.Await(t, g.Elector("n1"), enginetest.Leads)
+		old := enginetest.WaitState(t, g.Elector("n1"), enginetest.IsLeader)
 		_, err := client.Delete(ctx, g.prefix+"/", clientv3.WithPrefix())
 		require.NoError(t, err)
-		vacant := enginetest.Await(t, g.Elector("n1"), func(s elector.State) bool { return s.Leader.Token != old.Leader.Token })
+		vacant := enginetest.WaitState(t, g.Elector("n1"), func(s elector.State) bool { return s.Leader.Token != old.Leader.Token })
 		if !vacant.IsLeader { // a slow reader may skip it
 			require.ErrorIs(t, vacant.Cause, elector.ErrLost)
 		}
-		require.Greater(t, enginetest.Await(t, g.Elector("n1"), enginetest.Leads).Leader.Token, old.Leader.Token)
+		require.Greater(t, enginetest.WaitState(t, g.Elector("n1"), enginetest.IsLeader).Leader.Token, old.Leader.Token)
 	})
 	t.Run("a revoked lease ends the work and begins a later leadership", func(t *testing.T) {
 		g := newGroup(t, s, 1)
-		old := enginetest.Await(t, g.Elector("n1"), enginetest.Leads)
+		old := enginetest.WaitState(t, g.Elector("n1"), enginetest.IsLeader)
 		resp, err := client.Get(ctx, g.prefix+"/", clientv3.WithPrefix())
 		require.NoError(t, err)
 		_, err = client.Revoke(ctx, clientv3.LeaseID(resp.Kvs[0].Lease))
 		require.NoError(t, err)
-		next := enginetest.Await(t, g.Elector("n1"), func(s elector.State) bool { return s.IsLeader && s.Leader.Token != old.Leader.Token })
+		next := enginetest.WaitState(t, g.Elector("n1"), func(s elector.State) bool { return s.IsLeader && s.Leader.Token != old.Leader.Token })
 		require.Greater(t, next.Leader.Token, old.Leader.Token)
 	})
 	t.Run("another process gives a leadership up", func(t *testing.T) {
 		g := newGroup(t, s, 1)
-		old := enginetest.Await(t, g.Elector("n1"), enginetest.Leads)
+		old := enginetest.WaitState(t, g.Elector("n1"), enginetest.IsLeader)
 		c := g.config("other", enginetest.NewLink())
 		require.NoError(t, etcd.GiveUp(ctx, c, old.Leader.Token+1))
 		resp, err := client.Get(ctx, g.prefix+"/", clientv3.WithPrefix())
 		require.NoError(t, err)
 		require.Len(t, resp.Kvs, 1, "the key of another leadership stays")
 		require.NoError(t, etcd.GiveUp(ctx, c, old.Leader.Token))
-		next := enginetest.Await(t, g.Elector("n1"), func(s elector.State) bool { return s.IsLeader && s.Leader.Token != old.Leader.Token })
+		next := enginetest.WaitState(t, g.Elector("n1"), func(s elector.State) bool { return s.IsLeader && s.Leader.Token != old.Leader.Token })
 		require.NoError(t, etcd.GiveUp(ctx, c, old.Leader.Token), "it is over")
-		require.Equal(t, next, enginetest.Await(t, g.Elector("n1"), enginetest.Leads))
+		require.Equal(t, next, enginetest.WaitState(t, g.Elector("n1"), enginetest.IsLeader))
 	})
 	t.Run("a lease that ends in the queue does not lead", func(t *testing.T) {
 		g := newGroup(t, s, 1)
-		old := enginetest.Await(t, g.Elector("n1"), enginetest.Leads)
+		old := enginetest.WaitState(t, g.Elector("n1"), enginetest.IsLeader)
 		g.names = append(g.names, "n2")
 		g.Start("n2")
-		enginetest.Await(t, g.Elector("n2"), func(s elector.State) bool { return s.Leader.Token == old.Leader.Token })
+		enginetest.WaitState(t, g.Elector("n2"), func(s elector.State) bool { return s.Leader.Token == old.Leader.Token })
 		waiting := awaitKey(t, client, g.prefix, old.Leader.Token)
 		_, err := client.Revoke(ctx, waiting)
 		require.NoError(t, err)
 		g.Stop("n1")
-		next := enginetest.Await(t, g.Elector("n2"), enginetest.Leads)
+		next := enginetest.WaitState(t, g.Elector("n2"), enginetest.IsLeader)
 		resp, err := client.Get(ctx, g.prefix+"/", clientv3.WithPrefix())
 		require.NoError(t, err)
 		require.Len(t, resp.Kvs, 1)
@@ -119,10 +119,10 @@ func TestElectorUnderOperations(t *testing.T) {
 		require.NoError(t, err)
 		_, err = client.Compact(ctx, resp.Header.Revision)
 		require.NoError(t, err)
-		first := enginetest.Await(t, g.Elector("n1"), elector.State.HasLeader).Leader
+		first := enginetest.WaitState(t, g.Elector("n1"), elector.State.HasLeader).Leader
 		g.Stop(first.Name)
 		other := map[string]string{"n1": "n2", "n2": "n1"}[first.Name]
-		require.Greater(t, enginetest.Await(t, g.Elector(other), enginetest.Leads).Leader.Token, first.Token)
+		require.Greater(t, enginetest.WaitState(t, g.Elector(other), enginetest.IsLeader).Leader.Token, first.Token)
 	})
 	t.Run("contenders of concurrency.Election take part", func(t *testing.T) {
 		g := newGroup(t, s, 0)
@@ -133,11 +133,11 @@ func TestElectorUnderOperations(t *testing.T) {
 		require.NoError(t, plain.Campaign(ctx, "plain"))
 		g.names = []string{"n1"}
 		g.Start("n1")
-		state := enginetest.Await(t, g.Elector("n1"), elector.State.HasLeader)
+		state := enginetest.WaitState(t, g.Elector("n1"), elector.State.HasLeader)
 		require.Equal(t, "plain", state.Leader.Name)
 		require.EqualValues(t, plain.Rev(), state.Leader.Token)
 		require.NoError(t, plain.Resign(ctx))
-		enginetest.Await(t, g.Elector("n1"), enginetest.Leads)
+		enginetest.WaitState(t, g.Elector("n1"), enginetest.IsLeader)
 	})
 	t.Run("metadata reaches the others", func(t *testing.T) {
 		g := newGroup(t, s, 0)
@@ -146,18 +146,18 @@ func TestElectorUnderOperations(t *testing.T) {
 		e, err := etcd.New(c)
 		require.NoError(t, err)
 		running := enginetest.Run(e)
-		enginetest.Await(t, e, enginetest.Leads)
+		enginetest.WaitState(t, e, enginetest.IsLeader)
 		g.names = []string{"n2"}
 		g.Start("n2")
-		state := enginetest.Await(t, g.Elector("n2"), elector.State.HasLeader)
+		state := enginetest.WaitState(t, g.Elector("n2"), elector.State.HasLeader)
 		require.Equal(t, "n1", state.Leader.Name)
 		require.Equal(t, c.Meta, state.Leader.Meta)
-		require.NoError(t, running.Halt())
+		require.NoError(t, running.Stop())
 	})
 	t.Run("Run leaves nothing", func(t *testing.T) {
 		before := goleak.IgnoreCurrent()
 		g := newGroup(t, s, 1)
-		enginetest.Await(t, g.Elector("n1"), enginetest.Leads)
+		enginetest.WaitState(t, g.Elector("n1"), enginetest.IsLeader)
 		g.Stop("n1")
 		goleak.VerifyNone(t, before, // the servers in this process connect to each other at any time
 			goleak.IgnoreAnyFunction("net/http.(*connReader).backgroundRead"), goleak.IgnoreAnyFunction("net/http.(*conn).serve"),

@@ -22,7 +22,7 @@ func (e *Elector) giveUp(ctx context.Context, token uint64) error {
 	case len(resp.Kvs) < 2:
 		return elector.ErrNoOther
 	}
-	e.state.End(token, elector.ErrResigned)
+	e.state.EndLeadership(token, elector.ErrResigned)
 	return nil
 }
 

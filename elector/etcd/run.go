@@ -132,9 +132,9 @@ func (e *Elector) runCandidacy(ctx context.Context, forget *time.Timer) (began b
 		c.awaitEnd(ctx)
 	}
 	if err = context.Cause(c.ctx); err == nil {
-		e.state.End(c.token.Load(), elector.ErrStopped)
+		e.state.EndLeadership(c.token.Load(), elector.ErrStopped)
 	} else {
-		e.state.End(c.token.Load(), err) // also if the leadership has begun while the lease was lost
+		e.state.EndLeadership(c.token.Load(), err) // also if the leadership has begun while the lease was lost
 	}
 	draining, cancel := context.WithTimeout(c.ctx, e.config.DrainTimeout)
 	if !e.state.AwaitIdle(draining) && c.ctx.Err() == nil {
@@ -151,7 +151,7 @@ func (e *Elector) runCandidacy(ctx context.Context, forget *time.Timer) (began b
 
 // end ends the candidacy, and the leadership of this contender first.
 func (c *candidacy) end(cause error) {
-	c.state.End(c.token.Load(), cause)
+	c.state.EndLeadership(c.token.Load(), cause)
 	c.lose(cause)
 }
 
@@ -224,7 +224,7 @@ func (c *candidacy) lead(ctx context.Context, election *concurrency.Election) (b
 	l = l.WithDeadline(c.deadline.Time)
 	c.token.Store(l.Token)
 	c.led.Store(resp.Header.Revision)
-	return c.state.Begin(l, func() bool { return c.run.Err() == nil && c.ctx.Err() == nil && c.deadline.Remaining() > 0 }), nil
+	return c.state.StartLeadership(l, func() bool { return c.run.Err() == nil && c.ctx.Err() == nil && c.deadline.Remaining() > 0 }), nil
 }
 
 // awaitEnd waits until the leadership has ended, or ctx ends.

@@ -100,7 +100,7 @@ func TestLostAnswers(t *testing.T) {
 						}
 						return next.RoundTrip(r)
 					})
-					state := enginetest.Await(t, g.Elector("n1"), enginetest.Leads)
+					state := enginetest.WaitState(t, g.Elector("n1"), enginetest.IsLeader)
 					l, err := s.Get(keyOf(g))
 					require.NoError(t, err)
 					require.EqualValues(t, 1, *l.Spec.LeaseTransitions, "the lost takeover counts")
@@ -109,8 +109,8 @@ func TestLostAnswers(t *testing.T) {
 			})
 			t.Run("to renewals", func(t *testing.T) {
 				virtually(t, 2, func(t *testing.T, g *kubetest.Group, s *kubetest.Local) {
-					leader := enginetest.Await(t, g.Elector("n1"), elector.State.HasLeader).Leader
-					enginetest.Await(t, g.Elector(leader.Name), enginetest.Leads)
+					leader := enginetest.WaitState(t, g.Elector("n1"), elector.State.HasLeader).Leader
+					enginetest.WaitState(t, g.Elector(leader.Name), enginetest.IsLeader)
 					var writes atomic.Int32
 					g.Member(leader.Name).Link.Intercept(func(r *http.Request, next http.RoundTripper) (*http.Response, error) {
 						if isWrite(r) && writes.Add(1)%2 == 0 {
@@ -124,22 +124,22 @@ func TestLostAnswers(t *testing.T) {
 			})
 			t.Run("and nothing can be read", func(t *testing.T) {
 				virtually(t, 2, func(t *testing.T, g *kubetest.Group, s *kubetest.Local) {
-					leader := enginetest.Await(t, g.Elector("n1"), elector.State.HasLeader).Leader
-					enginetest.Await(t, g.Elector(leader.Name), enginetest.Leads)
+					leader := enginetest.WaitState(t, g.Elector("n1"), elector.State.HasLeader).Leader
+					enginetest.WaitState(t, g.Elector(leader.Name), enginetest.IsLeader)
 					began := time.Now()
 					g.Member(leader.Name).Link.Intercept(lose)
-					state := enginetest.Await(t, g.Elector(leader.Name), func(s elector.State) bool { return !s.IsLeader })
+					state := enginetest.WaitState(t, g.Elector(leader.Name), func(s elector.State) bool { return !s.IsLeader })
 					require.ErrorIs(t, state.Cause, elector.ErrLost)
 					require.LessOrEqual(t, time.Since(began), usable, "the renewals that reached the server do not count")
 					g.Member(leader.Name).Link.Intercept(nil)
-					next := enginetest.Await(t, g.Elector("n1"), enginetest.IsAfter(leader)).Leader
+					next := enginetest.WaitState(t, g.Elector("n1"), enginetest.IsAfter(leader)).Leader
 					require.Greater(t, next.Token, leader.Token)
 				})
 			})
 			t.Run("to the release", func(t *testing.T) {
 				virtually(t, 2, func(t *testing.T, g *kubetest.Group, s *kubetest.Local) {
-					leader := enginetest.Await(t, g.Elector("n1"), elector.State.HasLeader).Leader
-					enginetest.Await(t, g.Elector(leader.Name), enginetest.Leads)
+					leader := enginetest.WaitState(t, g.Elector("n1"), elector.State.HasLeader).Leader
+					enginetest.WaitState(t, g.Elector(leader.Name), enginetest.IsLeader)
 					began := time.Now()
 					g.Member(leader.Name).Link.Intercept(func(r *http.Request, next http.RoundTripper) (*http.Response, error) {
 						if isWrite(r) {
@@ -149,7 +149,7 @@ func TestLostAnswers(t *testing.T) {
 					})
 					g.Stop(leader.Name)
 					other := map[string]string{"n1": "n2", "n2": "n1"}[leader.Name]
-					enginetest.Await(t, g.Elector(other), enginetest.Leads)
+					enginetest.WaitState(t, g.Elector(other), enginetest.IsLeader)
 					require.Less(t, time.Since(began), duration/2, "the Lease was released")
 				})
 			})
@@ -183,23 +183,23 @@ func TestStaleReads(t *testing.T) {
 	}
 	t.Run("of a candidate", func(t *testing.T) {
 		virtually(t, 1, func(t *testing.T, g *kubetest.Group, s *kubetest.Local) {
-			leader := enginetest.Await(t, g.Elector("n1"), enginetest.Leads).Leader
+			leader := enginetest.WaitState(t, g.Elector("n1"), enginetest.IsLeader).Leader
 			m := g.StartWith(g.Config("n2"), stale())
-			require.Equal(t, leader.Token, enginetest.Await(t, m, elector.State.HasLeader).Leader.Token)
-			enginetest.Await(t, m, enginetest.IsVacant) // for n2 the Lease has expired
+			require.Equal(t, leader.Token, enginetest.WaitState(t, m, elector.State.HasLeader).Leader.Token)
+			enginetest.WaitState(t, m, enginetest.IsVacant) // for n2 the Lease has expired
 			keeps(t, g.Elector("n1"), leader.Token, 4*duration)
 			m.Link.Intercept(nil)
-			require.Equal(t, leader.Token, enginetest.Await(t, m, elector.State.HasLeader).Leader.Token)
+			require.Equal(t, leader.Token, enginetest.WaitState(t, m, elector.State.HasLeader).Leader.Token)
 		})
 	})
 	t.Run("of the holder", func(t *testing.T) {
 		virtually(t, 1, func(t *testing.T, g *kubetest.Group, s *kubetest.Local) {
-			old := enginetest.Await(t, g.Elector("n1"), enginetest.Leads).Leader
+			old := enginetest.WaitState(t, g.Elector("n1"), enginetest.IsLeader).Leader
 			m := g.StartWith(g.Config("n2"), stale())
-			enginetest.Await(t, m, elector.State.HasLeader)
+			enginetest.WaitState(t, m, elector.State.HasLeader)
 			g.Stop("n1")
 			m.Link.Intercept(nil)
-			next := enginetest.Await(t, m, enginetest.Leads).Leader
+			next := enginetest.WaitState(t, m, enginetest.IsLeader).Leader
 			require.Greater(t, next.Token, old.Token)
 			g.Start("n1")
 			first := true // a version of the leadership of n1
@@ -225,7 +225,7 @@ func TestStaleReads(t *testing.T) {
 	})
 	t.Run("that no Lease exists", func(t *testing.T) {
 		virtually(t, 1, func(t *testing.T, g *kubetest.Group, s *kubetest.Local) {
-			leader := enginetest.Await(t, g.Elector("n1"), enginetest.Leads).Leader
+			leader := enginetest.WaitState(t, g.Elector("n1"), enginetest.IsLeader).Leader
 			m := g.StartWith(g.Config("n2"), func(r *http.Request, next http.RoundTripper) (*http.Response, error) {
 				switch {
 				case isWatch(r):
@@ -237,7 +237,7 @@ func TestStaleReads(t *testing.T) {
 			})
 			keeps(t, g.Elector("n1"), leader.Token, 4*duration)
 			m.Link.Intercept(nil)
-			require.Equal(t, leader.Token, enginetest.Await(t, m, elector.State.HasLeader).Leader.Token)
+			require.Equal(t, leader.Token, enginetest.WaitState(t, m, elector.State.HasLeader).Leader.Token)
 		})
 	})
 }
@@ -268,26 +268,26 @@ func TestServerGone(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			virtually(t, 2, func(t *testing.T, g *kubetest.Group, s *kubetest.Local) {
-				leader := enginetest.Await(t, g.Elector("n1"), elector.State.HasLeader).Leader
-				enginetest.Await(t, g.Elector(leader.Name), enginetest.Leads)
+				leader := enginetest.WaitState(t, g.Elector("n1"), elector.State.HasLeader).Leader
+				enginetest.WaitState(t, g.Elector(leader.Name), enginetest.IsLeader)
 				time.Sleep(3*duration + duration/7)
 				began := time.Now()
 				for _, name := range g.Names() {
 					g.Member(name).Link.Intercept(fault)
 				}
-				state := enginetest.Await(t, g.Elector(leader.Name), func(s elector.State) bool { return !s.IsLeader })
+				state := enginetest.WaitState(t, g.Elector(leader.Name), func(s elector.State) bool { return !s.IsLeader })
 				require.ErrorIs(t, state.Cause, elector.ErrLost)
 				require.LessOrEqual(t, time.Since(began), usable)
 				require.GreaterOrEqual(t, time.Since(began), usable-duration/3-duration/4, "the deadline is no earlier than it must be")
 				for _, name := range g.Names() {
-					enginetest.Await(t, g.Elector(name), enginetest.IsVacant)
+					enginetest.WaitState(t, g.Elector(name), enginetest.IsVacant)
 				}
 				require.LessOrEqual(t, time.Since(began), duration+duration/3, "the vacancy is known after the duration")
 				stopping := time.Now()
 				g.Stop("n2")
 				require.LessOrEqual(t, time.Since(stopping), duration, "Run ends in bounded time")
 				g.Member("n1").Link.Intercept(nil)
-				require.Greater(t, enginetest.Await(t, g.Elector("n1"), enginetest.Leads).Leader.Token, leader.Token)
+				require.Greater(t, enginetest.WaitState(t, g.Elector("n1"), enginetest.IsLeader).Leader.Token, leader.Token)
 			})
 		})
 	}
@@ -298,7 +298,7 @@ func TestDeadConnection(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := kubetest.NewLocalHTTP2(t)
 		g := kubetest.NewGroup(t, s, inVirtualTime, 1)
-		leader := enginetest.Await(t, g.Elector("n1"), enginetest.Leads).Leader
+		leader := enginetest.WaitState(t, g.Elector("n1"), enginetest.IsLeader).Leader
 		for range 5 {
 			require.Equal(t, 1, g.Member("n1").Link.Conns())
 			g.Member("n1").Link.Freeze()
@@ -320,16 +320,16 @@ func TestSlowServer(t *testing.T) {
 				return resp, err
 			})
 		}
-		leader := enginetest.Await(t, g.Elector("n1"), elector.State.HasLeader).Leader
-		enginetest.Await(t, g.Elector(leader.Name), enginetest.Leads)
+		leader := enginetest.WaitState(t, g.Elector("n1"), elector.State.HasLeader).Leader
+		enginetest.WaitState(t, g.Elector(leader.Name), enginetest.IsLeader)
 		keeps(t, g.Elector(leader.Name), leader.Token, 10*duration)
 		require.NoError(t, g.Elector(leader.Name).Resign(t.Context()))
-		require.Greater(t, enginetest.Await(t, g.Elector("n1"), enginetest.IsAfter(leader)).Leader.Token, leader.Token)
+		require.Greater(t, enginetest.WaitState(t, g.Elector("n1"), enginetest.IsAfter(leader)).Leader.Token, leader.Token)
 	})
 }
 
 // A watch that ends with 410 (Gone) hides nothing, and neither does one that is not allowed or shows nothing.
-func TestWatchOfTheAPIEnds(t *testing.T) {
+func TestAPIWatchEnds(t *testing.T) {
 	virtually(t, 3, func(t *testing.T, g *kubetest.Group, s *kubetest.Local) {
 		blind := map[string]kubetest.Intercept{
 			"n2": func(r *http.Request, next http.RoundTripper) (*http.Response, error) {
@@ -349,14 +349,14 @@ func TestWatchOfTheAPIEnds(t *testing.T) {
 		for name, fault := range blind {
 			g.Member(name).Link.Intercept(fault)
 		}
-		leader := enginetest.Await(t, g.Elector("n1"), elector.State.HasLeader).Leader
+		leader := enginetest.WaitState(t, g.Elector("n1"), elector.State.HasLeader).Leader
 		for range 6 {
-			enginetest.Await(t, g.Elector(leader.Name), enginetest.Leads)
+			enginetest.WaitState(t, g.Elector(leader.Name), enginetest.IsLeader)
 			s.Compact()
 			began := time.Now()
 			require.NoError(t, g.Elector(leader.Name).Resign(t.Context()))
 			for _, name := range g.Names() {
-				next := enginetest.Await(t, g.Elector(name), enginetest.IsAfter(leader)).Leader
+				next := enginetest.WaitState(t, g.Elector(name), enginetest.IsAfter(leader)).Leader
 				require.Greater(t, next.Token, leader.Token)
 			}
 			require.Less(t, time.Since(began), 2*duration)
@@ -371,7 +371,7 @@ func TestWatchOfTheAPIEnds(t *testing.T) {
 				}
 				return next.RoundTrip(r)
 			})
-			leader := enginetest.Await(t, g.Elector("n1"), enginetest.Leads).Leader
+			leader := enginetest.WaitState(t, g.Elector("n1"), enginetest.IsLeader).Leader
 			keeps(t, g.Elector("n1"), leader.Token, 4*duration)
 		})
 	})
@@ -382,8 +382,8 @@ func TestDeletedLease(t *testing.T) {
 	for name, cut := range map[string]bool{"holder learns of it": false, "holder is cut off": true} {
 		t.Run(name, func(t *testing.T) {
 			virtually(t, 3, func(t *testing.T, g *kubetest.Group, s *kubetest.Local) {
-				old := enginetest.Await(t, g.Elector("n1"), elector.State.HasLeader).Leader
-				enginetest.Await(t, g.Elector(old.Name), enginetest.Leads)
+				old := enginetest.WaitState(t, g.Elector("n1"), elector.State.HasLeader).Leader
+				enginetest.WaitState(t, g.Elector(old.Name), enginetest.IsLeader)
 				time.Sleep(2 * duration)
 				if cut {
 					g.Member(old.Name).Link.Cut()
@@ -392,7 +392,7 @@ func TestDeletedLease(t *testing.T) {
 				require.NoError(t, s.Delete(keyOf(g)))
 				ended := make(chan time.Duration, 1)
 				go func() {
-					state := enginetest.Await(t, g.Elector(old.Name), func(s elector.State) bool { return !s.IsLeader })
+					state := enginetest.WaitState(t, g.Elector(old.Name), func(s elector.State) bool { return !s.IsLeader })
 					if !errors.Is(state.Cause, elector.ErrLost) {
 						t.Errorf("the work ended with %v", state.Cause)
 					}
@@ -404,7 +404,7 @@ func TestDeletedLease(t *testing.T) {
 						other = name
 					}
 				}
-				next := enginetest.Await(t, g.Elector(other), enginetest.IsAfter(old)).Leader
+				next := enginetest.WaitState(t, g.Elector(other), enginetest.IsAfter(old)).Leader
 				require.GreaterOrEqual(t, time.Since(began), duration)
 				require.Less(t, time.Since(began), 2*duration)
 				require.Greater(t, next.Token, old.Token)
@@ -420,24 +420,24 @@ func TestDeletedLease(t *testing.T) {
 				if cut {
 					g.Member(old.Name).Link.Heal()
 				}
-				enginetest.Await(t, g.Elector(old.Name), func(s elector.State) bool { return s.Leader.Token == next.Token })
+				enginetest.WaitState(t, g.Elector(old.Name), func(s elector.State) bool { return s.Leader.Token == next.Token })
 			})
 		})
 	}
 	t.Run("replaced by a copy of a released one", func(t *testing.T) {
 		virtually(t, 1, func(t *testing.T, g *kubetest.Group, s *kubetest.Local) {
-			enginetest.Await(t, g.Elector("n1"), enginetest.Leads)
+			enginetest.WaitState(t, g.Elector("n1"), enginetest.IsLeader)
 			g.Stop("n1")
 			released, err := s.Get(keyOf(g))
 			require.NoError(t, err)
 			g.Start("n1")
-			old := enginetest.Await(t, g.Elector("n1"), enginetest.Leads).Leader
+			old := enginetest.WaitState(t, g.Elector("n1"), enginetest.IsLeader).Leader
 			g.Start("n2")
-			enginetest.Await(t, g.Elector("n2"), elector.State.HasLeader)
+			enginetest.WaitState(t, g.Elector("n2"), elector.State.HasLeader)
 			g.Member("n1").Link.Cut()
 			began := time.Now()
 			require.NoError(t, s.Replace(keyOf(g), released))
-			next := enginetest.Await(t, g.Elector("n2"), enginetest.Leads).Leader
+			next := enginetest.WaitState(t, g.Elector("n2"), enginetest.IsLeader).Leader
 			require.GreaterOrEqual(t, time.Since(began), duration, "that the copy was released says nothing of the Lease before it")
 			require.Greater(t, next.Token, old.Token)
 			g.Member("n1").Link.Heal()
@@ -448,7 +448,7 @@ func TestDeletedLease(t *testing.T) {
 // What an operator does to the Lease.
 func TestEditedLease(t *testing.T) {
 	virtually(t, 1, func(t *testing.T, g *kubetest.Group, s *kubetest.Local) {
-		first := enginetest.Await(t, g.Elector("n1"), enginetest.Leads).Leader
+		first := enginetest.WaitState(t, g.Elector("n1"), enginetest.IsLeader).Leader
 		for range 5 {
 			require.NoError(t, s.Edit(keyOf(g), func(l *coordinationv1.Lease) {
 				l.Labels = map[string]string{"at": time.Now().Format("150405")}
@@ -466,9 +466,9 @@ func TestEditedLease(t *testing.T) {
 		} {
 			began := time.Now()
 			require.NoError(t, s.Edit(keyOf(g), edit), name)
-			state := enginetest.Await(t, g.Elector("n1"), func(s elector.State) bool { return !s.IsLeader })
+			state := enginetest.WaitState(t, g.Elector("n1"), func(s elector.State) bool { return !s.IsLeader })
 			require.ErrorIs(t, state.Cause, elector.ErrLost, name)
-			next := enginetest.Await(t, g.Elector("n1"), enginetest.Leads).Leader
+			next := enginetest.WaitState(t, g.Elector("n1"), enginetest.IsLeader).Leader
 			// The duration counts from the last renewal, which was up to a third of it ago.
 			require.Greater(t, time.Since(began), duration/2, "%s: the work of another holder may run", name)
 			require.Greater(t, next.Token, token, name)
@@ -481,15 +481,15 @@ func TestEditedLease(t *testing.T) {
 func TestSameName(t *testing.T) {
 	virtually(t, 1, func(t *testing.T, g *kubetest.Group, s *kubetest.Local) {
 		first := g.Member("n1")
-		old := enginetest.Await(t, first, enginetest.Leads).Leader
+		old := enginetest.WaitState(t, first, enginetest.IsLeader).Leader
 		second := g.StartWith(g.Config("n1"), nil)
 		keeps(t, first, old.Token, 3*duration)
 		first.Link.Kill()
 		began := time.Now()
-		next := enginetest.Await(t, second, enginetest.Leads).Leader
+		next := enginetest.WaitState(t, second, enginetest.IsLeader).Leader
 		require.Greater(t, next.Token, old.Token)
 		require.GreaterOrEqual(t, time.Since(began), duration-duration/3, "the second run does not take up the leadership of the first")
-		require.NoError(t, first.Halt())
+		require.NoError(t, first.Stop())
 	})
 }
 
@@ -511,14 +511,14 @@ func TestWorkIgnoresItsContext(t *testing.T) {
 		}()
 		<-began
 		g.Start("n2")
-		enginetest.Await(t, g.Elector("n2"), elector.State.HasLeader)
+		enginetest.WaitState(t, g.Elector("n2"), elector.State.HasLeader)
 		stopping := time.Now()
 		g.Stop("n1")
 		require.Equal(t, c.DrainTimeout, time.Since(stopping))
 		l, err := s.Get(keyOf(g))
 		require.NoError(t, err)
 		require.Equal(t, "n1", *l.Spec.HolderIdentity)
-		enginetest.Await(t, g.Elector("n2"), enginetest.Leads)
+		enginetest.WaitState(t, g.Elector("n2"), enginetest.IsLeader)
 		require.GreaterOrEqual(t, time.Since(stopping), duration, "the Lease has expired")
 		require.ErrorIs(t, <-returned, elector.ErrStopped)
 	})
@@ -553,13 +553,13 @@ func TestForbidden(t *testing.T) {
 		})
 	}
 	virtually(t, 1, func(t *testing.T, g *kubetest.Group, s *kubetest.Local) {
-		old := enginetest.Await(t, g.Elector("n1"), enginetest.Leads).Leader
+		old := enginetest.WaitState(t, g.Elector("n1"), enginetest.IsLeader).Leader
 		time.Sleep(duration)
 		g.Member("n1").Link.Intercept(deny(func(*http.Request) bool { return true }))
-		state := enginetest.Await(t, g.Elector("n1"), func(s elector.State) bool { return !s.IsLeader })
+		state := enginetest.WaitState(t, g.Elector("n1"), func(s elector.State) bool { return !s.IsLeader })
 		require.ErrorIs(t, state.Cause, elector.ErrLost)
 		g.Member("n1").Link.Intercept(nil)
-		require.Greater(t, enginetest.Await(t, g.Elector("n1"), enginetest.Leads).Leader.Token, old.Token)
+		require.Greater(t, enginetest.WaitState(t, g.Elector("n1"), enginetest.IsLeader).Leader.Token, old.Token)
 		g.Stop("n1")
 		require.Zero(t, g.Member("n1").Link.Conns(), "Run leaves no connection")
 	})
@@ -567,9 +567,9 @@ func TestForbidden(t *testing.T) {
 
 // An API server that has just started forbids everything until it has read the roles, also what a contender has never
 // done before.
-func TestForbiddenForAMoment(t *testing.T) {
+func TestForbiddenForShortTime(t *testing.T) {
 	virtually(t, 2, func(t *testing.T, g *kubetest.Group, s *kubetest.Local) {
-		old := enginetest.Await(t, g.Elector("n1"), elector.State.HasLeader).Leader
+		old := enginetest.WaitState(t, g.Elector("n1"), elector.State.HasLeader).Leader
 		other := map[string]string{"n1": "n2", "n2": "n1"}[old.Name]
 		g.Member(old.Name).Link.Cut()
 		g.Member(other).Link.Intercept(func(r *http.Request, next http.RoundTripper) (*http.Response, error) {
@@ -580,7 +580,7 @@ func TestForbiddenForAMoment(t *testing.T) {
 		})
 		time.Sleep(duration + duration/2)
 		g.Member(other).Link.Intercept(nil)
-		require.Greater(t, enginetest.Await(t, g.Elector(other), enginetest.Leads).Leader.Token, old.Token)
+		require.Greater(t, enginetest.WaitState(t, g.Elector(other), enginetest.IsLeader).Leader.Token, old.Token)
 		g.Member(old.Name).Link.Heal()
 	})
 }
@@ -612,7 +612,7 @@ func TestClientGoTakesPart(t *testing.T) {
 		go run(ctx)
 		<-started
 		g.Start("n1")
-		state := enginetest.Await(t, g.Elector("n1"), elector.State.HasLeader)
+		state := enginetest.WaitState(t, g.Elector("n1"), elector.State.HasLeader)
 		require.Equal(t, "plain", state.Leader.Name)
 		require.EqualValues(t, 1, state.Leader.Token, "leaseTransitions and one")
 		time.Sleep(3 * duration)
@@ -620,7 +620,7 @@ func TestClientGoTakesPart(t *testing.T) {
 		require.Equal(t, state.Leader.Token, now.Token, "the holder renews its Lease")
 		stop()
 		<-ended
-		ours := enginetest.Await(t, g.Elector("n1"), enginetest.Leads).Leader
+		ours := enginetest.WaitState(t, g.Elector("n1"), enginetest.IsLeader).Leader
 		require.NotEqual(t, state.Leader.Scope, ours.Scope)
 
 		ctx, stop = context.WithCancel(klog.NewContext(t.Context(), logr.Discard()))

@@ -13,14 +13,14 @@
 // An annotation adds the token, the metadata, and which run of a contender holds the Lease. Contenders of client-go can
 // take part in the same election.
 //
-// The package uses the typed client, and not resourcelock.LeaseLock. That hides the resource version and the
-// annotations of the Lease, which are the token, and it cannot tell two runs with one name apart.
+// The package uses the typed client, and not resourcelock.LeaseLock. LeaseLock hides the resource version and the
+// annotations, which hold the token. It cannot distinguish two runs with one name.
 //
 // # Guarantees
 //
 // At most one contender works at any moment, as long as the rates of any two clocks differ by less than a tenth. The
-// work ends with the RenewDeadline, which counts from the moment when this contender last sent a renewal that the API
-// server has confirmed: at most nine tenths of the LeaseDuration. Another contender takes the Lease only after it has
+// work ends with the RenewDeadline: at most nine tenths of the LeaseDuration. It counts from the moment when this
+// contender last sent a renewal that the API server has confirmed. Another contender takes the Lease only after it has
 // seen the same record for the whole duration, by its own clock. It writes with the resource version that it has read,
 // so a renewal in between prevents the takeover. The times in the Lease are for readers: no contender compares them
 // with its clock.
@@ -34,9 +34,9 @@
 // its duration, unless the last holder has released it. That is also so at the very first start: it takes one
 // LeaseDuration.
 //
-// A write without an answer counts as not sent for the deadline, and as sent for everything else: the contender reads
-// the Lease before it writes again. A contender never takes up a leadership that it cannot date. If it finds itself as
-// the holder, it takes the Lease again, with a new token.
+// If a write has no answer, the contender assumes for its deadline that the write was not sent, and otherwise that it
+// was. It reads the Lease before the next write. A contender never takes up a leadership that it cannot date. If it
+// finds itself as the holder, it takes the Lease again, with a new token.
 //
 // Watch does not depend on one watch of the API. A contender also reads the Lease once in each RetryPeriod. Error 410
 // (Gone), a closed connection or a restart of the API server delays a state, and does not end Watch. A contender that
@@ -52,9 +52,9 @@
 //
 // Contenders with different LeaseDurations keep the promises only while the Lease is not deleted.
 //
-// Contenders have no priority. After a crash the next contender waits for the LeaseDuration, also if it is the same one
-// with a new process, unless another process has proof of the end and calls [GiveUp], as the watchdog of the command
-// elect-kubernetes does.
+// Contenders have no priority. After a crash the next contender waits for the LeaseDuration, even a restarted one with
+// the same name. Another process with proof of the end can shorten the wait: see [GiveUp]. The watchdog of
+// elect-kubernetes does that.
 //
 // # Cost
 //
@@ -127,7 +127,7 @@ type Elector struct {
 	now     func() time.Duration // the clock: contender.Now
 	started atomic.Bool
 	state   *contender.Contender
-	current atomic.Pointer[term]
+	current atomic.Pointer[leadership]
 }
 
 var _ elector.Elector = (*Elector)(nil)
@@ -175,7 +175,7 @@ func New(c Config) (*Elector, error) {
 	}
 	c.Meta = maps.Clone(c.Meta)
 	e := &Elector{config: c, log: cmp.Or(c.Logger, slog.New(slog.DiscardHandler)), now: contender.Now}
-	e.state = contender.New(contender.Config{Engine: "kubernetes", Name: c.Name, GiveUp: e.giveUp, Patience: c.DrainTimeout + 3*c.LeaseDuration, Log: e.log})
+	e.state = contender.New(contender.Config{Engine: "kubernetes", Name: c.Name, GiveUp: e.giveUp, ResignTimeout: c.DrainTimeout + 3*c.LeaseDuration, Log: e.log})
 	return e, nil
 }
 

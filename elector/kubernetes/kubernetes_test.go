@@ -68,7 +68,7 @@ func agree(t *testing.T, g *kubetest.Group) elector.Leadership {
 		var latest elector.Leadership
 		known := make(map[string]elector.Leadership)
 		for _, name := range g.Names() {
-			l := enginetest.Await(t, g.Elector(name), elector.State.HasLeader).Leader
+			l := enginetest.WaitState(t, g.Elector(name), elector.State.HasLeader).Leader
 			if known[name] = l; l.Token > latest.Token {
 				latest = l
 			}
@@ -76,7 +76,7 @@ func agree(t *testing.T, g *kubetest.Group) elector.Leadership {
 		isAgreed := true
 		for name, l := range known {
 			if l.Token != latest.Token { // this contender will learn of the latest leader, or of a later one
-				enginetest.Await(t, g.Elector(name), enginetest.IsAfter(l))
+				enginetest.WaitState(t, g.Elector(name), enginetest.IsAfter(l))
 				isAgreed = false
 			}
 		}
@@ -104,12 +104,12 @@ func loseAnswer(r *http.Request, next http.RoundTripper) (*http.Response, error)
 	return nil, errors.Join(errLost, err)
 }
 
-func TestLeaseShowsTheLeader(t *testing.T) {
+func TestLeaseShowsLeader(t *testing.T) {
 	virtually(t, 0, func(t *testing.T, g *kubetest.Group, s *kubetest.Local) {
 		c := g.Config("n1")
 		c.Meta = map[string]string{"http": "10.0.0.1:80"}
 		g.StartWith(c, nil)
-		state := enginetest.Await(t, g.Elector("n1"), enginetest.Leads)
+		state := enginetest.WaitState(t, g.Elector("n1"), enginetest.IsLeader)
 		require.Equal(t, kubetest.LeaseDuration, time.Since(time.Date(2000, 1, 1, 0, 0, 0, 0, time.UTC)).Truncate(time.Millisecond), "a new Lease is taken after its duration")
 		l, err := s.Get(keyOf(g))
 		require.NoError(t, err)
@@ -120,12 +120,12 @@ func TestLeaseShowsTheLeader(t *testing.T) {
 		require.Contains(t, l.Annotations["elect-go.github.io/leadership"], `"token":42`)
 		require.EqualValues(t, 42, state.Leader.Token, "the version that the takeover has replaced")
 		g.Start("n2")
-		state = enginetest.Await(t, g.Elector("n2"), elector.State.HasLeader)
+		state = enginetest.WaitState(t, g.Elector("n2"), elector.State.HasLeader)
 		require.Equal(t, "n1", state.Leader.Name)
 		require.Equal(t, c.Meta, state.Leader.Meta)
 		require.EqualValues(t, 42, state.Leader.Token)
 		g.Stop("n1")
-		state = enginetest.Await(t, g.Elector("n2"), enginetest.Leads)
+		state = enginetest.WaitState(t, g.Elector("n2"), enginetest.IsLeader)
 		l, err = s.Get(keyOf(g))
 		require.NoError(t, err)
 		require.EqualValues(t, 2, *l.Spec.LeaseTransitions)

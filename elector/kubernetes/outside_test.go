@@ -46,7 +46,7 @@ func TestObserve(t *testing.T) {
 		all := observe(ctx, t, g, link)
 		require.Equal(t, shown{}, <-all, "there is no Lease")
 		g.Start("n1")
-		leader := enginetest.Await(t, g.Elector("n1"), enginetest.Leads).Leader
+		leader := enginetest.WaitState(t, g.Elector("n1"), enginetest.IsLeader).Leader
 		require.Equal(t, shown{Leadership: leader}, <-all)
 		require.NoError(t, s.Edit(keyOf(g), func(l *coordinationv1.Lease) { l.Labels = map[string]string{"a": "b"} }))
 		time.Sleep(4 * duration)
@@ -54,7 +54,7 @@ func TestObserve(t *testing.T) {
 
 		began := time.Now()
 		g.Member("n1").Link.Kill()
-		_ = g.Member("n1").Halt()
+		_ = g.Member("n1").Stop()
 		require.Equal(t, shown{}, <-all)
 		require.LessOrEqual(t, time.Since(began), duration, "the Lease has expired")
 
@@ -102,11 +102,11 @@ func TestGiveUp(t *testing.T) {
 		require.NoError(t, kubernetes.GiveUp(t.Context(), c, old.Token+1))
 		keeps(t, g.Elector(old.Name), old.Token, 2*duration)
 		g.Member(old.Name).Link.Kill()
-		_ = g.Member(old.Name).Halt()
+		_ = g.Member(old.Name).Stop()
 		other := map[string]string{"n1": "n2", "n2": "n1"}[old.Name]
 		began := time.Now()
 		require.NoError(t, kubernetes.GiveUp(t.Context(), c, old.Token))
-		next := enginetest.Await(t, g.Elector(other), enginetest.Leads).Leader
+		next := enginetest.WaitState(t, g.Elector(other), enginetest.IsLeader).Leader
 		require.Less(t, time.Since(began), duration/10, "no contender waits for the Lease")
 		require.Greater(t, next.Token, old.Token)
 		require.NoError(t, kubernetes.GiveUp(t.Context(), c, old.Token), "it is over")
@@ -122,9 +122,9 @@ func TestGiveUp(t *testing.T) {
 // A write between the reading and the release is a conflict. Then the Lease is read again.
 func TestGiveUpAfterConflict(t *testing.T) {
 	virtually(t, 1, func(t *testing.T, g *kubetest.Group, s *kubetest.Local) {
-		old := enginetest.Await(t, g.Elector("n1"), enginetest.Leads).Leader
+		old := enginetest.WaitState(t, g.Elector("n1"), enginetest.IsLeader).Leader
 		g.Member("n1").Link.Kill()
-		_ = g.Member("n1").Halt()
+		_ = g.Member("n1").Stop()
 		link := kubetest.NewLink()
 		var once sync.Once
 		link.Intercept(func(r *http.Request, next http.RoundTripper) (*http.Response, error) {
@@ -160,10 +160,10 @@ func TestRenewDeadlineAndRetryPeriod(t *testing.T) {
 			}
 			return next.RoundTrip(r)
 		})
-		leader := enginetest.Await(t, m, enginetest.Leads).Leader
+		leader := enginetest.WaitState(t, m, enginetest.IsLeader).Leader
 		keeps(t, m, leader.Token, 10*time.Second)
 		m.Link.Intercept(func(*http.Request, http.RoundTripper) (*http.Response, error) { return nil, errLost })
-		enginetest.Await(t, m, func(s elector.State) bool { return !s.IsLeader })
+		enginetest.WaitState(t, m, func(s elector.State) bool { return !s.IsLeader })
 		require.InDelta(t, 10*time.Second/c.RetryPeriod, len(writes), 2)
 		require.Equal(t, c.RenewDeadline, time.Since(writes[len(writes)-1]))
 	})

@@ -159,7 +159,7 @@ func runRandomly(t *testing.T, rng *rand.Rand) {
 		case 8:
 			heal(name)
 			g.Member(name).Link.Kill()
-			_ = g.Member(name).Halt()
+			_ = g.Member(name).Stop()
 			g.Start(name)
 			work(name)
 		case 9:

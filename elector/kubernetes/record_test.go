@@ -118,7 +118,7 @@ func TestRenews(t *testing.T) {
 	require.False(t, version{}.renews(version{}))
 }
 
-func TestResourceVersionIsANumber(t *testing.T) {
+func TestResourceVersionIsNumber(t *testing.T) {
 	for _, number := range []string{"", "0", "x", "-1", "18446744073709551616"} {
 		_, err := parse(&coordinationv1.Lease{ObjectMeta: metav1.ObjectMeta{ResourceVersion: number}})
 		require.EqualError(t, err, `the resource version of the Lease is "`+number+`", want a positive integer`)

@@ -107,9 +107,9 @@ func (r *run) wait(ctx context.Context, d time.Duration, a, b <-chan struct{}) {
 	}
 }
 
-// done takes note of the result of a request, and reports whether it was successful. An error that remains until an
+// recordResult takes note of the result of a request, and reports whether it was successful. An error that remains until an
 // operator changes something ends the run.
-func (r *run) done(attempt context.Context, what string, err error) bool {
+func (r *run) recordResult(attempt context.Context, what string, err error) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if err == nil {
@@ -183,7 +183,7 @@ func (r *run) refresh(ctx context.Context) bool {
 			r.stop(err)
 		}
 	}
-	isRead := r.done(attempt, toRead, err)
+	isRead := r.recordResult(attempt, toRead, err)
 	if r.report != nil {
 		if err != nil {
 			err = fmt.Errorf("kubernetes: %w", r.config.failure(toRead, err))
@@ -206,11 +206,11 @@ func (r *run) watch(until time.Duration) {
 	w, err := r.api.Watch(ctx, options)
 	if err != nil {
 		if ctx.Err() == nil {
-			r.done(ctx, toWatch, err)
+			r.recordResult(ctx, toWatch, err)
 		}
 		return
 	}
-	r.done(ctx, toWatch, nil)
+	r.recordResult(ctx, toWatch, nil)
 	defer func() { // until its goroutine has ended
 		w.Stop()
 		for range w.ResultChan() {
@@ -268,7 +268,7 @@ func (r *run) write(ctx context.Context, what string, l *coordinationv1.Lease) (
 	if err == nil {
 		err = r.lease.observe(written)
 	}
-	if r.done(attempt, what, err) {
+	if r.recordResult(attempt, what, err) {
 		return sent, done
 	}
 	isCurrent := r.refresh(ctx)
@@ -300,7 +300,7 @@ func (r *run) contend(ctx context.Context) {
 		var result outcome
 		wait := r.untilFree(l)
 		switch {
-		case !l.known || s.Works > 0: // the work of an earlier leadership still runs
+		case !l.known || s.Callbacks > 0: // the work of an earlier leadership still runs
 			r.wait(ctx, r.config.LeaseDuration, l.changed, s.Changed)
 			continue
 		case l.version.lease == nil:
@@ -313,7 +313,7 @@ func (r *run) contend(ctx context.Context) {
 		default:
 			var sent time.Duration
 			if sent, result = r.write(r.ctx, toUpdate, l.takeover(r.config, r.id, r.writeTime())); result == done {
-				r.lead(ctx, newTerm(r.Elector, l.number, sent))
+				r.lead(ctx, newLeadership(r.Elector, l.number, sent))
 			}
 		}
 		if result == failed {
@@ -321,7 +321,7 @@ func (r *run) contend(ctx context.Context) {
 		}
 	}
 	// A takeover of which no answer came leaves the Lease to this run.
-	if l := r.lease.get(); l.record.Contender == r.id && !l.record.Released && r.state.Snapshot().Works == 0 {
+	if l := r.lease.get(); l.record.Contender == r.id && !l.record.Released && r.state.Snapshot().Callbacks == 0 {
 		r.release(l.record.Token)
 	}
 }

@@ -15,14 +15,14 @@ export class Lease {
   // Saved before a message leaves that depends on it.
   ballot = 0n
   vote = NO_ID
-  kept = 0 // ms that a promise may last; 0 if there is none
+  kept = 0 // ms that a grant may last; 0 if there is none
 
-  promise = null // {to, ballot}
+  grant = null // {to, ballot}
   leader = { epoch: 0n, id: null } // that was announced last
   nominee = { epoch: 0n, id: null }
   heard = 0n // the highest ballot in any message
-  stage = 'idle' // rests, tries, requests, holds
-  free = new Set() // members that would promise now
+  stage = 'idle' // idle (no nominee), rests, tries, requests, holds
+  free = new Set() // members that would grant now
   repliers = new Set() // to the last question
   against = new Set() // members that have denied the ballot
   denied = new Set() // members to which this one has denied a request
@@ -46,7 +46,7 @@ export class Lease {
   start (members, config) {
     Object.assign(this, { members, config })
     if (this.kept > 0) {
-      this.promise = { to: this.vote, ballot: this.ballot }
+      this.grant = { to: this.vote, ballot: this.ballot }
       this.env.setTimer('lease/grant', Math.max(this.kept, this.times.duration))
       if (this.vote !== this.self && members.has(this.vote)) this.reply(this.vote, { ballot: 0n, round: 0n }, false)
     }
@@ -76,7 +76,7 @@ export class Lease {
   }
 
   expire (timer) {
-    if (timer === 'lease/grant') this.promise = null
+    if (timer === 'lease/grant') this.grant = null
     else if (timer === 'lease/follow') this.loseLeader()
     else if (timer === 'lease/retry') this.try()
     else if (timer === 'lease/renew') this.beginRound()
@@ -112,12 +112,12 @@ export class Lease {
     if (isNominee && this.stage === 'idle') this.try()
     else if (!isNominee && !['idle', 'holds'].includes(this.stage)) this.giveUp()
     else if (this.stage === 'holds' && !isEligible(this.members, this.self)) this.handOver()
-    if (this.stage === 'tries' && !this.promise && this.isQuorum(this.free)) this.stand()
+    if (this.stage === 'tries' && !this.grant && this.isQuorum(this.free)) this.stand()
     for (const id of this.denied) {
       if (!this.isOpen(id)) continue
       this.denied.delete(id)
       this.reply(id, { ballot: 0n, round: 0n }, true)
-      break // there is no other that it could promise
+      break // it can grant the lease to one member only
     }
   }
 
@@ -128,7 +128,7 @@ export class Lease {
     const isGranted = this.grants(from, request)
     if (!isGranted && !this.isOpen(from)) this.denied.add(from)
     if (isGranted && request.ballot > 0n) {
-      Object.assign(this, { ballot: request.ballot, vote: from, kept: this.times.duration, promise: { to: from, ballot: request.ballot } })
+      Object.assign(this, { ballot: request.ballot, vote: from, kept: this.times.duration, grant: { to: from, ballot: request.ballot } })
       this.env.setTimer('lease/grant', this.times.duration)
     }
     this.reply(from, request, isGranted)
@@ -144,14 +144,14 @@ export class Lease {
     const isOlder = term > 0n && (configId.term < term || (configId.term === term && configId.version < version))
     const isOver = ballot > 0n && (ballot < this.ballot || (ballot === this.ballot && this.vote !== from))
     if (['requests', 'holds'].includes(this.stage) || isOlder || duration !== this.times.duration || isOver) return false
-    if (this.promise && this.promise.to !== from) return false
-    if (leading || this.promise?.ballot === ballot) return true
-    return isEligible(this.members, from) && (this.promise !== null || this.isOpen(from))
+    if (this.grant && this.grant.to !== from) return false
+    if (leading || this.grant?.ballot === ballot) return true
+    return isEligible(this.members, from) && (this.grant !== null || this.isOpen(from))
   }
 
-  // isOpen reports whether this member has promised nothing, and has no other nominee.
+  // isOpen reports whether this member has granted nothing, and has no other nominee.
   isOpen (to) {
-    const isIdle = !this.promise && !['requests', 'holds'].includes(this.stage)
+    const isIdle = !this.grant && !['requests', 'holds'].includes(this.stage)
     return isIdle && isEligible(this.members, to) && (!this.nominee.id || this.nominee.id === to)
   }
 
@@ -160,14 +160,14 @@ export class Lease {
     if (ballot < this.ballot || this.leaseEnd || !isEligible(this.members, from)) return
     if (this.stage === 'requests') this.giveUp()
     Object.assign(this, { ballot, vote: from })
-    if (this.promise?.to !== from) this.promise = null
+    if (this.grant?.to !== from) this.grant = null
     this.env.setTimer('lease/follow', this.times.duration)
     this.announce({ epoch: ballot, id: from })
   }
 
   handleRelease (from, ballot) {
-    if (this.promise?.to === from && this.promise.ballot <= ballot) {
-      this.promise = null
+    if (this.grant?.to === from && this.grant.ballot <= ballot) {
+      this.grant = null
       this.env.stopTimer('lease/grant')
     }
     if (this.leader.id === from && this.leader.epoch <= ballot) this.loseLeader()
@@ -201,7 +201,7 @@ export class Lease {
     }
   }
 
-  // handlePreVote handles a reply to the question whether a member would promise.
+  // handlePreVote handles a reply to the question whether a member would grant.
   handlePreVote (from, granted) {
     if (this.stage === 'holds' && !granted) this.env.send(from, this.request(), true) // it has restarted
     if (this.stage !== 'tries') return
@@ -211,7 +211,7 @@ export class Lease {
     this.repliers.add(from)
     const leader = this.leader.id
     if (hadQuorum || !this.isQuorum(this.repliers) || !this.members.has(leader)) return
-    if (!this.promise || this.promise.to === leader) this.env.send(leader, this.newRequest({ ballot: 0n, round: 0n, quorumReachable: true }), false)
+    if (!this.grant || this.grant.to === leader) this.env.send(leader, this.newRequest({ ballot: 0n, round: 0n, quorumReachable: true }), false)
   }
 
   stand () {

@@ -47,7 +47,7 @@ test('a voter denies a request by an older config, and one for another duration'
   assert.deepEqual(did(), ['deny 5 to high', 'deny 5 to high'])
 })
 
-test('a restarted voter keeps its promise', () => {
+test('a restarted voter keeps its grant', () => {
   const { request, did } = start({ ballot: 5n, vote: high, kept: 960 })
   assert.deepEqual(did(), ['deny 0 to high'])
   request(low, { ballot: 6n })

@@ -11,7 +11,7 @@ import (
 // library: packages of the module, and packages of other modules.
 var allowedImports = map[string]string{
 	"algo deploy docs elector internal/archtest internal/bench/theory internal/untrusted internal/jsonlite internal/loglimit internal/logqueue": "",
-	"internal/mutants internal/share": "",
+	"internal/mutants internal/share internal/simnet":                                                                    "",
 	"algo/bully algo/ring algo/vote algo/lease algo/textbook/bully algo/textbook/ring algo/textbook/vote examples/omega": "algo",
 	"trace": "algo internal/jsonlite",
 	"internal/membership internal/diag algo/driver": "algo",
@@ -32,7 +32,7 @@ var allowedImports = map[string]string{
 	"internal/lab":            "algo explore internal/bench/theory internal/diag internal/jsonlite internal/options internal/scenario sim trace",
 	"internal/options":        "algo algo/lease internal/diag",
 	"internal/labpage":        "internal/jsonlite internal/lab internal/lesson web",
-	"internal/labpage/engine": "algo/builtin internal/lab",
+	"internal/labpage/module": "algo/builtin internal/lab",
 
 	"internal/disk":  "golang.org/x/sys/windows",
 	"internal/store": "internal/disk",
@@ -45,9 +45,9 @@ var allowedImports = map[string]string{
 	"internal/exercise/judge": "algo algo/driver explore sim trace",
 	"tlsauth":                 "algo internal/disk internal/untrusted golang.org/x/sys/unix",
 	"transport":               "internal/loglimit internal/untrusted golang.org/x/sys/unix",
-	"cluster": `algo algo/bully algo/driver algo/lease elector fd internal/buildinfo internal/disk internal/engine internal/loglimit internal/untrusted internal/membership internal/share internal/store
+	"cluster": `algo algo/bully algo/driver algo/lease elector fd internal/buildinfo internal/disk internal/engine internal/loglimit internal/untrusted internal/membership internal/share internal/simnet internal/store
 		internal/wire tlsauth trace transport github.com/google/uuid golang.org/x/sys/unix`,
-	"cluster/clustertest":         "algo cluster internal/store",
+	"cluster/clustertest":         "algo cluster internal/simnet internal/store",
 	"elector/electortest":         "elector",
 	"elector/internal/contender":  "elector golang.org/x/sys/unix",
 	"elector/internal/enginetest": "elector github.com/stretchr/testify/require golang.org/x/sys/unix",

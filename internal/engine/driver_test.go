@@ -439,7 +439,7 @@ func (h *host) disconnect(from algo.NodeID) {
 }
 
 // drop ends a connection.
-func (w *world) drop(a, b *host, politely bool) {
+func (w *world) drop(a, b *host, graceful bool) {
 	for _, side := range [][2]*host{{a, b}, {b, a}} {
 		self, peer := side[0], side[1]
 		link, stands := self.links[peer.config.Self.ID]
@@ -451,7 +451,7 @@ func (w *world) drop(a, b *host, politely bool) {
 			self.tell(me, func() {
 				if self.links[peer.config.Self.ID] == link {
 					delete(self.links, peer.config.Self.ID)
-					self.perform(self.engine.Down(w.now, peer.config.Self.ID, politely))
+					self.perform(self.engine.Down(w.now, peer.config.Self.ID, graceful))
 				}
 			})
 		})
@@ -468,11 +468,11 @@ func (h *host) stop() {
 	h.end(true)
 }
 
-func (h *host) end(politely bool) {
+func (h *host) end(graceful bool) {
 	h.up, h.paused, h.waiting = false, false, nil
 	for _, peer := range h.w.nodes {
 		if peer.up && peer != h {
-			h.w.drop(peer, h, politely)
+			h.w.drop(peer, h, graceful)
 		}
 	}
 }

@@ -15,7 +15,7 @@ func withMute(t *testing.T, spec algo.Spec, liar int) *world {
 	for i := 1; i <= 5; i++ {
 		spec := spec
 		if i == liar {
-			spec = faultytest.Never(spec)
+			spec = faultytest.NeverLeads(spec)
 		}
 		w.add(testMember(i), by(spec, listed(5))).start()
 	}

@@ -26,7 +26,7 @@ func (w *world) wantCommitted() {
 // updates returns how many frames with a config were sent so far.
 func (w *world) updates() int { return w.kinds["config"] }
 
-func TestJoinThroughTheLeader(t *testing.T) {
+func TestJoinThroughLeader(t *testing.T) {
 	for through := 1; through <= 3; through++ {
 		w := newCluster(t, voteSpec(), 3)
 		w.wantView(1, 2, 3)
@@ -290,7 +290,7 @@ func TestAttributesChangeThroughLeader(t *testing.T) {
 
 // A restart with other attributes writes no config: the leader does. If two configs had one config ID, members would
 // choose between them blindly.
-func TestAttributesOfARestart(t *testing.T) {
+func TestAttributesOfRestart(t *testing.T) {
 	for cluster := range 8 { // whatever the digests are
 		w := newWorld(t)
 		w.add(testMember(1), by(voteSpec(), func(c *Config) { c.Cluster[0] = byte(cluster) })).start()
@@ -603,9 +603,9 @@ func TestUncommittedRemovalIsNoEnd(t *testing.T) {
 	}
 }
 
-// TestFirstOfListIsDownWhenTheLastStarts: a list bootstraps when its first node is back. Later nodes join that
+// TestFirstOfListIsDownWhenLastStarts: a list bootstraps when its first node is back. Later nodes join that
 // cluster.
-func TestFirstOfListIsDownWhenTheLastStarts(t *testing.T) {
+func TestFirstOfListIsDownWhenLastStarts(t *testing.T) {
 	w := newWorld(t)
 	for i := 1; i <= 4; i++ {
 		w.add(testMember(i), by(voteSpec(), listed(5))).start()

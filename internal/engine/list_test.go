@@ -151,7 +151,7 @@ func TestListedNodeAppearsLater(t *testing.T) {
 }
 
 // A cold start costs far less than N³ frames. At rest the membership sends none, and it saves nothing.
-func TestColdStartOfAList(t *testing.T) {
+func TestColdStartOfList(t *testing.T) {
 	for _, size := range []int{3, 10, 30} {
 		w := newWorld(t)
 		all := w.startCluster(bullySpec(), size)
@@ -444,7 +444,7 @@ func TestUnlistedNodeStopsBesideSilentMember(t *testing.T) {
 }
 
 // With a quorum the members are not changed by a list.
-func TestListOfARegisterDoesNotChange(t *testing.T) {
+func TestListOfRegisterDoesNotChange(t *testing.T) {
 	w := newCluster(t, voteSpec(), 1)
 	if out, err := w.node(1).engine.SetMembers(w.now, addrs(2)); !errors.Is(err, membership.ErrQuorum) || out != nil {
 		t.Errorf("it is %v", err)

@@ -147,8 +147,8 @@ func (e *Exercise) texts() (map[string][]byte, error) {
 	return texts, err
 }
 
-// unchanged reports whether all files in which the student works are still those of the skeleton, or do not exist.
-func (e *Exercise) unchanged(dir string) (bool, error) {
+// isUnchanged reports whether all files in which the student works are still those of the skeleton, or do not exist.
+func (e *Exercise) isUnchanged(dir string) (bool, error) {
 	skeleton, err := e.texts()
 	for _, file := range e.Work {
 		text, readErr := os.ReadFile(filepath.Join(dir, file))

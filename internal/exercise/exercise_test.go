@@ -135,7 +135,7 @@ func TestPlantedBugsChangeTheirPackages(t *testing.T) {
 	require.ErrorIs(t, err, os.ErrNotExist)
 }
 
-func TestUnchangedSubmissionGetsAHint(t *testing.T) {
+func TestUnchangedSubmissionGetsHint(t *testing.T) {
 	dir := newModule(t, "bully")
 	g := grade(t, dir)
 	require.Equal(t, 0, g.Points)
@@ -203,7 +203,7 @@ func TestGradeOfSubmissionWithOneFault(t *testing.T) {
 	g := grade(t, dir)
 	require.Equal(t, []string{"rule-2 failed", "one-election failed", "rule-4 failed", "messages failed"}, statuses(g))
 	require.Equal(t, 12, g.Points)
-	require.Equal(t, `Mend rule-2 first. `+g.Checks[2].What, g.Message)
+	require.Equal(t, `Mend rule-2 first. `+g.Checks[2].Reason, g.Message)
 	require.Contains(t, g.Checks[2].Diagram, "n1: starts")
 	require.Contains(t, g.Checks[2].Output, "no answer\n")
 	require.False(t, g.Full())
@@ -221,7 +221,7 @@ func TestGradeOfSubmissionWithOneFault(t *testing.T) {
 	}
 	require.NoError(t, json.Unmarshal(text, &fields))
 	require.Len(t, fields.Checks, len(g.Checks))
-	require.Subset(t, []string{"name", "status", "points", "max", "requires", "what", "diagram", "output"}, slices.Collect(keysOf(fields.Checks[2])))
+	require.Subset(t, []string{"name", "status", "points", "max", "requires", "reason", "diagram", "output"}, slices.Collect(keysOf(fields.Checks[2])))
 }
 
 func keysOf(m map[string]any) func(func(string) bool) {
@@ -358,7 +358,7 @@ func TestSubmissionsThatDoNotEndAreStopped(t *testing.T) {
 			t.Parallel()
 			g := grade(t, change(t, "\tenv.Send(from, Answer{})\n", tc.body+"\n", tc.imports...))
 			require.Equal(t, Stopped, g.Checks[2].Status)
-			require.Equal(t, tc.what, g.Checks[2].What)
+			require.Equal(t, tc.what, g.Checks[2].Reason)
 			require.Equal(t, Stopped, g.Checks[3].Status)
 			require.Equal(t, NotRun, g.Checks[4].Status, "after two that were stopped")
 			require.Equal(t, 4, g.Points)
@@ -367,13 +367,13 @@ func TestSubmissionsThatDoNotEndAreStopped(t *testing.T) {
 	}
 }
 
-func TestOutputIsCutBeforeTheReportOfACrash(t *testing.T) {
+func TestOutputIsCutBeforeCrashReport(t *testing.T) {
 	require.Equal(t, "mine\n", withoutTrace("mine\npanic: x\n\ngoroutine 1 [running]:\n"))
 	require.Equal(t, "mine\n", withoutTrace("mine\nruntime: goroutine stack exceeds 1-byte limit\n"))
 	require.Equal(t, "not a panic: x", withoutTrace("not a panic: x"))
-	require.Equal(t, "panic: x", ending(nil, "mine\npanic: x\n\ngoroutine 1 [running]:\n"))
-	require.Equal(t, "exit status 0", ending(nil, "mine\n"))
-	require.Equal(t, "signal: killed", ending(errors.New("signal: killed"), ""))
+	require.Equal(t, "panic: x", describeEnd(nil, "mine\npanic: x\n\ngoroutine 1 [running]:\n"))
+	require.Equal(t, "exit status 0", describeEnd(nil, "mine\n"))
+	require.Equal(t, "signal: killed", describeEnd(errors.New("signal: killed"), ""))
 	full := 0
 	b := &cappedBuffer{full: func() { full++ }}
 	for range 1 << 10 {
@@ -383,5 +383,5 @@ func TestOutputIsCutBeforeTheReportOfACrash(t *testing.T) {
 	_, _ = b.Write([]byte{1})
 	require.True(t, b.isFull())
 	require.Equal(t, 1, full)
-	require.Len(t, b.beginning(), shownOutput)
+	require.Len(t, b.start(), shownOutput)
 }

@@ -41,7 +41,7 @@ type CheckGrade struct {
 	Points   int    `json:"points"`
 	Max      int    `json:"max"`
 	Requires string `json:"requires"`
-	What     string `json:"what,omitempty"`    // why it failed
+	Reason   string `json:"reason,omitempty"`  // why it failed
 	Diagram  string `json:"diagram,omitempty"` // a shortest run that fails
 	Output   string `json:"output,omitempty"`  // the beginning of what the code printed, if it failed
 }
@@ -103,7 +103,7 @@ func (g Grader) Grade(ctx context.Context, dir string) (*Grade, error) {
 	for _, c := range judge.Checks(e.Name) {
 		grade.Checks = append(grade.Checks, CheckGrade{Name: c.Name, Status: NotRun, Max: c.Points, Requires: c.Requires})
 	}
-	if unchanged, err := e.unchanged(dir); err != nil {
+	if unchanged, err := e.isUnchanged(dir); err != nil {
 		return nil, err
 	} else if unchanged {
 		grade.Message = fmt.Sprintf("%s is still as 'elect exercise new' made it. To begin, %s. README.md has the task.", strings.Join(e.Work, ", "), e.Start)
@@ -124,7 +124,7 @@ func (g Grader) Grade(ctx context.Context, dir string) (*Grade, error) {
 	for i := range grade.Checks {
 		c := &grade.Checks[i]
 		if stopped == maxStopped {
-			c.What = "Not run, because a limit has ended two checks before it."
+			c.Reason = "Not run, because a limit has ended two checks before it."
 			continue
 		}
 		if err := b.run(ctx, c); err != nil {
@@ -146,7 +146,7 @@ func (g *Grade) next() string {
 	}
 	for _, c := range g.Checks {
 		if c.Status != Passed {
-			return fmt.Sprintf("Mend %s first. %s", c.Name, c.What)
+			return fmt.Sprintf("Mend %s first. %s", c.Name, c.Reason)
 		}
 	}
 	return ""

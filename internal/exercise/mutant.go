@@ -34,15 +34,15 @@ func (p plant) texts(elect string) (map[string][]byte, error) {
 		if err != nil {
 			return nil, err
 		}
-		if texts[path.Join(p.folder, name)], err = p.without(file, text); err != nil {
+		if texts[path.Join(p.folder, name)], err = p.removeRule(file, text); err != nil {
 			return nil, err
 		}
 	}
 	return texts, nil
 }
 
-// without returns the text of a file without the rule.
-func (p plant) without(file string, text []byte) ([]byte, error) {
+// removeRule returns the text of a file without the rule.
+func (p plant) removeRule(file string, text []byte) ([]byte, error) {
 	if p.mutant == "" {
 		return text, nil
 	}

@@ -176,23 +176,23 @@ func (b *build) run(ctx context.Context, c *CheckGrade) error {
 	if cause := context.Cause(ctx); cause != nil {
 		return cause
 	}
-	output := printed.beginning()
+	output := printed.start()
 	c.Output = withoutTrace(output)
 	var r judge.Result
 	text, readErr := os.ReadFile(result)
 	switch known := readErr == nil && json.Unmarshal(text, &r) == nil; {
 	case printed.isFull():
-		c.Status, c.What = Stopped, fmt.Sprintf("The code printed more than %d MiB.", maxOutput>>20)
+		c.Status, c.Reason = Stopped, fmt.Sprintf("The code printed more than %d MiB.", maxOutput>>20)
 	case within.Err() != nil:
-		c.Status, c.What = Stopped, fmt.Sprintf("The code did not end within %v.", maxTime)
+		c.Status, c.Reason = Stopped, fmt.Sprintf("The code did not end within %v.", maxTime)
 	case !known:
-		c.Status, c.What = Stopped, fmt.Sprintf("The process ended before the check was done: %s.", ending(err, output))
+		c.Status, c.Reason = Stopped, fmt.Sprintf("The process ended before the check was done: %s.", describeEnd(err, output))
 	case r.Stopped != "":
-		c.Status, c.What = Stopped, r.Stopped
+		c.Status, c.Reason = Stopped, r.Stopped
 	case r.Holds:
 		c.Status, c.Points, c.Output = Passed, c.Max, ""
 	default:
-		c.Status, c.What, c.Diagram = Failed, r.What, r.Diagram
+		c.Status, c.Reason, c.Diagram = Failed, r.Reason, r.Diagram
 	}
 	return nil
 }
@@ -218,8 +218,8 @@ func withoutTrace(output string) string {
 	return output
 }
 
-// ending says how a process ended. The runtime of Go prints the reason of a fatal error first.
-func ending(err error, output string) string {
+// describeEnd says how a process ended. The runtime of Go prints the reason of a fatal error first.
+func describeEnd(err error, output string) string {
 	if at := crashLines.FindStringIndex(output); at != nil {
 		line, _, _ := strings.Cut(output[at[0]:], "\n")
 		return line
@@ -255,7 +255,7 @@ func (b *cappedBuffer) isFull() bool {
 	return b.total > maxOutput
 }
 
-func (b *cappedBuffer) beginning() string {
+func (b *cappedBuffer) start() string {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	return strings.ToValidUTF8(b.kept.String(), "")

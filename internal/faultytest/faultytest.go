@@ -13,8 +13,8 @@ import (
 	"github.com/elect-go/elect/algo/vote"
 )
 
-// Never is an algorithm of this module that does not tell that it leads.
-func Never(spec algo.Spec) algo.Spec {
+// NeverLeads returns spec with processes that do not announce that they lead.
+func NeverLeads(spec algo.Spec) algo.Spec {
 	made := spec.New
 	spec.New = func(self algo.NodeID) algo.Algorithm { return mute{made(self)} }
 	return spec

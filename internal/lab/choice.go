@@ -195,8 +195,8 @@ func stepLines(text string) (lines []int) {
 	return lines
 }
 
-// checked returns the properties that a replay checks.
-func checked(s *explore.Scenario) []algo.Property {
+// checkedProperties returns the properties that a replay checks.
+func checkedProperties(s *explore.Scenario) []algo.Property {
 	all := s.Options.Properties
 	if all == nil {
 		all = explore.Claimed(s.Options.Spec.Claims)
@@ -210,7 +210,7 @@ func checked(s *explore.Scenario) []algo.Property {
 // propertiesOf lists the properties, each with the first step that violates it.
 func propertiesOf(s *explore.Scenario, r explore.Replayed) []Property {
 	all := []Property{}
-	for _, name := range checked(s) {
+	for _, name := range checkedProperties(s) {
 		p := Property{Name: string(name), Step: none}
 		for _, v := range r.Violations {
 			if v.Property == name {
@@ -268,7 +268,7 @@ func search(ctx context.Context, text string, f Find, now *Result, build Build) 
 // extend returns a scenario with more lines, which checks a property, too, unless it is empty.
 func extend(text string, p algo.Property, steps []string, build Build) string {
 	lines := strings.Split(strings.TrimRight(text, "\n"), "\n")
-	if parsed, err := parseChoice(text, build); err == nil && p != "" && !slices.Contains(checked(parsed), p) {
+	if parsed, err := parseChoice(text, build); err == nil && p != "" && !slices.Contains(checkedProperties(parsed), p) {
 		var more []string
 		if parsed.Options.Properties == nil { // a line replaces the default
 			for _, claimed := range explore.Claimed(parsed.Options.Spec.Claims) {

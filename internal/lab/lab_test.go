@@ -185,7 +185,7 @@ func TestViolationNamesItsStep(t *testing.T) {
 	require.True(t, slices.ContainsFunc(step.Notes, func(n string) bool { return strings.Contains(n, "lead") || strings.Contains(n, "follow") }), step.Notes)
 }
 
-func TestAssertionThatFailsIsPartOfTheResult(t *testing.T) {
+func TestFailedAssertionIsPartOfResult(t *testing.T) {
 	r := run(t, "algorithm bully\ncluster 3\nrun 1s\nleader n1\n")
 	require.Equal(t, 4, r.Failure.Line)
 	require.Contains(t, r.Failure.Text, "n3")
@@ -237,7 +237,7 @@ func TestLimits(t *testing.T) {
 	}
 }
 
-func TestMistakesOfAScenario(t *testing.T) {
+func TestMistakesOfScenario(t *testing.T) {
 	_, err := lab.Run(t.Context(), lab.Request{Scenario: "cluster 3\nrun fast\ncrash m1\n"}, build)
 	problems := lab.Problems(err)
 	require.Len(t, problems, 2, fmt.Sprint(err))

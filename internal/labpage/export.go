@@ -26,44 +26,44 @@ import (
 // MaxExport is how many bytes an exported page may have after gzip.
 const MaxExport = 1_300_000
 
-// Engine runs the scenarios of an exported page.
-type Engine struct {
-	Wasm    []byte // command internal/labpage/engine
+// Module is the WebAssembly module that runs the scenarios of an exported page.
+type Module struct {
+	Wasm    []byte // command internal/labpage/module
 	Support []byte // wasm_exec.js of the Go release that has built it
 }
 
-//go:embed engine/worker.js
+//go:embed module/worker.js
 var worker []byte
 
-// BuildEngine builds the engine from a clone of this module, with the go command. The clone must have the page of this
+// BuildModule builds the module from a clone of elect, with the go command. The clone must have the page of this
 // program: another version may send other requests.
-func BuildEngine(ctx context.Context, clone string) (Engine, error) {
+func BuildModule(ctx context.Context, clone string) (Module, error) {
 	if err := compareFiles(clone); err != nil {
-		return Engine{}, err
+		return Module{}, err
 	}
 	dir, err := os.MkdirTemp("", "elect-lab-")
 	if err != nil {
-		return Engine{}, err
+		return Module{}, err
 	}
 	defer os.RemoveAll(dir)
-	out := filepath.Join(dir, "engine.wasm")
+	out := filepath.Join(dir, "module.wasm")
 	// The flags leave out what only debuggers need, and what differs between machines. Functions are not inlined: that
-	// makes the engine a tenth smaller.
+	// makes the module a tenth smaller.
 	if _, err := runGo(ctx, clone, "build", "-trimpath", "-buildvcs=false", "-ldflags=-s -w -buildid=", "-gcflags=all=-l",
-		"-o", out, "./internal/labpage/engine"); err != nil {
-		return Engine{}, err
+		"-o", out, "./internal/labpage/module"); err != nil {
+		return Module{}, err
 	}
 	root, err := runGo(ctx, clone, "env", "GOROOT")
 	if err != nil {
-		return Engine{}, err
+		return Module{}, err
 	}
 	wasm, err := os.ReadFile(out)
 	if err != nil {
-		return Engine{}, err
+		return Module{}, err
 	}
-	e := Engine{Wasm: compact(wasm)}
-	e.Support, err = os.ReadFile(filepath.Join(strings.TrimSpace(root), "lib", "wasm", "wasm_exec.js"))
-	return e, err
+	m := Module{Wasm: compact(wasm)}
+	m.Support, err = os.ReadFile(filepath.Join(strings.TrimSpace(root), "lib", "wasm", "wasm_exec.js"))
+	return m, err
 }
 
 // compareFiles compares the files of the page with those of a clone.
@@ -96,16 +96,16 @@ func runGo(ctx context.Context, dir string, args ...string) (string, error) {
 	case ctx.Err() != nil:
 		return "", context.Cause(ctx)
 	case errors.Is(err, exec.ErrNotFound):
-		return "", fmt.Errorf("labpage: the command go builds the engine of the page, and is not installed: %w", err)
+		return "", fmt.Errorf("labpage: the command go builds the WebAssembly module of the page, and is not installed: %w", err)
 	case err != nil:
 		return "", fmt.Errorf("labpage: go %s: %w\n%s", args[0], err, cmp.Or(strings.TrimSpace(stderr.String()), "no output"))
 	}
 	return string(out), nil
 }
 
-// Export returns the page as one file that a browser opens from a disk: it contains its modules, its styles and the
-// engine. As in the page of [New], the first picture is data, so that the page draws it before it loads the engine.
-func Export(ctx context.Context, build lab.Build, engine Engine) ([]byte, error) {
+// Export returns the page as one file that a browser opens from a disk: it contains its scripts, its styles and the
+// module. As in the page of [New], the first picture is data, so that the page draws it before it loads the module.
+func Export(ctx context.Context, build lab.Build, module Module) ([]byte, error) {
 	values, err := content(ctx, build)
 	if err != nil {
 		return nil, err
@@ -118,13 +118,13 @@ func Export(ctx context.Context, build lab.Build, engine Engine) ([]byte, error)
 	if err != nil {
 		return nil, err
 	}
-	packed, err := Pack(engine.Wasm)
+	packed, err := Pack(module.Wasm)
 	if err != nil {
 		return nil, err
 	}
 	const start = "import 'lab/main.js';"
 	style := compactText(web.Stylesheet() + string(css))
-	notice, support, _ := strings.Cut(string(engine.Support), "\n\n") // the first lines name the owner and the licence
+	notice, support, _ := strings.Cut(string(module.Support), "\n\n") // the first lines name the owner and the licence
 	code := notice + "\n" + compactText(support+"\n"+string(worker))
 	for _, text := range []string{style, code, imports} {
 		if at := endsElement.FindString(text); at != "" {
@@ -137,8 +137,8 @@ func Export(ctx context.Context, build lab.Build, engine Engine) ([]byte, error)
 	for mark, value := range map[string]string{
 		`<meta charset="utf-8">`: `<meta charset="utf-8">` + "\n" + `<meta http-equiv="Content-Security-Policy" content="` + policy + `">`,
 		`<link rel="stylesheet" href="base.css">` + "\n" + `<link rel="stylesheet" href="lab.css">`: "<style>" + style + "</style>",
-		`<script type="module" src="main.js"></script>`: `<script type="text/plain" id="engine-worker">` + code + "</script>\n" +
-			`<script type="text/plain" id="engine">` + base64.StdEncoding.EncodeToString(packed) + "</script>\n" +
+		`<script type="module" src="main.js"></script>`: `<script type="text/plain" id="module-worker">` + code + "</script>\n" +
+			`<script type="text/plain" id="module">` + base64.StdEncoding.EncodeToString(packed) + "</script>\n" +
 			`<script type="importmap">` + imports + "</script>\n" +
 			`<script type="module">` + start + "</script>",
 	} {

@@ -41,10 +41,10 @@ func partOf(t *testing.T, page []byte, attribute string) string {
 }
 
 func TestExportedPageNeedsNoOtherFile(t *testing.T) {
-	engine := labpage.Engine{Wasm: []byte("\x00asm engine"), Support: []byte("// Copyright of the support\nclass Go {}")}
-	page, err := labpage.Export(t.Context(), build, engine)
+	module := labpage.Module{Wasm: []byte("\x00asm module"), Support: []byte("// Copyright of the support\nclass Go {}")}
+	page, err := labpage.Export(t.Context(), build, module)
 	require.NoError(t, err)
-	again, err := labpage.Export(t.Context(), build, engine)
+	again, err := labpage.Export(t.Context(), build, module)
 	require.NoError(t, err)
 	require.Equal(t, page, again, "the same inputs, the same file")
 
@@ -97,41 +97,41 @@ func TestExportedPageNeedsNoOtherFile(t *testing.T) {
 	for _, id := range []string{"first-run", "example-data"} {
 		require.Equal(t, partOf(t, served, id), partOf(t, page, id))
 	}
-	require.Contains(t, partOf(t, page, `id="engine-worker"`), "// Copyright of the support\n")
-	packed, err := base64.StdEncoding.DecodeString(partOf(t, page, `id="engine"`))
+	require.Contains(t, partOf(t, page, `id="module-worker"`), "// Copyright of the support\n")
+	packed, err := base64.StdEncoding.DecodeString(partOf(t, page, `id="module"`))
 	require.NoError(t, err)
 	unpacked, err := gzip.NewReader(bytes.NewReader(packed))
 	require.NoError(t, err)
 	wasm, err := io.ReadAll(unpacked)
 	require.NoError(t, err)
-	require.Equal(t, engine.Wasm, wasm)
+	require.Equal(t, module.Wasm, wasm)
 }
 
 // A part that ends its element early would break the page.
 func TestExportRejectsPartThatEndsItsElement(t *testing.T) {
 	for _, text := range []string{"x = '</SCRIPT>'", "<!-- x"} {
-		_, err := labpage.Export(t.Context(), build, labpage.Engine{Support: []byte(text)})
+		_, err := labpage.Export(t.Context(), build, labpage.Module{Support: []byte(text)})
 		require.ErrorContains(t, err, "a part of the exported page contains")
 	}
 }
 
-func TestEngineOfAnotherVersionIsRejected(t *testing.T) {
+func TestModuleOfOtherVersionIsRejected(t *testing.T) {
 	clone := t.TempDir()
-	_, err := labpage.BuildEngine(t.Context(), clone)
+	_, err := labpage.BuildModule(t.Context(), clone)
 	require.ErrorIs(t, err, os.ErrNotExist)
 	require.NoError(t, os.CopyFS(filepath.Join(clone, "internal", "labpage", "page"), os.DirFS("page")))
 	require.NoError(t, os.WriteFile(filepath.Join(clone, "internal", "labpage", "page", "main.js"), nil, 0o600))
-	_, err = labpage.BuildEngine(t.Context(), clone)
+	_, err = labpage.BuildModule(t.Context(), clone)
 	require.ErrorContains(t, err, "is another version of elect than this program: page/main.js differs")
 }
 
 // exported builds the exported page once for all tests.
 var exported = sync.OnceValues(func() ([]byte, error) {
-	engine, err := labpage.BuildEngine(context.Background(), "../..")
+	module, err := labpage.BuildModule(context.Background(), "../..")
 	if err != nil {
 		return nil, err
 	}
-	return labpage.Export(context.Background(), build, engine)
+	return labpage.Export(context.Background(), build, module)
 })
 
 // exportedFile writes the exported page to a file.
@@ -150,9 +150,9 @@ func TestSizeOfExportedPage(t *testing.T) {
 	require.NoError(t, err)
 	packed, err := labpage.Pack(page)
 	require.NoError(t, err)
-	engine, err := base64.StdEncoding.DecodeString(partOf(t, page, `id="engine"`))
+	module, err := base64.StdEncoding.DecodeString(partOf(t, page, `id="module"`))
 	require.NoError(t, err)
-	t.Logf("the exported page has %d bytes, %d after gzip; its engine has %d after gzip", len(page), len(packed), len(engine))
+	t.Logf("the exported page has %d bytes, %d after gzip; its module has %d after gzip", len(page), len(packed), len(module))
 	require.LessOrEqual(t, len(packed), labpage.MaxExport, "bytes after gzip")
 }
 
@@ -193,7 +193,7 @@ func TestEngineAnswersAsServer(t *testing.T) {
 	require.NoError(t, err)
 	ctx, cancel := context.WithTimeout(t.Context(), 5*time.Minute)
 	defer cancel()
-	cmd := exec.CommandContext(ctx, node, "../../web/browser/engine.mjs", exportedFile(t))
+	cmd := exec.CommandContext(ctx, node, "../../web/browser/module.mjs", exportedFile(t))
 	cmd.Stdin, cmd.Stderr = bytes.NewReader(input), os.Stderr
 	out, err := cmd.Output()
 	require.NoError(t, err)
@@ -209,7 +209,7 @@ func TestEngineAnswersAsServer(t *testing.T) {
 		require.Empty(t, answers[i].Error)
 		if r.Call == "gone" { // the server has no such address
 			require.False(t, answers[i].OK)
-			require.Contains(t, answers[i].Text, `the engine has no call \"gone\"`)
+			require.Contains(t, answers[i].Text, `the module has no call \"gone\"`)
 			continue
 		}
 		served := ask(h, "POST", "/"+r.Call, "application/json", r.Request)
@@ -218,7 +218,7 @@ func TestEngineAnswersAsServer(t *testing.T) {
 	}
 }
 
-// A browser opens the exported page from the disk, draws the first picture without the engine, and then runs what is
+// A browser opens the exported page from the disk, draws the first picture without the module, and then runs what is
 // edited.
 func TestExportedPageInBrowser(t *testing.T) {
 	testkit.OnlyLong(t)
@@ -238,11 +238,11 @@ func TestExportedPageInBrowser(t *testing.T) {
 		Drawn, Loaded                          float64
 	}
 	require.NoError(t, json.Unmarshal(out, &seen))
-	t.Logf("the first picture is drawn after %.0f ms, the first answer of the engine after %.0f ms", seen.Drawn, seen.Loaded)
+	t.Logf("the first picture is drawn after %.0f ms, the first answer of the module after %.0f ms", seen.Drawn, seen.Loaded)
 	require.Empty(t, seen.Errors)
 	require.Empty(t, seen.Others, "the page loads nothing")
 	require.Equal(t, 19, seen.First.Messages)
-	require.Equal(t, 19, seen.AtStart, "the picture stands before the engine is loaded")
+	require.Equal(t, 19, seen.AtStart, "the picture stands before the module is loaded")
 	require.Equal(t, "✓ Holds", seen.First.Status)
 
 	require.Contains(t, seen.Edited.Title, "Edited · ring · seed 3")
@@ -253,6 +253,6 @@ func TestExportedPageInBrowser(t *testing.T) {
 	require.Contains(t, seen.Crashed.Nodes, "n4 ✕ down")
 	require.Equal(t, "✗ Not run", seen.Mistake.Status)
 	require.Contains(t, seen.Mistake.Problems[0], "line 2, column 5")
-	require.Equal(t, seen.Edited.Counts, seen.Again.Counts, "the engine answers after a mistake")
+	require.Equal(t, seen.Edited.Counts, seen.Again.Counts, "the module answers after a mistake")
 	require.Equal(t, "✓ Right: you answered 19. The run shows 19 messages.", seen.Verdict)
 }

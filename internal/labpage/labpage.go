@@ -13,7 +13,7 @@
 //     an invalid scenario, the status is 422, and the answer is a [lab.Rejection]. The other calls of [lab.Calls] have
 //     the same form.
 //
-// [Export] returns the page as one file that needs no server: it contains package lab as WebAssembly.
+// [Export] returns the page as one file that needs no server: it contains [Module], package lab as WebAssembly.
 //
 // Guarantees: a run reads nothing of the machine, and has the limits of package lab. Non-guarantees: requests are not
 // authenticated. [web.AllowHosts] protects them against DNS rebinding.

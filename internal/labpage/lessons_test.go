@@ -61,7 +61,7 @@ func TestLessonsInBrowser(t *testing.T) {
 		require.Empty(t, playing.Verdict+playing.After, "%s: the run has not ended", l.Name)
 		require.Contains(t, playing.Text, "Run 1 of ")
 		require.Equal(t, verdicts[i].text, strings.SplitN(compared.Verdict, "\n", 2)[0])
-		require.True(t, l.Right(verdicts[i].number), "%s: what the runs show is the answer of the lesson", l.Name)
+		require.True(t, l.IsRight(verdicts[i].number), "%s: what the runs show is the answer of the lesson", l.Name)
 		require.Contains(t, plainText(compared.Verdict), plainText(l.Answer()))
 		require.NotEmpty(t, compared.After)
 		require.Equal(t, "#lesson="+string(rune('1'+i)), compared.Hash)

@@ -39,7 +39,7 @@ func compact(module []byte) []byte {
 	return out
 }
 
-// segment is a part of the initial memory. What no segment covers is zero.
+// segment is a part of the initial memory. Bytes outside of all segments are zero.
 type segment struct {
 	at   int64
 	data []byte
@@ -103,8 +103,7 @@ func appendSegments(to []byte, all []segment) []byte {
 	return to
 }
 
-// varint parses a signed number in LEB128, which is not the encoding of [binary.Varint]. It returns the length as well,
-// 0 for an error.
+// varint parses a signed LEB128 number, which [binary.Varint] cannot, and returns its length; 0 for an error.
 func varint(data []byte) (v int64, n int) {
 	for i, b := range data[:min(len(data), 5)] {
 		v |= int64(b&0x7f) << (7 * i)

@@ -85,7 +85,7 @@ func Read(page string) (l Lesson) {
 }
 
 // Section returns the text below a heading, formatted for a terminal. [Parts] splits it at its runs.
-func (l *Lesson) Section(heading string) string { return plain(l.raw(heading)) }
+func (l *Lesson) Section(heading string) string { return formatTerminal(l.raw(heading)) }
 
 // raw returns the Markdown below a heading.
 func (l *Lesson) raw(heading string) string {
@@ -131,16 +131,16 @@ func (l *Lesson) Answer() string {
 	return strings.TrimSpace(answer)
 }
 
-// Short returns the short answer: the first bold words.
-func (l *Lesson) Short() string {
+// ShortAnswer returns the short answer: the first bold words.
+func (l *Lesson) ShortAnswer() string {
 	_, answer, _ := strings.Cut(l.raw("Question"), "<summary>Answer</summary>")
 	_, bold, _ := strings.Cut(answer, "**")
 	bold, _, _ = strings.Cut(bold, "**")
 	return strings.TrimRight(bold, ".")
 }
 
-// Right reports whether an answer contains one of the words of [Lesson.Accepted].
-func (l *Lesson) Right(answer string) bool {
+// IsRight reports whether an answer contains one of the words of [Lesson.Accepted].
+func (l *Lesson) IsRight(answer string) bool {
 	accepted := l.Accepted()
 	return slices.ContainsFunc(wordsOf(answer), func(word string) bool { return slices.Contains(accepted, word) })
 }
@@ -148,7 +148,7 @@ func (l *Lesson) Right(answer string) bool {
 // Accepted returns the words of which a right answer contains one, in lower case: the first word of the short answer,
 // and other words for the same number.
 func (l *Lesson) Accepted() []string {
-	short := wordsOf(l.Short())
+	short := wordsOf(l.ShortAnswer())
 	if len(short) == 0 {
 		return nil
 	}
@@ -173,7 +173,7 @@ func wordsOf(text string) []string {
 // Solution returns the solution of the exercise.
 func (l *Lesson) Solution() (string, error) {
 	text, err := fs.ReadFile(lessons.Files, "solutions/"+l.Name+".md")
-	return plain(string(text)), err
+	return formatTerminal(string(text)), err
 }
 
 // Scenario returns the text of a scenario.
@@ -200,13 +200,13 @@ var (
 	item  = regexp.MustCompile(`^(?:- |\d+\. )`)
 )
 
-// plain formats a page for a terminal: without images, tags and link targets, with wrapped lines.
-func plain(page string) string {
+// formatTerminal formats a page for a terminal: without images, tags and link targets, with wrapped lines.
+func formatTerminal(page string) string {
 	t := &terminal{}
 	for line := range strings.Lines(page) {
 		t.line(strings.TrimSuffix(line, "\n"))
 	}
-	t.end()
+	t.writeParagraph()
 	return blank.ReplaceAllString(strings.TrimSpace(t.String()), "\n\n")
 }
 
@@ -223,37 +223,37 @@ func (t *terminal) line(line string) {
 	run := diagram.FindStringSubmatch(line)
 	switch {
 	case strings.HasPrefix(trimmed, "```"):
-		t.end()
+		t.writeParagraph()
 		if t.block != "" {
 			trimmed = ""
 		}
 		t.block = trimmed
 	case t.block == "```mermaid":
 	case t.block != "", strings.HasPrefix(line, "    "), strings.HasPrefix(line, "|"):
-		t.end()
+		t.writeParagraph()
 		t.WriteString(line + "\n")
 	case trimmed == "<summary>Answer</summary>":
-		t.end()
+		t.writeParagraph()
 		t.WriteString(answerMark)
 	case run != nil:
-		t.end()
+		t.writeParagraph()
 		t.WriteString(runMark + run[1] + "\n")
 	case strings.HasPrefix(trimmed, "<"), strings.HasPrefix(trimmed, "[Solution]"):
-		t.end()
+		t.writeParagraph()
 	case trimmed == "":
-		t.end()
+		t.writeParagraph()
 		t.WriteString("\n")
 	default:
 		if start := item.FindString(line); start != "" {
-			t.end()
+			t.writeParagraph()
 			t.indent = strings.Repeat(" ", len(start))
 		}
 		t.paragraph += strings.NewReplacer("**", "", "*", "").Replace(link.ReplaceAllString(trimmed, "$1")) + " "
 	}
 }
 
-// end writes the paragraph with wrapped lines.
-func (t *terminal) end() {
+// writeParagraph writes the paragraph with wrapped lines.
+func (t *terminal) writeParagraph() {
 	width := 0
 	for _, word := range strings.Fields(t.paragraph) {
 		length := utf8.RuneCountInString(word)

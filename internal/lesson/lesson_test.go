@@ -26,13 +26,13 @@ func TestAnswerIsRight(t *testing.T) {
 	l := lesson.Read("# Title\n\n## Question\n\nHow many?\n\n<details>\n<summary>Answer</summary>\n\n**19 messages.** Because.\n\n</details>\n")
 	require.Equal(t, "How many?", l.Question())
 	require.Equal(t, "19 messages. Because.", l.Answer())
-	require.Equal(t, "19 messages", l.Short())
+	require.Equal(t, "19 messages", l.ShortAnswer())
 	for answer, right := range map[string]bool{"19": true, "It is 19!": true, "18": false, "": false, "messages": false, "190": false} {
-		require.Equal(t, right, l.Right(answer), answer)
+		require.Equal(t, right, l.IsRight(answer), answer)
 	}
 	l = lesson.Read("# Title\n\n## Question\n\nHow many?\n\n<details>\n<summary>Answer</summary>\n\n**2.** Because.\n\n</details>\n")
-	require.True(t, l.Right("Two leaders"))
-	require.False(t, l.Right("three"))
+	require.True(t, l.IsRight("Two leaders"))
+	require.False(t, l.IsRight("three"))
 }
 
 // Each lesson has a page, with its runs in order and the measure that its answer is compared with.
@@ -49,14 +49,14 @@ func TestLessonsAsPages(t *testing.T) {
 			require.NotEmpty(t, text, l.Name)
 			require.NotRegexp(t, `<(script|img|details)|mermaid|elect sim --scenario docs/lessons/scenarios/\S+ --diagram|\*\*|href="[^#]|>Solution<`, text, l.Name)
 		}
-		require.Contains(t, p.Answer, "<strong>"+l.Short())
+		require.Contains(t, p.Answer, "<strong>"+l.ShortAnswer())
 		require.NotContains(t, p.Question, p.Answer)
 		require.Len(t, p.Runs, len(l.Runs))
 		for k, r := range p.Runs {
 			require.Equal(t, l.Runs[k], r.Name)
 			require.NotContains(t, r.Text, "mermaid")
 		}
-		require.True(t, l.Right(l.Short()))
+		require.True(t, l.IsRight(l.ShortAnswer()))
 	}
 }
 
@@ -75,12 +75,12 @@ func TestTextForBrowser(t *testing.T) {
 		Situation: "<p>See <a href=\"#lesson=2\">two</a> and <em>the</em> code.</p>\n\n<ol>\n<li>one</li>\n<li>two</li>\n</ol>",
 		Question:  "<p>How many?</p>", Answer: "<p><strong>None.</strong> Because.</p>",
 		Accepted: []string{"none", "0", "zero", "no", "neither"},
-		Measure:  lesson.Measure{What: "leaders", Runs: 1, At: 3},
+		Measure:  lesson.Measure{Quantity: "leaders", Runs: 1, At: 3},
 		Intro:    "<p>Before</p>", Runs: []lesson.PageRun{{Name: "1-a", Text: "<p>After <code>a&lt;b</code></p>"}},
 	}, p)
 	p, err = read("<!-- Measure: messages -->")
 	require.NoError(t, err)
-	require.Equal(t, lesson.Measure{What: "messages", Runs: 1, At: -1}, p.Measure)
+	require.Equal(t, lesson.Measure{Quantity: "messages", Runs: 1, At: -1}, p.Measure)
 	_, err = read("<!-- Measure: lanes -->")
 	require.ErrorContains(t, err, "the question has no measure")
 	_, err = read("<!-- Measure: messages of 2 -->")

@@ -35,11 +35,11 @@ type PageRun struct {
 // Measure is what the first runs of a lesson show, so that the answer of a student is compared with them. A page has it
 // as a comment below its question.
 type Measure struct {
-	// What is messages (that the run sends), leaders (nodes that lead), runs with two leaders, or writes (that a resource
+	// Quantity is messages (that the run sends), leaders (nodes that lead), runs with two leaders, or writes (that a resource
 	// accepts: one of each leader in turn, and then a late one of the first). The measure is their number.
-	What string `json:"what"`
-	Runs int    `json:"runs"` // number of runs that show it, from the first
-	At   int    `json:"at"`   // moment after the start of the drawing, in T or ms; -1 for the end
+	Quantity string `json:"quantity"`
+	Runs     int    `json:"runs"` // number of runs that show it, from the first
+	At       int    `json:"at"`   // moment after the start of the drawing, in T or ms; -1 for the end
 }
 
 // measureComment matches for example "<!-- Measure: leaders at 3 -->", and "of 4" for four runs.
@@ -64,7 +64,7 @@ func (l *Lesson) Page() (Page, error) {
 	if m == nil {
 		return p, fmt.Errorf("lesson %d: the question has no measure", l.Number)
 	}
-	p.Measure = Measure{What: m[1], Runs: 1, At: -1}
+	p.Measure = Measure{Quantity: m[1], Runs: 1, At: -1}
 	if m[2] != "" {
 		p.Measure.Runs, _ = strconv.Atoi(m[2])
 	}

@@ -113,7 +113,7 @@ func TestWaitOutlastsSlowOutput(t *testing.T) {
 			q.Wait()
 			waited.Store(true)
 		}()
-		testkit.Pass(2 * logqueue.CloseTimeout)
+		testkit.Advance(2 * logqueue.CloseTimeout)
 		require.Equal(t, "first", <-output)
 		require.False(t, waited.Load())
 		require.Equal(t, "second", <-output)

@@ -203,8 +203,8 @@ func (s *suite) repeat(t *testing.T, ran outcome) {
 	}
 }
 
-// TestEveryCheckCatchesAMutant finds checks that may be unable to fail.
-func TestEveryCheckCatchesAMutant(t *testing.T) {
+// TestEveryCheckCatchesMutant finds checks that may be unable to fail.
+func TestEveryCheckCatchesMutant(t *testing.T) {
 	var caught []string
 	for _, m := range read(t) {
 		caught = append(caught, m.checks...)

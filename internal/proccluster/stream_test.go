@@ -57,7 +57,7 @@ func TestStreamStopsAfterOutputError(t *testing.T) {
 		s := NewStream(out)
 		for range 3 {
 			s.Event(trace.Event{Kind: trace.Note})
-			testkit.Pass(2 * batchInterval)
+			testkit.Advance(2 * batchInterval)
 		}
 		require.ErrorIs(t, s.Close(), errFull)
 		require.Equal(t, 1, out.writes)
@@ -97,11 +97,11 @@ func TestStreamBatchesEvents(t *testing.T) {
 		s := NewStream(out)
 		for range 10 {
 			s.Event(trace.Event{Kind: trace.Send})
-			testkit.Pass(batchInterval / 20)
+			testkit.Advance(batchInterval / 20)
 		}
 		synctest.Wait()
 		require.Zero(t, out.writes.Load(), "before the batch interval is over")
-		testkit.Pass(batchInterval)
+		testkit.Advance(batchInterval)
 		synctest.Wait()
 		require.EqualValues(t, 1, out.writes.Load())
 		require.Len(t, decode(t, &out.Buffer), 10)
@@ -114,7 +114,7 @@ func TestUnreadStreamDropsAndCountsEvents(t *testing.T) {
 		out := &counted{hold: make(chan struct{})}
 		s := NewStream(out)
 		s.Event(trace.Event{Kind: trace.Send})
-		testkit.Pass(2 * batchInterval) // now it writes, and waits for the reader
+		testkit.Advance(2 * batchInterval) // now it writes, and waits for the reader
 		synctest.Wait()
 		room := cap(s.events)
 		for range room + 7 {

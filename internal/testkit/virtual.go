@@ -6,11 +6,11 @@ import "time"
 // decades.
 var notVirtual = time.Date(2020, 1, 1, 0, 0, 0, 0, time.UTC)
 
-// Pass lets virtual time pass. Outside of a bubble it panics: a test must not wait for
+// Advance advances virtual time by d. Outside of a bubble it panics: a test must not wait for
 // the real clock.
-func Pass(d time.Duration) {
+func Advance(d time.Duration) {
 	if time.Now().After(notVirtual) {
-		panic("testkit: Pass was called in real time, outside of a synctest bubble")
+		panic("testkit: Advance was called in real time, outside of a synctest bubble")
 	}
 	time.Sleep(d)
 }

@@ -6,21 +6,21 @@ import (
 	"time"
 )
 
-func TestPassLetsVirtualTimePass(t *testing.T) {
+func TestAdvanceAdvancesVirtualTime(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		start := time.Now()
-		Pass(time.Hour)
+		Advance(time.Hour)
 		if got := time.Since(start); got != time.Hour {
 			t.Errorf("%v have passed, want 1h", got)
 		}
 	})
 }
 
-func TestPassRejectsRealTime(t *testing.T) {
+func TestAdvanceRejectsRealTime(t *testing.T) {
 	defer func() {
 		if recover() == nil {
 			t.Error("it waits for the real clock")
 		}
 	}()
-	Pass(time.Hour)
+	Advance(time.Hour)
 }

@@ -147,7 +147,7 @@ type numbered struct{ Epoch algo.Epoch }
 
 func (numbered) Kind() string { return "n" }
 
-func TestEpochAfterTheLastIsRejected(t *testing.T) {
+func TestEpochAfterLastIsRejected(t *testing.T) {
 	c := newCodec(t, numbered{})
 	last := numbered{algo.MaxEpoch}
 	b, err := c.Append(nil, last)
@@ -316,7 +316,7 @@ func TestSkippingAllocatesNothing(t *testing.T) {
 	}
 }
 
-func TestRandomBytesAreAnErrorOrAMessage(t *testing.T) {
+func TestRandomBytesAreErrorOrMessage(t *testing.T) {
 	c := everything(t)
 	random := rand.New(rand.NewPCG(1, 2))
 	valid, err := c.Append(nil, every{String: "s", Texts: []string{"a"}, Members: make([]member, 3), IDs: make([]algo.NodeID, 2)})

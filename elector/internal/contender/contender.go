@@ -1,5 +1,13 @@
-// Package contender keeps what a contender of an outside engine, such as an etcd or a Lease of Kubernetes, knows about
-// the leadership, and calls the work of the application. The engine says when a leadership begins and ends.
+// Package contender implements elector.Elector for outside engines, such as an etcd or a Lease of Kubernetes. It keeps
+// what a contender knows of the leadership, and calls the work. The engine adds Run, which reports what it learns:
+//
+//	c := contender.New(contender.Config{Engine: "etcd", Name: "n1", GiveUp: giveUp, ResignTimeout: time.Minute, Log: log})
+//	c.Observe(leader) // another contender leads
+//	if c.StartLeadership(own, func() bool { return lease.Err() == nil }) { // Lead calls the work
+//		<-lease.Done()
+//		c.EndLeadership(own.Token, elector.ErrLost) // ends the context of the work
+//	}
+//	c.Stop()
 package contender
 
 import (
@@ -20,11 +28,11 @@ type Config struct {
 	Engine string // name of the engine in errors, as "etcd"
 	Name   string // of this contender
 	// GiveUp asks the engine to end the leadership with a token in favor of another contender. It returns nil after
-	// End, or if that leadership is over. Without another contender, it returns an ErrNoOther.
+	// EndLeadership, or if that leadership has ended. Without another contender, it returns an ErrNoOther.
 	GiveUp func(ctx context.Context, token uint64) error
-	// Patience limits the resignation after the work has returned.
-	Patience time.Duration
-	Log      *slog.Logger
+	// ResignTimeout is the maximum time for the resignation after the work has returned.
+	ResignTimeout time.Duration
+	Log           *slog.Logger
 }
 
 // Contender is what one contender knows, for any number of readers, and the works that it runs. All methods may be
@@ -51,8 +59,8 @@ type Snapshot struct {
 	elector.State
 	// Changed is closed at the next change of any field.
 	Changed <-chan struct{}
-	// Works is the number of works that have not returned.
-	Works int
+	// Callbacks is the number of calls of a work that have not returned.
+	Callbacks int
 	// Stopped is set if the state is the last one.
 	Stopped bool
 }
@@ -94,22 +102,23 @@ func equal(a, b elector.Leadership) bool {
 	return a.Name == b.Name && a.Token == b.Token && a.Scope == b.Scope && maps.Equal(a.Meta, b.Meta)
 }
 
-// Begin publishes that this contender leads, unless the condition, which is checked under the lock, no longer holds.
-func (c *Contender) Begin(l elector.Leadership, holds func() bool) bool {
+// StartLeadership publishes that this contender leads, unless the condition, which is checked under the lock, no longer
+// holds.
+func (c *Contender) StartLeadership(l elector.Leadership, holds func() bool) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.stopped || !holds() {
 		return false
 	}
 	c.current = elector.State{Leader: l, IsLeader: true}
-	c.seen = l // what the engine has shown before is over
+	c.seen = l // the engine has shown this leader before the leadership
 	c.signal()
 	return true
 }
 
-// End ends the leadership with this token. It first cancels the contexts of the works, and then publishes the leader
-// that the engine shows. It does nothing if this contender does not lead with the token.
-func (c *Contender) End(token uint64, cause error) {
+// EndLeadership ends the leadership with this token. It first cancels the contexts of the works, and then publishes the
+// leader that the engine shows. It does nothing if this contender does not lead with the token.
+func (c *Contender) EndLeadership(token uint64, cause error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if !c.current.IsLeader || c.current.Leader.Token != token {
@@ -128,7 +137,7 @@ func (c *Contender) End(token uint64, cause error) {
 
 // Stop publishes the last state, and ends a leadership.
 func (c *Contender) Stop() {
-	c.End(c.Snapshot().Leader.Token, elector.ErrStopped)
+	c.EndLeadership(c.Snapshot().Leader.Token, elector.ErrStopped)
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.current.Leader, c.stopped = elector.Leadership{}, true
@@ -139,17 +148,17 @@ func (c *Contender) Stop() {
 func (c *Contender) Snapshot() Snapshot {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	return Snapshot{State: c.current, Changed: c.changed, Works: len(c.tasks), Stopped: c.stopped}
+	return Snapshot{State: c.current, Changed: c.changed, Callbacks: len(c.tasks), Stopped: c.stopped}
 }
 
 // Leader is the method of [elector.Elector].
 func (c *Contender) Leader() (elector.Leadership, bool) {
 	s := c.Snapshot()
-	return shown(s.State).Leader, s.HasLeader()
+	return withoutDeadline(s.State).Leader, s.HasLeader()
 }
 
-// shown returns a state for readers, which have no deadline.
-func shown(s elector.State) elector.State {
+// withoutDeadline returns a state for readers: its leadership has no deadline.
+func withoutDeadline(s elector.State) elector.State {
 	s.Leader = s.Leader.WithDeadline(nil)
 	return s
 }
@@ -161,7 +170,7 @@ func (c *Contender) Watch(ctx context.Context) iter.Seq[elector.State] {
 		for first := true; ctx.Err() == nil; first = false {
 			s := c.Snapshot()
 			isNew := first || s.IsLeader != last.IsLeader || s.Cause != last.Cause || !equal(s.Leader, last.Leader)
-			if last = s.State; isNew && !yield(shown(last)) || s.Stopped {
+			if last = s.State; isNew && !yield(withoutDeadline(last)) || s.Stopped {
 				return
 			}
 			select {
@@ -176,7 +185,7 @@ func (c *Contender) Watch(ctx context.Context) iter.Seq[elector.State] {
 func (c *Contender) AwaitIdle(ctx context.Context) bool {
 	for {
 		s := c.Snapshot()
-		if s.Works == 0 {
+		if s.Callbacks == 0 {
 			return true
 		}
 		select {
@@ -195,8 +204,8 @@ func (c *Contender) Lead(ctx context.Context, work func(context.Context, elector
 			return elector.ErrStopped
 		}
 		if s.IsLeader {
-			over, err := c.run(ctx, s.Leader, work)
-			if !over && ctx.Err() == nil {
+			ended, err := c.run(ctx, s.Leader, work)
+			if !ended && ctx.Err() == nil {
 				return err
 			}
 			continue
@@ -210,7 +219,7 @@ func (c *Contender) Lead(ctx context.Context, work func(context.Context, elector
 }
 
 // run calls work in one leadership, and reports whether the leadership had ended when work returned.
-func (c *Contender) run(ctx context.Context, l elector.Leadership, work func(context.Context, elector.Leadership) error) (over bool, err error) {
+func (c *Contender) run(ctx context.Context, l elector.Leadership, work func(context.Context, elector.Leadership) error) (ended bool, err error) {
 	working, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	t := c.register(l.Token, cancel)
@@ -218,7 +227,7 @@ func (c *Contender) run(ctx context.Context, l elector.Leadership, work func(con
 		return true, nil
 	}
 	defer func() { // also after a panic
-		if over = c.unregister(t); !over {
+		if ended = c.unregister(t); !ended {
 			c.resignAfterWork(ctx, l.Token)
 		}
 	}()
@@ -227,7 +236,7 @@ func (c *Contender) run(ctx context.Context, l elector.Leadership, work func(con
 
 // resignAfterWork resigns because a work has returned, also after the end of ctx.
 func (c *Contender) resignAfterWork(ctx context.Context, token uint64) {
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), c.config.Patience)
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), c.config.ResignTimeout)
 	defer cancel()
 	if err := c.resign(ctx, token); err != nil && !errors.Is(err, elector.ErrNoOther) {
 		c.config.Log.Warn("handover failed after the work returned", "error", err)
@@ -247,7 +256,7 @@ func (c *Contender) register(token uint64, cancel context.CancelCauseFunc) *task
 }
 
 // unregister removes a task that has returned, and reports whether its leadership had ended.
-func (c *Contender) unregister(t *task) (over bool) {
+func (c *Contender) unregister(t *task) (ended bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	delete(c.tasks, t)

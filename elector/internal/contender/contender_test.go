@@ -22,7 +22,7 @@ func always() bool { return true }
 
 // newContender returns the contender n1 of an engine that gives up by a function.
 func newContender(giveUp func(ctx context.Context, token uint64) error) *Contender {
-	return New(Config{Engine: "engine", Name: "n1", GiveUp: giveUp, Patience: time.Minute, Log: slog.New(slog.DiscardHandler)})
+	return New(Config{Engine: "engine", Name: "n1", GiveUp: giveUp, ResignTimeout: time.Minute, Log: slog.New(slog.DiscardHandler)})
 }
 
 func TestOwnNameIsShownOnlyWhileItLeads(t *testing.T) {
@@ -30,14 +30,14 @@ func TestOwnNameIsShownOnlyWhileItLeads(t *testing.T) {
 	c.Observe(own)
 	_, known := c.Leader()
 	require.False(t, known, "the engine shows a leadership that has not begun")
-	require.False(t, c.Begin(own, func() bool { return false }))
+	require.False(t, c.StartLeadership(own, func() bool { return false }))
 	require.False(t, c.Snapshot().IsLeader)
-	require.True(t, c.Begin(own, always))
+	require.True(t, c.StartLeadership(own, always))
 	c.Observe(other)
-	require.True(t, c.Snapshot().IsLeader, "only End ends a leadership")
-	c.End(4, elector.ErrLost)
+	require.True(t, c.Snapshot().IsLeader, "only EndLeadership ends a leadership")
+	c.EndLeadership(4, elector.ErrLost)
 	require.True(t, c.Snapshot().IsLeader, "another token")
-	c.End(3, elector.ErrLost)
+	c.EndLeadership(3, elector.ErrLost)
 	l, known := c.Leader()
 	require.True(t, known)
 	require.Equal(t, other.Token, l.Token)
@@ -47,7 +47,7 @@ func TestOwnNameIsShownOnlyWhileItLeads(t *testing.T) {
 	require.False(t, known)
 	c.Observe(other)
 	require.False(t, c.Snapshot().HasLeader(), "nothing follows the last state")
-	require.False(t, c.Begin(own, always))
+	require.False(t, c.StartLeadership(own, always))
 }
 
 func TestEndCancelsWorkBeforeReadersLearn(t *testing.T) {
@@ -57,7 +57,7 @@ func TestEndCancelsWorkBeforeReadersLearn(t *testing.T) {
 			resigned = append(resigned, token)
 			return elector.ErrNoOther
 		})
-		require.True(t, c.Begin(own, always))
+		require.True(t, c.StartLeadership(own, always))
 		returned := make(chan error, 1)
 		quit := make(chan struct{})
 		go func() {
@@ -73,15 +73,15 @@ func TestEndCancelsWorkBeforeReadersLearn(t *testing.T) {
 			})
 		}()
 		synctest.Wait()
-		require.Equal(t, 1, c.Snapshot().Works)
-		c.End(own.Token, elector.ErrLost)
+		require.Equal(t, 1, c.Snapshot().Callbacks)
+		c.EndLeadership(own.Token, elector.ErrLost)
 		synctest.Wait()
-		require.Equal(t, 1, c.Snapshot().Works, "the work has not returned")
+		require.Equal(t, 1, c.Snapshot().Callbacks, "the work has not returned")
 		close(quit)
 		synctest.Wait()
-		require.Zero(t, c.Snapshot().Works)
+		require.Zero(t, c.Snapshot().Callbacks)
 		require.Empty(t, resigned, "the result of work that returns after the end does not count")
-		require.True(t, c.Begin(elector.Leadership{Name: "n1", Token: 7}, always))
+		require.True(t, c.StartLeadership(elector.Leadership{Name: "n1", Token: 7}, always))
 		require.EqualError(t, <-returned, "done")
 		require.Equal(t, []uint64{7}, resigned)
 		c.Stop()
@@ -98,7 +98,7 @@ func TestWatchSkipsAndEnds(t *testing.T) {
 			c.Observe(other)
 		case 2:
 			c.Observe(elector.Leadership{})
-			require.True(t, c.Begin(own.WithDeadline(nil), always))
+			require.True(t, c.StartLeadership(own.WithDeadline(nil), always))
 		case 3:
 			c.Stop()
 		}
@@ -115,8 +115,8 @@ func TestWatchSkipsAndEnds(t *testing.T) {
 func TestOldLeaderIsNoSuccessor(t *testing.T) {
 	c := newContender(nil)
 	c.Observe(other)
-	require.True(t, c.Begin(own, always))
-	c.End(own.Token, elector.ErrResigned)
+	require.True(t, c.StartLeadership(own, always))
+	c.EndLeadership(own.Token, elector.ErrResigned)
 	_, known := c.Leader()
 	require.False(t, known)
 }
@@ -125,13 +125,13 @@ func TestResignWaitsForSuccessor(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var c *Contender
 		c = newContender(func(_ context.Context, token uint64) error {
-			c.End(token, elector.ErrResigned)
+			c.EndLeadership(token, elector.ErrResigned)
 			return nil
 		})
 		result := make(chan error, 1)
 		resign := func(ctx context.Context, token uint64) {
 			t.Helper()
-			require.True(t, c.Begin(elector.Leadership{Name: "n1", Token: token}, always))
+			require.True(t, c.StartLeadership(elector.Leadership{Name: "n1", Token: token}, always))
 			go func() { result <- c.Resign(ctx) }()
 			synctest.Wait()
 			require.Empty(t, result)
@@ -145,7 +145,7 @@ func TestResignWaitsForSuccessor(t *testing.T) {
 		cancel(errors.New("enough"))
 		require.EqualError(t, <-result, "enough")
 		resign(t.Context(), 7)
-		require.True(t, c.Begin(elector.Leadership{Name: "n1", Token: 8}, always))
+		require.True(t, c.StartLeadership(elector.Leadership{Name: "n1", Token: 8}, always))
 		require.EqualError(t, <-result, "engine: resign: the other contender has gone, and this one leads again")
 		resign(t.Context(), 9)
 		c.Stop()
@@ -154,9 +154,9 @@ func TestResignWaitsForSuccessor(t *testing.T) {
 	})
 }
 
-func TestResignReturnsTheErrorOfTheEngine(t *testing.T) {
+func TestResignReturnsErrorOfEngine(t *testing.T) {
 	c := newContender(func(context.Context, uint64) error { return elector.ErrNoOther })
-	require.True(t, c.Begin(own, always))
+	require.True(t, c.StartLeadership(own, always))
 	err := c.Resign(t.Context())
 	require.ErrorIs(t, err, elector.ErrNoOther)
 	require.ErrorContains(t, err, "engine: resign: ")
@@ -167,7 +167,7 @@ func TestAwaitIdle(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := newContender(nil)
 		require.True(t, c.AwaitIdle(t.Context()))
-		require.True(t, c.Begin(own, always))
+		require.True(t, c.StartLeadership(own, always))
 		quit := make(chan struct{})
 		go func() {
 			_ = c.Lead(t.Context(), func(context.Context, elector.Leadership) error { <-quit; return nil })
@@ -176,7 +176,7 @@ func TestAwaitIdle(t *testing.T) {
 		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
 		defer cancel()
 		require.False(t, c.AwaitIdle(ctx))
-		c.End(own.Token, elector.ErrLost)
+		c.EndLeadership(own.Token, elector.ErrLost)
 		idle := make(chan bool, 1)
 		go func() { idle <- c.AwaitIdle(t.Context()) }()
 		synctest.Wait()

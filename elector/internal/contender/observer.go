@@ -11,8 +11,8 @@ import (
 // Observer keeps what an engine shows to a reader that takes no part in the election. All methods may be called from
 // any goroutine.
 type Observer struct {
-	patience time.Duration
-	now      func() time.Duration
+	errorTimeout time.Duration
+	now          func() time.Duration
 
 	mu       sync.Mutex
 	answered time.Duration // when the engine responded last
@@ -30,10 +30,10 @@ type observation struct {
 
 // Observe yields the leader that an engine shows, and each later one, until ctx ends or the observer calls End: see the
 // function Observe of an engine. A slow reader skips all but the latest. The function read reads in a goroutine of its
-// own, until its context ends. An error of the engine counts when it has not responded for the patience.
-func Observe(ctx context.Context, patience time.Duration, now func() time.Duration, read func(context.Context, *Observer), yield func(elector.Leadership, error) bool) {
+// own, until its context ends. An error of the engine counts when it has not responded for errorTimeout.
+func Observe(ctx context.Context, errorTimeout time.Duration, now func() time.Duration, read func(context.Context, *Observer), yield func(elector.Leadership, error) bool) {
 	ctx, stop := context.WithCancel(ctx)
-	o := &Observer{patience: patience, now: now, answered: now(), changed: make(chan struct{})}
+	o := &Observer{errorTimeout: errorTimeout, now: now, answered: now(), changed: make(chan struct{})}
 	var reading sync.WaitGroup
 	defer reading.Wait()
 	defer stop()
@@ -52,7 +52,7 @@ func (o *Observer) Report(err error) {
 		switch {
 		case err == nil:
 			o.answered, c.known, c.err = o.now(), true, nil
-		case o.now()-o.answered >= o.patience:
+		case o.now()-o.answered >= o.errorTimeout:
 			c.err = err
 		}
 	})

@@ -94,7 +94,7 @@ func TestObserverEnds(t *testing.T) {
 	})
 }
 
-func TestSlowReaderSkipsAllButTheLatest(t *testing.T) {
+func TestSlowReaderSkipsAllButLatest(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var tokens []uint64
 		Observe(t.Context(), time.Second, Now, func(_ context.Context, o *Observer) {

@@ -105,7 +105,7 @@ func (p *Process) Line() (string, error) {
 			return "", io.EOF
 		}
 		return line, nil
-	case <-time.After(Patience):
+	case <-time.After(EventTimeout):
 		require.Fail(p.t, "no line", p.Log())
 		return "", nil
 	}
@@ -122,7 +122,7 @@ func (p *Process) NextLine() string {
 // AwaitLog waits until the log contains a text.
 func (p *Process) AwaitLog(text string) {
 	p.t.Helper()
-	for limit := time.After(Patience); ; {
+	for limit := time.After(EventTimeout); ; {
 		p.mu.Lock()
 		found, logged := strings.Contains(p.stderr.String(), text), p.logged
 		p.mu.Unlock()
@@ -140,7 +140,7 @@ func (p *Process) AwaitLog(text string) {
 // Status waits for the end and returns the exit status.
 func (p *Process) Status() int {
 	p.t.Helper()
-	kill := time.AfterFunc(Patience, func() { _ = p.Process.Kill() })
+	kill := time.AfterFunc(EventTimeout, func() { _ = p.Process.Kill() })
 	defer kill.Stop()
 	err := p.Wait()
 	if _, exited := errors.AsType[*exec.ExitError](err); !exited {
@@ -181,9 +181,9 @@ func (c Command) release(t *testing.T, election string) {
 	require.Zero(t, p.Status(), p.Log())
 }
 
-// TestOneAtATime tests that COMMAND ends before the next one begins, whether its supervisor is killed, stopped,
+// TestOnlyOneRuns tests that COMMAND ends before the next one begins, whether its supervisor is killed, stopped,
 // terminated, or cut off from the servers.
-func (c Command) TestOneAtATime(t *testing.T) {
+func (c Command) TestOnlyOneRuns(t *testing.T) {
 	nothing := func() {}
 	for name, inject := range map[string]func(p *Process, l *Link) (end func()){
 		"killed": func(p *Process, _ *Link) func() {
@@ -269,7 +269,7 @@ func (s *stream) nextToken() {
 		require.True(s.t, isOpen, "all commands have ended")
 		require.NotContains(s.t, s.all, token, "the command of this token works after that of a later token")
 		s.all = append(s.all, token)
-	case <-time.After(Patience):
+	case <-time.After(EventTimeout):
 		require.Fail(s.t, "no command begins", s.all)
 	}
 }

@@ -10,8 +10,8 @@ import (
 	"github.com/elect-go/elect/elector"
 )
 
-// Patience is the time within which each expected event has happened, however slow the machine is.
-const Patience = 2 * time.Minute
+// EventTimeout is the time within which each expected event has happened, however slow the machine is.
+const EventTimeout = 2 * time.Minute
 
 // Running is a contender that runs.
 type Running struct {
@@ -27,18 +27,18 @@ func Run(e elector.Elector) *Running {
 	return r
 }
 
-// Halt ends the context of Run, and returns what Run returns.
-func (r *Running) Halt() error {
+// Stop ends the context of Run, and returns what Run returns.
+func (r *Running) Stop() error {
 	r.stop()
 	err := <-r.ended
 	r.ended <- err // for a second call
 	return err
 }
 
-// Await returns the first state of a contender that fits.
-func Await(t *testing.T, e elector.Elector, fits func(elector.State) bool) elector.State {
+// WaitState returns the first state of a contender that fits.
+func WaitState(t *testing.T, e elector.Elector, fits func(elector.State) bool) elector.State {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(context.Background(), Patience)
+	ctx, cancel := context.WithTimeout(context.Background(), EventTimeout)
 	defer cancel()
 	var last elector.State
 	for last = range e.Watch(ctx) {
@@ -50,8 +50,8 @@ func Await(t *testing.T, e elector.Elector, fits func(elector.State) bool) elect
 	return elector.State{}
 }
 
-// Leads reports whether the contender with a state leads.
-func Leads(s elector.State) bool { return s.IsLeader }
+// IsLeader reports whether the contender with a state leads.
+func IsLeader(s elector.State) bool { return s.IsLeader }
 
 // IsVacant reports whether the contender with a state knows no leader.
 func IsVacant(s elector.State) bool { return !s.HasLeader() }

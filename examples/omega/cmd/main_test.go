@@ -76,7 +76,7 @@ func TestOmegaIsSearched(t *testing.T) {
 	require.Empty(t, search.Violations)
 }
 
-func TestOmegaIsMeasuredBesideTheOthers(t *testing.T) {
+func TestOmegaIsMeasuredBesideOthers(t *testing.T) {
 	run := elect[struct {
 		Trials []struct{ Name string }
 	}](t, "bench", "--short", "--groups", "election", "--json")

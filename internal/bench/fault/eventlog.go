@@ -212,14 +212,14 @@ func (p *clusterState) apply(e entry) {
 // countReachable returns how many running nodes exchange packets with node, itself included.
 func (p *clusterState) countReachable(node int) (count int) {
 	for i, s := range p.nodes {
-		if s.running && p.linked(node, i+1) {
+		if s.running && p.isLinked(node, i+1) {
 			count++
 		}
 	}
 	return count
 }
 
-func (p *clusterState) linked(a, b int) bool { return !p.cut[[2]int{a, b}] && !p.cut[[2]int{b, a}] }
+func (p *clusterState) isLinked(a, b int) bool { return !p.cut[[2]int{a, b}] && !p.cut[[2]int{b, a}] }
 
 // leads reports whether a node runs and announces itself as the leader.
 func (p *clusterState) leads(node int) bool {
@@ -237,7 +237,7 @@ func (p *clusterState) snapshot() (seen snapshot) {
 	var epochs []uint64
 	for i, s := range p.nodes {
 		node := i + 1
-		follows := s.leader != 0 && p.leads(s.leader) && p.nodes[s.leader-1].epoch == s.epoch && p.linked(node, s.leader)
+		follows := s.leader != 0 && p.leads(s.leader) && p.nodes[s.leader-1].epoch == s.epoch && p.isLinked(node, s.leader)
 		switch {
 		case p.leads(node):
 			seen.leaders++

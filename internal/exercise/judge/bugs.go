@@ -24,7 +24,7 @@ var bugChecks = [...][]Check{
 // bug returns the checks of one package: a search for the planted bug, and walks that find what a repair has broken.
 func bug(folder string, claims algo.Claims, requires string, o explore.Options) []Check {
 	o.PeriodicSends, o.Limits.States = cmp.Or(o.PeriodicSends, 2), cmp.Or(o.Limits.States, 50_000)
-	mended := searched(folder, o)
+	mended := newSearchCheck(folder, o)
 	return []Check{
 		{Name: folder, Points: 4, Requires: requires, run: mended},
 		{
@@ -32,7 +32,7 @@ func bug(folder string, claims algo.Claims, requires string, o explore.Options) 
 			Requires: "The repair breaks nothing: on random walks of three nodes with crashes and false suspicions, the algorithm keeps all that it claimed before.",
 			run: func(s *Submission) *Failure {
 				if mended(s) != nil {
-					return &Failure{What: fmt.Sprintf("It counts when %s is mended.", folder)}
+					return &Failure{Reason: fmt.Sprintf("It counts when %s is mended.", folder)}
 				}
 				return s.walk(folder, claims)
 			},
@@ -47,7 +47,7 @@ func (s *Submission) walk(folder string, claims algo.Claims) *Failure {
 		return failure
 	}
 	if spec.Claims != claims || spec.Textbook {
-		return &Failure{What: "The Spec claims something else than before. A repair keeps the claims."}
+		return &Failure{Reason: "The Spec claims something else than before. A repair keeps the claims."}
 	}
 	const nodes = 3
 	o := explore.Options{Spec: spec, Nodes: nodes, Epochs: 4, Crashes: 2, FalseSuspicions: 1}
@@ -56,7 +56,7 @@ func (s *Submission) walk(folder string, claims algo.Claims) *Failure {
 		return &Failure{violationSentence(v), drawSteps(v.Trace, explore.NewView(nodes), len(v.Steps))}
 	}
 	if err != nil {
-		return &Failure{What: fmt.Sprintf("The walks test nothing: %v.", err)}
+		return &Failure{Reason: fmt.Sprintf("The walks test nothing: %v.", err)}
 	}
 	return nil
 }

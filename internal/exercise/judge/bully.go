@@ -1,6 +1,7 @@
 package judge
 
 import (
+	"iter"
 	"maps"
 	"slices"
 	"time"
@@ -101,13 +102,13 @@ var bullyChecks = []Check{
 	{
 		Name: "contract", Points: 2,
 		Requires: "In each state that three nodes reach, of which one may crash, the node keeps the contract of package algo: it saves an epoch before it announces it, its epoch never decreases, and it sends nothing to itself.",
-		run:      searched("", explore.Options{Nodes: 3, Crashes: 1, Epochs: 2, Network: explore.Once, Properties: []algo.Property{algo.MonotonicEpochs, algo.Durable}}),
+		run:      newSearchCheck("", explore.Options{Nodes: 3, Crashes: 1, Epochs: 2, Network: explore.Once, Properties: []algo.Property{algo.MonotonicEpochs, algo.Durable}}),
 	},
 	{
 		Name: "highest-leads", Points: 4,
 		Requires: "Whichever node starts the election, and whether or not the highest has crashed, all nodes follow the highest node that runs.",
 		run: func(s *Submission) *Failure {
-			return s.elections(7, func(spec algo.Spec, e election) *Failure { return e.simulate(spec).requireHighest() })
+			return s.requireHighest(7, crashOfHighest)
 		},
 	},
 	{
@@ -137,22 +138,13 @@ const secondLeads = `cluster 3
 	> sends coordinator epoch=1 to n1
 	> leads in epoch 1`
 
-// elections calls check for all elections of up to most nodes, small ones first: one of the nodes starts or all do, and
-// the highest has crashed or not.
-func (s *Submission) elections(most int, check func(algo.Spec, election) *Failure) *Failure {
-	spec, failure := s.spec("")
-	for nodes := 1; nodes <= most && failure == nil; nodes++ {
-		for crashed := 0; crashed <= min(1, nodes-1) && failure == nil; crashed++ {
-			for first := 0; first <= nodes-crashed && failure == nil; first++ {
-				e := election{nodes: nodes, crashed: crashed}
-				if first > 0 {
-					e.initiators = []int{first}
-				}
-				failure = check(spec, e)
-			}
+// crashOfHighest yields the elections in which the highest node runs, and those in which it has crashed.
+func crashOfHighest(nodes int) iter.Seq[election] {
+	return func(yield func(election) bool) {
+		if yield(election{nodes: nodes}) && nodes > 1 {
+			yield(election{nodes: nodes, crashed: 1})
 		}
 	}
-	return failure
 }
 
 // bullyMessages compares an election with the literature.

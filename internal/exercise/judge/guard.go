@@ -10,15 +10,15 @@ import (
 )
 
 // guard runs an algorithm of a submission. A panic becomes a violation of the contract, so a search finds a shortest
-// run that leads to it. The event that runs is recorded for the case that it does not end.
+// run that leads to it. The guard records the event that runs, so a check that exceeds a limit can name it.
 type guard struct {
 	algo.Algorithm
 	self algo.NodeID
 	name string // of the Spec
 }
 
-// guarded returns spec with a guard around each process.
-func guarded(spec algo.Spec) algo.Spec {
+// guardSpec returns spec with a guard around each process.
+func guardSpec(spec algo.Spec) algo.Spec {
 	build := spec.New
 	spec.New = func(self algo.NodeID) algo.Algorithm { return guard{build(self), self, spec.Name} }
 	return spec
@@ -26,10 +26,10 @@ func guarded(spec algo.Spec) algo.Spec {
 
 // event is a call of an algorithm.
 type event struct {
-	node algo.NodeID
-	what string
-	sent algo.Message // or nil
-	from algo.NodeID
+	node   algo.NodeID
+	action string
+	sent   algo.Message // or nil
+	from   algo.NodeID
 }
 
 // running is the event that an algorithm handles.
@@ -39,7 +39,7 @@ func (e *event) String() string {
 	if e.sent != nil {
 		return fmt.Sprintf("%s handles %s from %s", sim.Name(e.node), e.sent.Kind(), sim.Name(e.from))
 	}
-	return sim.Name(e.node) + " " + e.what
+	return sim.Name(e.node) + " " + e.action
 }
 
 // call runs f, which handles e.
@@ -60,7 +60,7 @@ func (g guard) call(e event, f func()) {
 }
 
 func (g guard) Start(env algo.Env, view algo.View, saved algo.HardState) {
-	g.call(event{what: "starts"}, func() { g.Algorithm.Start(env, view, saved) })
+	g.call(event{action: "starts"}, func() { g.Algorithm.Start(env, view, saved) })
 }
 
 func (g guard) Receive(env algo.Env, from algo.NodeID, m algo.Message) {
@@ -68,27 +68,27 @@ func (g guard) Receive(env algo.Env, from algo.NodeID, m algo.Message) {
 }
 
 func (g guard) Expire(env algo.Env, t algo.Timer) {
-	g.call(event{what: "handles the end of timer " + string(t)}, func() { g.Algorithm.Expire(env, t) })
+	g.call(event{action: "handles the end of timer " + string(t)}, func() { g.Algorithm.Expire(env, t) })
 }
 
 func (g guard) Suspect(env algo.Env, peer algo.NodeID) {
-	g.call(event{what: "handles a suspicion"}, func() { g.Algorithm.Suspect(env, peer) })
+	g.call(event{action: "handles a suspicion"}, func() { g.Algorithm.Suspect(env, peer) })
 }
 
 func (g guard) Trust(env algo.Env, peer algo.NodeID) {
-	g.call(event{what: "handles the end of a suspicion"}, func() { g.Algorithm.Trust(env, peer) })
+	g.call(event{action: "handles the end of a suspicion"}, func() { g.Algorithm.Trust(env, peer) })
 }
 
 func (g guard) Campaign(env algo.Env) {
-	g.call(event{what: "handles a request for an election"}, func() { g.Algorithm.Campaign(env) })
+	g.call(event{action: "handles a request for an election"}, func() { g.Algorithm.Campaign(env) })
 }
 
 func (g guard) Reconfigure(env algo.Env, view algo.View) {
-	g.call(event{what: "handles a new view"}, func() { g.Algorithm.Reconfigure(env, view) })
+	g.call(event{action: "handles a new view"}, func() { g.Algorithm.Reconfigure(env, view) })
 }
 
 func (g guard) HardState() (saved algo.HardState) {
-	g.call(event{what: "returns its hard state"}, func() { saved = g.Algorithm.HardState() })
+	g.call(event{action: "returns its hard state"}, func() { saved = g.Algorithm.HardState() })
 	return saved
 }
 

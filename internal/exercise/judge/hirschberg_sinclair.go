@@ -1,7 +1,10 @@
 package judge
 
 import (
+	"fmt"
+	"iter"
 	"slices"
+	"strings"
 
 	"github.com/elect-go/elect/algo"
 	"github.com/elect-go/elect/explore"
@@ -17,34 +20,19 @@ var ringChecks = []Check{
 		Requires: "Rule 1: a node that starts an election sends a Probe with limit 1 to both neighbors. A node alone leads.",
 		run: stories(ringHead+`cluster 1
 			start n1
-			> leads in epoch 1`, ringHead+`cluster 4
-			start n1
-			> sends probe epoch=1 candidate=n1 limit=1 right=true to n2
-			> sends probe epoch=1 candidate=n1 limit=1 to n4`),
+			> leads in epoch 1`, ringHead+"cluster 4"+storyRing(4).steps(1, starts)),
 	},
 	{
 		Name: "lower-probe", Points: 2,
 		Requires: "Rule 2: a node replies no to the Probe of a lower node.",
-		run: stories(ringHead + `cluster 3
-			start n1
-			> sends probe epoch=1 candidate=n1 limit=1 right=true to n2
-			> sends probe epoch=1 candidate=n1 limit=1 to n3
-			start n2
-			> sends probe epoch=1 candidate=n2 limit=1 right=true to n3
-			> sends probe epoch=1 candidate=n2 limit=1 to n1
+		run: stories(ringHead + "cluster 3" + storyRing(3).steps(1, starts) + storyRing(3).steps(2, starts) + `
 			deliver n1 n2 probe epoch=1 candidate=n1 limit=1 right=true
 			> sends reply epoch=1 candidate=n1 to n1`),
 	},
 	{
 		Name: "higher-probe", Points: 2,
 		Requires: "Rule 3: a node passes the Probe of a higher node on, with one hop more, and replies ok at its limit. It has lost: later oks to its own Probes have no effect.",
-		run: stories(ringHead+`cluster 3
-			start n2
-			> sends probe epoch=1 candidate=n2 limit=1 right=true to n3
-			> sends probe epoch=1 candidate=n2 limit=1 to n1
-			start n1
-			> sends probe epoch=1 candidate=n1 limit=1 right=true to n2
-			> sends probe epoch=1 candidate=n1 limit=1 to n3
+		run: stories(ringHead+"cluster 3"+storyRing(3).steps(2, starts)+storyRing(3).steps(1, starts)+`
 			deliver n2 n1 probe epoch=1 candidate=n2 limit=1
 			> sends reply epoch=1 candidate=n2 ok=true right=true to n2`, ringHead+twoOKs+`
 			deliver n3 n1 probe epoch=1 candidate=n3 limit=2 right=true
@@ -70,21 +58,7 @@ var ringChecks = []Check{
 	{
 		Name: "winner", Points: 2,
 		Requires: "Rules 4 and 6: a node that gets its own Probe back leads and sends Elected to the right. Each other node follows the leader and passes Elected on. Then the election is over: what is left of it has no effect, and the Probe of a lower node in a later one starts an election.",
-		run: stories(ringHead+`cluster 2
-			start n2
-			> sends probe epoch=1 candidate=n2 limit=1 right=true to n1
-			> sends probe epoch=1 candidate=n2 limit=1 to n1
-			start n1
-			> sends probe epoch=1 candidate=n1 limit=1 right=true to n2
-			> sends probe epoch=1 candidate=n1 limit=1 to n2
-			deliver n2 n1 probe epoch=1 candidate=n2 limit=1 right=true
-			> sends reply epoch=1 candidate=n2 ok=true to n2
-			deliver n2 n1 probe epoch=1 candidate=n2 limit=1
-			> sends reply epoch=1 candidate=n2 ok=true right=true to n2
-			deliver n1 n2 reply epoch=1 candidate=n2 ok=true
-			deliver n1 n2 reply epoch=1 candidate=n2 ok=true right=true
-			> sends probe epoch=1 candidate=n2 limit=2 right=true to n1
-			> sends probe epoch=1 candidate=n2 limit=2 to n1
+		run: stories(ringHead+"cluster 2"+storyRing(2).steps(2, starts)+storyRing(2).steps(1, starts)+storyRing(2).steps(2, neighborsReplyOK, doublesLimit)+`
 			deliver n2 n1 probe epoch=1 candidate=n2 limit=2 right=true
 			> sends probe epoch=1 candidate=n2 hops=1 limit=2 right=true to n2
 			deliver n1 n2 probe epoch=1 candidate=n2 hops=1 limit=2 right=true
@@ -109,17 +83,17 @@ var ringChecks = []Check{
 		Requires: "In the states that two and three nodes reach, a node keeps the contract of package algo: it saves an epoch before it announces it, its epoch never decreases, and it sends nothing to itself.",
 		run: func(s *Submission) *Failure {
 			safe := []algo.Property{algo.MonotonicEpochs, algo.Durable}
-			if failure := searched("", explore.Options{Nodes: 2, Epochs: 2, Network: explore.Once, Properties: safe})(s); failure != nil {
+			if failure := newSearchCheck("", explore.Options{Nodes: 2, Epochs: 2, Network: explore.Once, Properties: safe})(s); failure != nil {
 				return failure
 			}
-			return searched("", explore.Options{Nodes: 3, Epochs: 1, Network: explore.Once, Properties: safe, Limits: explore.Limits{States: 20_000}})(s)
+			return newSearchCheck("", explore.Options{Nodes: 3, Epochs: 1, Network: explore.Once, Properties: safe, Limits: explore.Limits{States: 20_000}})(s)
 		},
 	},
 	{
 		Name: "highest-leads", Points: 4,
 		Requires: "In each order of up to five nodes, whichever start the election, all nodes follow the highest node.",
 		run: func(s *Submission) *Failure {
-			return s.ringElections(5, func(spec algo.Spec, e election) *Failure { return e.simulate(spec).requireHighest() })
+			return s.requireHighest(5, ringOrders)
 		},
 	},
 	{
@@ -130,54 +104,15 @@ var ringChecks = []Check{
 }
 
 // allStart is a story in which all of three nodes start.
-const allStart = `cluster 3
-	start n1
-	> sends probe epoch=1 candidate=n1 limit=1 right=true to n2
-	> sends probe epoch=1 candidate=n1 limit=1 to n3
-	start n2
-	> sends probe epoch=1 candidate=n2 limit=1 right=true to n3
-	> sends probe epoch=1 candidate=n2 limit=1 to n1
-	start n3
-	> sends probe epoch=1 candidate=n3 limit=1 right=true to n1
-	> sends probe epoch=1 candidate=n3 limit=1 to n2`
+var allStart = "cluster 3" + storyRing(3).steps(1, starts) + storyRing(3).steps(2, starts) + storyRing(3).steps(3, starts)
 
 // twoOKs is a story in which n3, the highest of three, gets an ok from both sides.
-const twoOKs = allStart + `
-	deliver n3 n1 probe epoch=1 candidate=n3 limit=1 right=true
-	> sends reply epoch=1 candidate=n3 ok=true to n3
-	deliver n3 n2 probe epoch=1 candidate=n3 limit=1
-	> sends reply epoch=1 candidate=n3 ok=true right=true to n3
-	deliver n1 n3 reply epoch=1 candidate=n3 ok=true
-	deliver n2 n3 reply epoch=1 candidate=n3 ok=true right=true
-	> sends probe epoch=1 candidate=n3 limit=2 right=true to n1
-	> sends probe epoch=1 candidate=n3 limit=2 to n2`
+var twoOKs = allStart + storyRing(3).steps(3, neighborsReplyOK, doublesLimit)
 
 // overtaken is a story in which n2, which is higher than both neighbors, gets a Probe of n4 before their oks.
-const overtaken = `cluster 4 1 3 2 4
-	start n4
-	> sends probe epoch=1 candidate=n4 limit=1 right=true to n1
-	> sends probe epoch=1 candidate=n4 limit=1 to n3
-	start n2
-	> sends probe epoch=1 candidate=n2 limit=1 right=true to n3
-	> sends probe epoch=1 candidate=n2 limit=1 to n1
-	start n1
-	> sends probe epoch=1 candidate=n1 limit=1 right=true to n2
-	> sends probe epoch=1 candidate=n1 limit=1 to n4
-	start n3
-	> sends probe epoch=1 candidate=n3 limit=1 right=true to n4
-	> sends probe epoch=1 candidate=n3 limit=1 to n2
-	deliver n4 n1 probe epoch=1 candidate=n4 limit=1 right=true
-	> sends reply epoch=1 candidate=n4 ok=true to n4
-	deliver n4 n3 probe epoch=1 candidate=n4 limit=1
-	> sends reply epoch=1 candidate=n4 ok=true right=true to n4
-	deliver n2 n3 probe epoch=1 candidate=n2 limit=1 right=true
-	> sends reply epoch=1 candidate=n2 ok=true to n2
-	deliver n2 n1 probe epoch=1 candidate=n2 limit=1
-	> sends reply epoch=1 candidate=n2 ok=true right=true to n2
-	deliver n1 n4 reply epoch=1 candidate=n4 ok=true
-	deliver n3 n4 reply epoch=1 candidate=n4 ok=true right=true
-	> sends probe epoch=1 candidate=n4 limit=2 right=true to n1
-	> sends probe epoch=1 candidate=n4 limit=2 to n3
+var overtaken = "cluster 4 1 3 2 4" +
+	storyRing(4).steps(4, starts) + storyRing(4).steps(2, starts) + storyRing(4).steps(1, starts) + storyRing(4).steps(3, starts) +
+	storyRing(4).steps(4, neighborsReplyOK) + storyRing(4).steps(2, neighborsReplyOK) + storyRing(4).steps(4, doublesLimit) + `
 	deliver n4 n1 probe epoch=1 candidate=n4 limit=2 right=true
 	> sends probe epoch=1 candidate=n4 hops=1 limit=2 right=true to n2
 	deliver n1 n2 probe epoch=1 candidate=n4 hops=1 limit=2 right=true
@@ -185,45 +120,66 @@ const overtaken = `cluster 4 1 3 2 4
 	deliver n3 n2 reply epoch=1 candidate=n2 ok=true
 	deliver n1 n2 reply epoch=1 candidate=n2 ok=true right=true`
 
-// ringElections calls check for all orders of up to most nodes, small rings first. One node starts the election, or
-// all.
-func (s *Submission) ringElections(most int, check func(algo.Spec, election) *Failure) *Failure {
-	spec, failure := s.spec("")
-	for nodes := 1; nodes <= most && failure == nil; nodes++ {
-		permutations(nodes, func(order []int) bool {
-			for first := 0; first <= nodes && failure == nil; first++ {
-				e := election{nodes: nodes, priorities: order}
-				if first > 0 {
-					e.initiators = []int{first}
-				}
-				failure = check(spec, e)
-			}
-			return failure == nil
-		})
-	}
-	return failure
+// storyRing is the number of nodes of a ring in a story. The right neighbor of n1 is n2, and that of the last node is n1.
+type storyRing int
+
+// steps returns the steps of an election around one node.
+func (r storyRing) steps(node int, formats ...string) string {
+	right, left := node%int(r)+1, (node+int(r)-2)%int(r)+1
+	return fmt.Sprintf(strings.Join(formats, ""), node, right, left)
 }
 
-// permutations calls f for each order of 1 to n, in lexicographic order, until it returns false.
-func permutations(n int, f func([]int) bool) {
-	order := make([]int, n)
-	for i := range order {
-		order[i] = i + 1
+// Formats of steps around a node, %[1]d, with the right neighbor %[2]d and the left one %[3]d.
+const (
+	starts = `
+	start n%[1]d
+	> sends probe epoch=1 candidate=n%[1]d limit=1 right=true to n%[2]d
+	> sends probe epoch=1 candidate=n%[1]d limit=1 to n%[3]d`
+	neighborsReplyOK = `
+	deliver n%[1]d n%[2]d probe epoch=1 candidate=n%[1]d limit=1 right=true
+	> sends reply epoch=1 candidate=n%[1]d ok=true to n%[1]d
+	deliver n%[1]d n%[3]d probe epoch=1 candidate=n%[1]d limit=1
+	> sends reply epoch=1 candidate=n%[1]d ok=true right=true to n%[1]d`
+	doublesLimit = `
+	deliver n%[2]d n%[1]d reply epoch=1 candidate=n%[1]d ok=true
+	deliver n%[3]d n%[1]d reply epoch=1 candidate=n%[1]d ok=true right=true
+	> sends probe epoch=1 candidate=n%[1]d limit=2 right=true to n%[2]d
+	> sends probe epoch=1 candidate=n%[1]d limit=2 to n%[3]d`
+)
+
+// ringOrders yields the elections of all orders of a ring, in lexicographic order.
+func ringOrders(nodes int) iter.Seq[election] {
+	return func(yield func(election) bool) {
+		for order := range permutations(nodes) {
+			if !yield(election{nodes: nodes, priorities: order}) {
+				return
+			}
+		}
 	}
-	for f(slices.Clone(order)) {
-		i := n - 2
-		for i >= 0 && order[i] > order[i+1] {
-			i--
+}
+
+// permutations yields each order of 1 to n, in lexicographic order.
+func permutations(n int) iter.Seq[[]int] {
+	return func(yield func([]int) bool) {
+		order := make([]int, n)
+		for i := range order {
+			order[i] = i + 1
 		}
-		if i < 0 {
-			return
+		for yield(slices.Clone(order)) {
+			i := n - 2
+			for i >= 0 && order[i] > order[i+1] {
+				i--
+			}
+			if i < 0 {
+				return
+			}
+			j := n - 1
+			for order[j] < order[i] {
+				j--
+			}
+			order[i], order[j] = order[j], order[i]
+			slices.Reverse(order[i+1:])
 		}
-		j := n - 1
-		for order[j] < order[i] {
-			j--
-		}
-		order[i], order[j] = order[j], order[i]
-		slices.Reverse(order[i+1:])
 	}
 }
 
@@ -235,7 +191,7 @@ func ringMessages(s *Submission) *Failure {
 		return failure
 	}
 	for _, nodes := range []int{2, 3, 4, 5, 8, 16, 31, 64} {
-		for _, order := range ringOrders(nodes) {
+		for _, order := range paperOrders(nodes) {
 			r := election{nodes: nodes, priorities: order}.simulate(spec)
 			probes, replies := paperCounts(order)
 			if failure := r.requireHighest(); failure != nil {
@@ -249,8 +205,8 @@ func ringMessages(s *Submission) *Failure {
 	return nil
 }
 
-// ringOrders returns orders of a ring.
-func ringOrders(nodes int) [][]int {
+// paperOrders returns three orders of a ring: see ringMessages.
+func paperOrders(nodes int) [][]int {
 	up, mixed := make([]int, nodes), make([]int, nodes)
 	for i := range nodes {
 		up[i] = i + 1

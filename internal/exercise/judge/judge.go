@@ -49,7 +49,7 @@ type Check struct {
 
 // Failure is the reason why a check fails.
 type Failure struct {
-	What    string `json:"what"`              // a sentence that names the event and the message
+	Reason  string `json:"reason"`            // a sentence that names the event and the message
 	Diagram string `json:"diagram,omitempty"` // a shortest run, drawn
 }
 
@@ -106,7 +106,7 @@ func (w *writer) write(r Result) {
 func (c *Check) result(s *Submission) (r Result) {
 	defer func() {
 		if cause := recover(); cause != nil {
-			r = Result{Failure: Failure{What: fmt.Sprintf("The code panics: %v%s.", cause, panicPlace())}}
+			r = Result{Failure: Failure{Reason: fmt.Sprintf("The code panics: %v%s.", cause, panicPlace())}}
 		}
 	}()
 	if failure := c.run(s); failure != nil {

@@ -44,7 +44,7 @@ func TestSolutionsHoldAllProperties(t *testing.T) {
 				}
 				t.Parallel()
 				if r := c.result(s); !r.Holds {
-					t.Errorf("%s\n%s", r.What, r.Diagram)
+					t.Errorf("%s\n%s", r.Reason, r.Diagram)
 				}
 			})
 		}
@@ -181,11 +181,11 @@ func TestFailureNamesEventAndMessage(t *testing.T) {
 					continue
 				}
 				r := c.result(with(tc.exercise, tc.send))
-				if r.Holds != (want == "") || !strings.HasPrefix(r.What, want) || !r.Holds && !strings.Contains(r.Diagram, "n1") {
-					t.Errorf("%s: %q with diagram\n%s\nwant %q", c.Name, r.What, r.Diagram, want)
+				if r.Holds != (want == "") || !strings.HasPrefix(r.Reason, want) || !r.Holds && !strings.Contains(r.Diagram, "n1") {
+					t.Errorf("%s: %q with diagram\n%s\nwant %q", c.Name, r.Reason, r.Diagram, want)
 				}
 				if again := c.result(with(tc.exercise, tc.send)); again != r {
-					t.Errorf("%s: another result of the same submission: %q", c.Name, again.What)
+					t.Errorf("%s: another result of the same submission: %q", c.Name, again.Reason)
 				}
 			}
 		})
@@ -208,7 +208,7 @@ func TestIncompleteSpecIsReported(t *testing.T) {
 		}), "panics: runtime error: invalid memory address"},
 	} {
 		for _, c := range Checks("bully") {
-			if r := c.result(&Submission{Specs: map[string]Build{"": tc.build}}); r.Holds || !strings.Contains(r.What, tc.want) {
+			if r := c.result(&Submission{Specs: map[string]Build{"": tc.build}}); r.Holds || !strings.Contains(r.Reason, tc.want) {
 				t.Errorf("%s: %+v, want %q", c.Name, r, tc.want)
 			}
 		}
@@ -219,7 +219,7 @@ func TestIncompleteSpecIsReported(t *testing.T) {
 func TestRingCountsStayBelowBoundOfPaper(t *testing.T) {
 	for n := 2; n <= 300; n++ {
 		bound := 8 * n * (1 + bits.Len(uint(n-1)))
-		for i, order := range ringOrders(n) {
+		for i, order := range paperOrders(n) {
 			probes, replies := paperCounts(order)
 			if probes+replies > bound || probes < 2*n {
 				t.Errorf("n=%d, order %d: %d probes and %d replies, want at most %d", n, i, probes, replies, bound)
@@ -237,10 +237,9 @@ func TestPermutationsAreComplete(t *testing.T) {
 		if want == 0 {
 			continue
 		}
-		permutations(n, func(order []int) bool {
+		for order := range permutations(n) {
 			seen[fmt.Sprint(order)] = true
-			return true
-		})
+		}
 		if len(seen) != want {
 			t.Errorf("%d orders of %d, want %d", len(seen), n, want)
 		}

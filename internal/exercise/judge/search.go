@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"iter"
 	"strings"
 	"time"
 
@@ -13,9 +14,9 @@ import (
 	"github.com/elect-go/elect/trace"
 )
 
-// searched returns a check that visits the states within o, for each property and algo.Contract. The failure is a
+// newSearchCheck returns a check that visits the states within o, for each property and algo.Contract. The failure is a
 // shortest run.
-func searched(folder string, o explore.Options) func(*Submission) *Failure {
+func newSearchCheck(folder string, o explore.Options) func(*Submission) *Failure {
 	return func(s *Submission) *Failure {
 		spec, failure := s.spec(folder)
 		if failure != nil {
@@ -25,7 +26,7 @@ func searched(folder string, o explore.Options) func(*Submission) *Failure {
 	}
 }
 
-// search is the check of searched for one algorithm.
+// search is the check of newSearchCheck for one algorithm.
 func search(spec algo.Spec, o explore.Options) *Failure {
 	o.Spec = spec
 	report, err := explore.Run(context.Background(), o)
@@ -34,9 +35,9 @@ func search(spec algo.Spec, o explore.Options) *Failure {
 	}
 	switch {
 	case errors.Is(err, explore.ErrNoLeader):
-		return &Failure{What: "No node ever leads, whatever happens, so there is nothing to check."}
+		return &Failure{Reason: "No node ever leads, whatever happens, so there is nothing to check."}
 	case err != nil:
-		return &Failure{What: fmt.Sprintf("The search is not possible: %v.", err)}
+		return &Failure{Reason: fmt.Sprintf("The search is not possible: %v.", err)}
 	}
 	return nil
 }
@@ -80,6 +81,26 @@ func (e election) String() string {
 		return text + ", all start the election"
 	}
 	return fmt.Sprintf("%s, n%d starts the election", text, e.initiators[0])
+}
+
+// requireHighest requires of all elections of up to maxNodes nodes, small ones first, that all nodes follow the highest
+// one. One of the nodes starts the election, or all. elections yields those of one size.
+func (s *Submission) requireHighest(maxNodes int, elections func(nodes int) iter.Seq[election]) *Failure {
+	spec, failure := s.spec("")
+	for nodes := 1; nodes <= maxNodes && failure == nil; nodes++ {
+		for e := range elections(nodes) {
+			for first := 0; first <= nodes-e.crashed && failure == nil; first++ {
+				if e.initiators = nil; first > 0 {
+					e.initiators = []int{first}
+				}
+				failure = e.simulate(spec).requireHighest()
+			}
+			if failure != nil {
+				break
+			}
+		}
+	}
+	return failure
 }
 
 // simulated is an election that has ended.
@@ -170,7 +191,7 @@ func (r *simulated) draw() string {
 			d.Event(e)
 		}
 	}
-	return cut(d.String())
+	return truncate(d.String())
 }
 
 // maxDrawn is the time of an election that is drawn.

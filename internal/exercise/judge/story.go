@@ -45,14 +45,14 @@ func (s *Submission) story(text string) *Failure {
 	build := func(string, []algo.Setting) (algo.Spec, error) { return spec, nil }
 	scenario, err := explore.ParseScenario("story", strings.Join(lines, "\n")+"\n", build)
 	if err != nil {
-		return &Failure{What: fmt.Sprintf("The Spec does not fit the exercise: %v.", err)}
+		return &Failure{Reason: fmt.Sprintf("The Spec does not fit the exercise: %v.", err)}
 	}
 	scenario.Declares = true
 	replayed, err := scenario.Replay()
 	_, done := parseStory(replayed.Text)
 	announced := map[string]string{} // last announcement, by node
 	for i, step := range steps[:min(len(steps), len(done))] {
-		if difference := step.compare(done[i].news(announced)); difference != "" {
+		if difference := step.compare(done[i].newEffects(announced)); difference != "" {
 			return &Failure{difference, drawSteps(replayed.Trace, scenario.Options.View, i+1)}
 		}
 	}
@@ -77,14 +77,14 @@ func (s *Submission) spec(folder string) (algo.Spec, *Failure) {
 	spec, err := s.Specs[folder]()
 	switch {
 	case err != nil:
-		return spec, &Failure{What: fmt.Sprintf("There is no algorithm: %v.", err)}
+		return spec, &Failure{Reason: fmt.Sprintf("There is no algorithm: %v.", err)}
 	case spec.New == nil || len(spec.Messages) == 0:
-		return spec, &Failure{What: "The Spec has no New, or no Messages."}
+		return spec, &Failure{Reason: "The Spec has no New, or no Messages."}
 	}
 	if folder == "" {
 		spec.Claims, spec.Textbook = algo.Claims{HighestLeads: true}, true // whatever the submission claims
 	}
-	return guarded(spec), nil
+	return guardSpec(spec), nil
 }
 
 // storyStep is one step with its effects.
@@ -129,8 +129,8 @@ func isVisible(effect string) bool {
 	return false
 }
 
-// news returns the effects without announcements that repeat the last one of the node, and records the others.
-func (s storyStep) news(announced map[string]string) (all []string) {
+// newEffects returns the effects without announcements that repeat the last one of the node, and records the others.
+func (s storyStep) newEffects(announced map[string]string) (all []string) {
 	for _, effect := range s.effects {
 		if strings.HasPrefix(effect, "sends ") {
 			all = append(all, effect)
@@ -213,7 +213,7 @@ func drawSteps(events []trace.Event, view algo.View, last int) string {
 			d.Event(e)
 		}
 	}
-	return cut(d.String())
+	return truncate(d.String())
 }
 
 const (
@@ -221,8 +221,8 @@ const (
 	diagramRows  = 60
 )
 
-// cut shortens a diagram that is too long to read.
-func cut(diagram string) string {
+// truncate shortens a diagram that is too long to read.
+func truncate(diagram string) string {
 	lines := strings.SplitAfter(diagram, "\n")
 	if len(lines) <= diagramRows+1 {
 		return diagram

@@ -29,7 +29,7 @@ func mutantCheck(folder, rule string, searchable bool) Check {
 		Name: folder, Points: 3, Requires: "The test fails for a bully without this rule: " + rule,
 		run: func(s *Submission) *Failure {
 			if failure := acceptsGood(s); failure != nil {
-				return &Failure{What: "The test also fails for the bully without a bug, so it does not find this one."}
+				return &Failure{Reason: "The test also fails for the bully without a bug, so it does not find this one."}
 			}
 			spec, failure := s.spec(folder)
 			if failure != nil {
@@ -38,11 +38,11 @@ func mutantCheck(folder, rule string, searchable bool) Check {
 			if s.fails(spec) != "" {
 				return nil
 			}
-			missed := &Failure{What: "The test passes, although the bully lacks this rule: " + rule}
+			missed := &Failure{Reason: "The test passes, although the bully lacks this rule: " + rule}
 			if searchable {
 				shown := search(spec, explore.Options{Nodes: 3, StartAgreed: true, Epochs: 3, FalseSuspicions: 1, PeriodicSends: 2, Properties: []algo.Property{algo.Agreement}, Limits: explore.Limits{States: 6_000}})
 				if shown != nil {
-					missed.What, missed.Diagram = missed.What+" This run shows it: "+shown.What, shown.Diagram
+					missed.Reason, missed.Diagram = missed.Reason+" This run shows it: "+shown.Reason, shown.Diagram
 				}
 			}
 			return missed
@@ -57,7 +57,7 @@ func acceptsGood(s *Submission) *Failure {
 		return failure
 	}
 	if message := s.fails(spec); message != "" {
-		return &Failure{What: fmt.Sprintf("The test fails for a bully without a bug: %s.", message)}
+		return &Failure{Reason: fmt.Sprintf("The test fails for a bully without a bug: %s.", message)}
 	}
 	return nil
 }

@@ -22,27 +22,27 @@ func watch(w *writer) {
 	waiting := 0
 	for range time.Tick(sampleInterval) {
 		if memory() > maxMemory {
-			w.write(stopped("used more than %d MiB of memory", maxMemory>>20))
+			w.write(stoppedResult("used more than %d MiB of memory", maxMemory>>20))
 		}
 		if processorTime() > maxProcessorTime {
-			w.write(stopped("took more than %v of processor time", maxProcessorTime))
+			w.write(stoppedResult("took more than %v of processor time", maxProcessorTime))
 		}
 		if waiting++; !mainWaits() {
 			waiting = 0
 		}
 		if waiting > maxWaiting {
-			w.write(stopped("waits for something that never happens"))
+			w.write(stoppedResult("waits for something that never happens"))
 		}
 	}
 }
 
-// stopped returns the result of a check that a limit has ended. It names the event that the algorithm handles.
-func stopped(format string, args ...any) Result {
-	what := fmt.Sprintf("The code "+format, args...)
+// stoppedResult returns the result of a check that a limit has ended. It names the event that the algorithm handles.
+func stoppedResult(format string, args ...any) Result {
+	reason := fmt.Sprintf("The code "+format, args...)
 	if e := running.Load(); e != nil {
-		what += ", while " + e.String()
+		reason += ", while " + e.String()
 	}
-	return Result{Stopped: what + "."}
+	return Result{Stopped: reason + "."}
 }
 
 // memory returns the memory of this process in bytes, without what it has given back.

@@ -1,9 +1,9 @@
 // The one function underneath: a request of package lab, as an object, and its result. It returns null if signal ended it.
 // An error has problems: a list of line, column and text.
-import { engine } from './engine.js';
+import { module } from './module.js';
 
 export async function ask(request, signal) {
-  const { ok, answer } = await (engine ? engine.ask('run', request, signal) : post('run', request, signal));
+  const { ok, answer } = await (module ? module.ask('run', request, signal) : post('run', request, signal));
   if (!answer || ok) return answer;
   throw Object.assign(new Error('not run'), { problems: answer.problems });
 }

@@ -104,9 +104,9 @@ export function openLessons(on) {
     if (!run() || hasEnded) return;
     hasEnded = true;
     results[at] = result;
-    const { what, runs, at: when } = lesson.measure, isLast = at === lesson.runs.length - 1;
+    const { quantity, runs, at: when } = lesson.measure, isLast = at === lesson.runs.length - 1;
     if (at === runs - 1) {
-      const [, text] = measures[what](results, when);
+      const [, text] = measures[quantity](results, when);
       const words = said?.toLowerCase().split(/[^\p{L}\p{N}]+/u) ?? [], isRight = words.some(w => lesson.accepted.includes(w));
       const verdict = said === null ? text : `${isRight ? '✓ Right: you' : '✗ You'} answered ${said}. ${text}`;
       $('verdict').append(element('p', verdict, said === null ? 'what' : `what ${isRight ? 'good' : 'bad'}`), html(lesson.answer));

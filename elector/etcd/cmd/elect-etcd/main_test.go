@@ -40,9 +40,9 @@ func command(s *etcdtest.Servers) enginetest.Command {
 	}
 }
 
-func TestOneCommandAtATime(t *testing.T) { command(etcdtest.Start(t)).TestOneAtATime(t) }
-func TestOnce(t *testing.T)              { command(etcdtest.Start(t)).TestOnce(t) }
-func TestWatch(t *testing.T)             { command(etcdtest.Start(t)).TestWatch(t) }
+func TestOnlyOneCommandRuns(t *testing.T) { command(etcdtest.Start(t)).TestOnlyOneRuns(t) }
+func TestOnce(t *testing.T)               { command(etcdtest.Start(t)).TestOnce(t) }
+func TestWatch(t *testing.T)              { command(etcdtest.Start(t)).TestWatch(t) }
 func TestWatcherSurvivesServers(t *testing.T) {
 	command(etcdtest.Start(t)).TestWatcherSurvivesServers(t)
 }

@@ -76,7 +76,7 @@ func command(t *testing.T) enginetest.Command {
 	}
 }
 
-func TestOneCommandAtATime(t *testing.T)      { command(t).TestOneAtATime(t) }
+func TestOnlyOneCommandRuns(t *testing.T)     { command(t).TestOnlyOneRuns(t) }
 func TestOnce(t *testing.T)                   { command(t).TestOnce(t) }
 func TestWatch(t *testing.T)                  { command(t).TestWatch(t) }
 func TestWatcherSurvivesServers(t *testing.T) { command(t).TestWatcherSurvivesServers(t) }

@@ -42,7 +42,7 @@ func NewGroup(t *testing.T, h Host, newElector func(kubernetes.Config) (*kuberne
 	g := &Group{T: t, Host: h, New: newElector, Lease: name, members: make(map[string]*Member)}
 	t.Cleanup(func() {
 		for name := range g.members {
-			_ = g.members[name].Halt()
+			_ = g.members[name].Stop()
 		}
 	})
 	for i := range contenders {
@@ -65,8 +65,8 @@ func (g *Group) Member(name string) *Member { return g.members[name] }
 // Elector returns the elector of a contender.
 func (g *Group) Elector(name string) elector.Elector { return g.members[name].Elector }
 
-// Patience is enough for a real API server to start.
-func (g *Group) Patience() time.Duration { return enginetest.Patience }
+// RecoveryTimeout is enough for a real API server to start.
+func (g *Group) RecoveryTimeout() time.Duration { return enginetest.EventTimeout }
 
 // Start starts a contender.
 func (g *Group) Start(name string) { g.StartWith(g.Config(name), nil) }
@@ -91,7 +91,7 @@ func (g *Group) StartWith(c kubernetes.Config, intercept Intercept) *Member {
 // Stop ends the context of Run, and requires that Run returns nil.
 func (g *Group) Stop(name string) {
 	g.T.Helper()
-	require.NoError(g.T, g.members[name].Halt())
+	require.NoError(g.T, g.members[name].Stop())
 }
 
 // Inject injects a fault.
@@ -99,7 +99,7 @@ func (g *Group) Inject(fault electortest.Fault, name string) (end func()) {
 	switch fault {
 	case electortest.Kill:
 		g.members[name].Link.Kill()
-		_ = g.members[name].Halt()
+		_ = g.members[name].Stop()
 		return func() { g.Start(name) }
 	case electortest.CutOff:
 		g.members[name].Link.Cut()

@@ -12,25 +12,25 @@ import (
 	"github.com/elect-go/elect/elector/internal/contender"
 )
 
-// term is one leadership of this contender.
-type term struct {
+// leadership is one leadership of this contender.
+type leadership struct {
 	*Elector
 	token uint64
 	next  time.Duration // when to renew; only lead uses it
 	wake  chan struct{} // a resignation has begun
 
 	ctx  context.Context // ends when the Lease is lost
-	lose context.CancelFunc
+	stop context.CancelFunc
 
 	deadline *contender.Deadline
 
-	mu   sync.Mutex
-	call *call // the resignation that runs; nil if there is none
-	over bool
+	mu     sync.Mutex
+	call   *resignCall // the resignation that runs; nil if there is none
+	closed bool        // each later resignation ends at once
 }
 
-// call is a resignation that asks whether another contender is there.
-type call struct {
+// resignCall is a resignation that asks whether another contender is there.
+type resignCall struct {
 	id    string
 	limit time.Duration // for the answer; first for the question
 	asked bool          // the Lease shows the call
@@ -38,91 +38,91 @@ type call struct {
 	err   error // set before done is closed
 }
 
-// ask notes that the Lease shows the call. There must be an answer until the limit.
-func (c *call) ask(limit time.Duration) { c.asked, c.limit = true, limit }
+// markAsked notes that the Lease shows the call. There must be an answer until the limit.
+func (c *resignCall) markAsked(limit time.Duration) { c.asked, c.limit = true, limit }
 
-func newTerm(e *Elector, token uint64, sent time.Duration) *term {
-	return &term{Elector: e, token: token, wake: make(chan struct{}, 1), next: sent + e.config.RetryPeriod,
+func newLeadership(e *Elector, token uint64, sent time.Duration) *leadership {
+	return &leadership{Elector: e, token: token, wake: make(chan struct{}, 1), next: sent + e.config.RetryPeriod,
 		deadline: contender.NewDeadline(e.now, e.config.RenewDeadline, sent)}
 }
 
-// end ends the leadership without anything to give up.
-func (t *term) end(format string, args ...any) {
-	t.state.End(t.token, fmt.Errorf("kubernetes: "+format+": %w", append(args, elector.ErrLost)...))
-	t.lose()
+// lose ends the leadership without anything to give up.
+func (l *leadership) lose(format string, args ...any) {
+	l.state.EndLeadership(l.token, fmt.Errorf("kubernetes: "+format+": %w", append(args, elector.ErrLost)...))
+	l.stop()
 }
 
 // expire ends the leadership at its deadline.
-func (t *term) expire() {
-	if t.deadline.Await(t.ctx, t.config.LeaseDuration/20) {
-		t.end("the Lease was not renewed in time")
+func (l *leadership) expire() {
+	if l.deadline.Await(l.ctx, l.config.LeaseDuration/20) {
+		l.lose("the Lease was not renewed in time")
 	}
 }
 
 // resign returns the resignation that runs, and begins one if there is none.
-func (t *term) resign() *call {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	if t.call != nil {
-		return t.call
+func (l *leadership) resign() *resignCall {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.call != nil {
+		return l.call
 	}
-	c := &call{id: rand.Text(), limit: t.now() + t.config.LeaseDuration, done: make(chan struct{})}
-	if t.over {
+	c := &resignCall{id: rand.Text(), limit: l.now() + l.config.LeaseDuration, done: make(chan struct{})}
+	if l.closed {
 		close(c.done)
 		return c
 	}
-	t.call = c
+	l.call = c
 	select {
-	case t.wake <- struct{}{}:
+	case l.wake <- struct{}{}:
 	default:
 	}
 	return c
 }
 
 // pending returns the resignation that runs; nil if there is none.
-func (t *term) pending() *call {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	return t.call
+func (l *leadership) pending() *resignCall {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.call
 }
 
-// finish ends the resignation that runs. With over, each later one ends at once.
-func (t *term) finish(err error, over bool) {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	t.over = t.over || over
-	if t.call != nil {
-		t.call.err = err
-		close(t.call.done)
-		t.call = nil
+// finish ends the resignation that runs. With closed, each later one ends at once.
+func (l *leadership) finish(err error, closed bool) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.closed = l.closed || closed
+	if l.call != nil {
+		l.call.err = err
+		close(l.call.done)
+		l.call = nil
 	}
 }
 
 // lead leads until the leadership has ended and the work has returned. Then it releases the Lease.
-func (r *run) lead(ctx context.Context, t *term) {
-	t.ctx, t.lose = context.WithCancel(r.ctx)
+func (r *run) lead(ctx context.Context, own *leadership) {
+	own.ctx, own.stop = context.WithCancel(r.ctx)
 	var parts sync.WaitGroup
 	defer parts.Wait()
-	defer t.lose()
-	r.current.Store(t)
-	defer t.finish(nil, true)
+	defer own.stop()
+	r.current.Store(own)
+	defer own.finish(nil, true)
 	l := r.lease.leader(r.lease.get().version)
-	l = l.WithDeadline(t.deadline.Time)
-	r.state.Begin(l, func() bool { return l.Token == t.token && ctx.Err() == nil && t.deadline.Remaining() > 0 })
-	parts.Go(t.expire)
-	defer context.AfterFunc(ctx, func() { r.state.End(t.token, elector.ErrStopped) })()
+	l = l.WithDeadline(own.deadline.Time)
+	r.state.StartLeadership(l, func() bool { return l.Token == own.token && ctx.Err() == nil && own.deadline.Remaining() > 0 })
+	parts.Go(own.expire)
+	defer context.AfterFunc(ctx, func() { r.state.EndLeadership(own.token, elector.ErrStopped) })()
 
 	var drained time.Duration // when the wait for the work ends; 0 while this contender leads
-	for t.ctx.Err() == nil {
+	for own.ctx.Err() == nil {
 		l := r.lease.get()
-		if !l.isHeldBy(r.id, t.token) {
-			t.end("%s", lossOf(l))
+		if !l.isHeldBy(r.id, own.token) {
+			own.lose("%s", lossOf(l))
 			return
 		}
 		s, now := r.state.Snapshot(), r.now()
-		until := t.next
+		until := own.next
 		if s.IsLeader {
-			until = min(until, r.checkCall(t, l))
+			until = min(until, r.checkCall(own, l))
 			s, now = r.state.Snapshot(), r.now()
 		}
 		if !s.IsLeader {
@@ -130,27 +130,27 @@ func (r *run) lead(ctx context.Context, t *term) {
 				drained = now + r.config.DrainTimeout
 			}
 			switch {
-			case s.Works == 0:
+			case s.Callbacks == 0:
 				r.standBack = now + r.config.LeaseDuration/2
-				r.release(t.token)
+				r.release(own.token)
 				return
 			case now >= drained:
 				r.log.Warn("work still runs after the drain timeout: the Lease expires", "timeout", r.config.DrainTimeout)
 				r.standBack = now + 2*r.config.LeaseDuration
 				return
 			}
-			until = min(t.next, drained)
+			until = min(own.next, drained)
 		}
-		if now >= t.next {
-			r.renew(t, l)
+		if now >= own.next {
+			r.renew(own, l)
 			continue
 		}
 		select {
 		case <-time.After(min(until-now, r.period()/2)):
 		case <-l.changed:
 		case <-s.Changed:
-		case <-t.wake:
-		case <-t.ctx.Done():
+		case <-own.wake:
+		case <-own.ctx.Done():
 		}
 	}
 }
@@ -170,43 +170,43 @@ func lossOf(l reading) string {
 }
 
 // renew renews the Lease, and shows the resignation that runs.
-func (r *run) renew(t *term, l reading) {
-	c := t.pending()
+func (r *run) renew(own *leadership, l reading) {
+	c := own.pending()
 	id := ""
 	if c != nil {
 		id = c.id
 	}
-	sent, result := r.write(t.ctx, toUpdate, l.renewal(r.config, id, r.writeTime()))
+	sent, result := r.write(own.ctx, toUpdate, l.renewal(r.config, id, r.writeTime()))
 	switch result {
 	case done:
-		t.deadline.Renew(sent)
-		t.next = sent + r.period()
+		own.deadline.Renew(sent)
+		own.next = sent + r.period()
 		if c != nil && !c.asked {
-			c.ask(r.now() + r.config.LeaseDuration/2)
+			c.markAsked(r.now() + r.config.LeaseDuration/2)
 		}
 	case conflict:
-		t.next = r.now()
+		own.next = r.now()
 	default:
-		t.next = r.now() + r.pause()
+		own.next = r.now() + r.pause()
 	}
 }
 
 // checkCall continues the resignation that runs, and returns when to look at it again. It ends the leadership when
 // another contender has answered.
-func (r *run) checkCall(t *term, l reading) time.Duration {
-	c := t.pending()
+func (r *run) checkCall(own *leadership, l reading) time.Duration {
+	c := own.pending()
 	switch {
 	case c == nil:
-		return t.next
+		return own.next
 	case l.record.Call == c.id && l.record.Answer != "":
-		r.state.End(t.token, elector.ErrResigned)
-		t.finish(nil, true)
+		r.state.EndLeadership(own.token, elector.ErrResigned)
+		own.finish(nil, true)
 	case r.now() >= c.limit && c.asked:
-		t.finish(elector.ErrNoOther, false)
+		own.finish(elector.ErrNoOther, false)
 	case r.now() >= c.limit:
-		t.finish(errors.New("the API server does not respond"), false)
-	case !c.asked && t.next > r.now()+r.pause(): // not after a failed attempt
-		t.next = r.now()
+		own.finish(errors.New("the API server does not respond"), false)
+	case !c.asked && own.next > r.now()+r.pause(): // not after a failed attempt
+		own.next = r.now()
 	}
 	return c.limit
 }

@@ -1,14 +1,14 @@
-// The engine inside of an exported page: package lab as WebAssembly, in a worker, so that a long run does not hold up the
-// page. It answers as the server does. The engine of a page from a server is null.
-const data = document.getElementById('engine');
+// The module inside of an exported page: package lab as WebAssembly, in a worker, so that a long run does not hold up the
+// page. It answers as the server does. The module of a page from a server is null.
+const data = document.getElementById('module');
 const maxTime = 20; // seconds of a run, as of the server
 let worker = null, last = Promise.resolve();
 
-// start starts the worker, which loads the engine.
+// start starts the worker, which loads the module.
 function start() {
-  const code = new Blob([document.getElementById('engine-worker').textContent], { type: 'text/javascript' });
+  const code = new Blob([document.getElementById('module-worker').textContent], { type: 'text/javascript' });
   const started = new Worker(URL.createObjectURL(code));
-  started.postMessage({ engine: data.textContent });
+  started.postMessage({ module: data.textContent });
   return started;
 }
 
@@ -34,7 +34,7 @@ function run(call, request, signal) {
     };
     const fail = text => {
       stop();
-      end(reject, new Error(`the engine of this page: ${text}`));
+      end(reject, new Error(`the module of this page: ${text}`));
     };
     const limit = setTimeout(() => {
       stop();
@@ -47,7 +47,7 @@ function run(call, request, signal) {
   });
 }
 
-export const engine = data && {
+export const module = data && {
   // ask sends a request, an object, to a call of the lab, after the answer to the request before. It returns ok, and the
   // answer: a result, or problems, or null if signal has ended the run.
   ask(call, request, signal) {
@@ -57,5 +57,5 @@ export const engine = data && {
   },
 };
 
-// The first picture needs no engine. It is loaded after that, so that the first edit need not wait for it.
+// The first picture needs no module. It is loaded after that, so that the first edit need not wait for it.
 if (data) addEventListener('load', () => setTimeout(() => { worker ??= start(); }));

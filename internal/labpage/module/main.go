@@ -1,8 +1,8 @@
 //go:build js && wasm
 
-// Command engine is the engine of an exported page of elect lab: package lab with the algorithms of this module, as
-// WebAssembly. It gives JavaScript one function, electLab(call, request), for the calls of [lab.Calls]. The request is
-// a text, JSON. The answer is an object: ok, and text, which is JSON as well.
+// Command module is the WebAssembly module of an exported page of elect lab: package lab with the algorithms of elect.
+// It gives JavaScript one function, electLab(call, request), for the calls of [lab.Calls]. The request is a
+// text, JSON. The answer is an object: ok, and text, which is JSON as well.
 package main
 
 import (
@@ -19,7 +19,7 @@ func main() {
 	js.Global().Set("electLab", js.FuncOf(func(_ js.Value, args []js.Value) any {
 		var result any
 		name := args[0].String()
-		err := fmt.Errorf("the engine has no call %q", name)
+		err := fmt.Errorf("the module has no call %q", name)
 		if call, known := calls[name]; known {
 			result, err = call(context.Background(), []byte(args[1].String()), build)
 		}

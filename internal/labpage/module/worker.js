@@ -1,4 +1,4 @@
-// The worker of an exported page. Before it stands wasm_exec.js of Go. It takes the engine once, as base64 of gzip, and
+// The worker of an exported page. Before it stands wasm_exec.js of Go. It takes the module once, as base64 of gzip, and
 // then one request after another.
 let ready;
 
@@ -11,8 +11,8 @@ async function load(text) {
 }
 
 onmessage = async ({ data }) => {
-  if (data.engine) {
-    ready = load(data.engine);
+  if (data.module) {
+    ready = load(data.module);
     ready.catch(() => {}); // the next request reports it
     return;
   }
