@@ -1,12 +1,5 @@
 // Texts about a step, its messages, and the nodes at that moment.
-import { inUnits } from './diagram.js';
-
-export function element(tag, text, kind) {
-  const e = document.createElement(tag);
-  if (text !== undefined) e.textContent = text;
-  if (kind) e.className = kind;
-  return e;
-}
+import { element, inUnits, terms } from './base.js';
 
 export function button(text, act) {
   const e = element('button', text, 'link');
@@ -49,11 +42,7 @@ function changes(run, s) {
 
 function fields(m) {
   const list = element('dl');
-  for (const f of m.fields) {
-    const pair = element('div');
-    pair.append(element('dt', f.name), element('dd', f.value));
-    list.append(pair);
-  }
+  list.append(...terms(m.fields.map(f => [f.name, f.value])));
   return list;
 }
 
