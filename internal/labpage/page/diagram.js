@@ -13,6 +13,7 @@ export function drawRun(box, run, on) {
   const { plane, svg, names, x, y, pitch, width, height } = drawLanes(box, run, title);
   // What follows the pointer is drawn above the picture, so that the browser need not paint the picture again.
   const over = draw(plane, 'svg', { class: 'over', width, height, 'aria-hidden': true });
+  for (const [x, y] of [[0, 0], [width - 1, height - 1]]) draw(over, 'rect', { class: 'corner', x, y, width: 1, height: 1 }); // its bounds never change
   const ring = draw(over, 'circle', { class: 'ring', r: 9 }), line = draw(over, 'line', { class: 'none' });
   names.forEach((name, i) => openLane(svg, name, run, i, x, y, on));
 
@@ -79,7 +80,7 @@ function openLane(svg, name, run, node, x, y, on) {
 // drawBands divides the picture into bands, and hides those that are out of sight: the browser looks for what is under the
 // pointer in all others. A band has the messages that are sent in it, and the steps.
 function drawBands(svg, box, height) {
-  const size = 400, margin = 200, bands = [];
+  const size = 100, margin = 200, bands = [];
   for (let top = 0; top <= height; top += size) {
     const g = draw(svg, 'g', {});
     bands.push({ g, top, bottom: top + size, messages: draw(g, 'g', {}), steps: draw(g, 'g', {}), grips: draw(g, 'g', {}) });
