@@ -8,6 +8,8 @@ import (
 	"io"
 	"net/http"
 	"net/http/httptest"
+	"regexp"
+	"slices"
 	"strings"
 	"testing"
 
@@ -25,6 +27,8 @@ type looked struct {
 	Title, Leader, Link, Back, Picture string
 	Members                            [][]string
 	Changes, Warnings, Elements        []string
+	Lanes, Epochs                      []string
+	Leads                              int
 	Errors, Others, Focused            []string
 	Wide                               bool
 }
@@ -116,6 +120,9 @@ func TestPageInBrowser(t *testing.T) {
 	require.Equal(t, "★ n2 leads", after.Leader)
 	require.Contains(t, after.Changes[0], "★ n2 leads") // n1 has heard the goodbye of n3, or the word of n2 before that
 	require.Greater(t, len(after.Changes), len(light.Changes))
+	require.Equal(t, []string{"n1", "n2", "n3"}, after.Lanes)
+	require.Equal(t, epochsOf(after.Changes), after.Epochs)
+	require.Len(t, after.Epochs, after.Leads, "a leadership is a span of a lane")
 
 	dark, phone, phoneDark := b.look(), b.look(), b.look()
 	require.NotEqual(t, light.Back, dark.Back)
@@ -125,7 +132,7 @@ func TestPageInBrowser(t *testing.T) {
 		require.Empty(t, l.Errors, l.Picture)
 	}
 	keys := b.look()
-	require.Equal(t, []string{"div members-title", "a status", "a metrics", "a leader"}, cut(t, keys.Focused[:4]))
+	require.Equal(t, []string{"div members-title", "div changes-title", "a status", "a metrics", "a leader"}, cut(t, keys.Focused))
 
 	server.CloseClientConnections()
 	server.Close()
@@ -133,6 +140,18 @@ func TestPageInBrowser(t *testing.T) {
 	lost := b.look()
 	require.Contains(t, lost.Link, "⚠ Not connected since")
 	require.Len(t, lost.Members, 3, "what was known stays")
+}
+
+var epochOfChange = regexp.MustCompile(`, (epoch \d+)`)
+
+// epochsOf returns the epochs of the list of changes, the oldest one first.
+func epochsOf(changes []string) (epochs []string) {
+	for _, c := range slices.Backward(changes) {
+		if found := epochOfChange.FindStringSubmatch(c); found != nil && !slices.Contains(epochs, found[1]) {
+			epochs = append(epochs, found[1])
+		}
+	}
+	return epochs
 }
 
 // cut is what has the focus, which has to show.

@@ -6,6 +6,8 @@ import (
 	"encoding/base64"
 	"net/http"
 	"strings"
+
+	"github.com/elect-go/elect/internal/pagebase"
 )
 
 // The page is one text, so that it loads in one request. By the policy below, a browser runs only this script and uses
@@ -14,11 +16,13 @@ var (
 	//go:embed page/page.html
 	markup string
 	//go:embed page/style.css
-	style string
+	ownStyle string
 	//go:embed page/script.js
-	script string
+	ownScript string
 
-	page = strings.NewReplacer("{{style}}", style, "{{script}}", script).Replace(markup)
+	style  = pagebase.Style + ownStyle
+	script = pagebase.Script + ownScript // one module
+	page   = strings.NewReplacer("{{style}}", style, "{{script}}", script).Replace(markup)
 )
 
 // policy is the Content-Security-Policy of the page. It lets the page send requests only to its own node.
@@ -30,9 +34,6 @@ func hash(text string) string {
 	sum := sha256.Sum256([]byte(text))
 	return "'sha256-" + base64.StdEncoding.EncodeToString(sum[:]) + "'"
 }
-
-// Stylesheet returns the style of the page. The other pages of the command use it too.
-func Stylesheet() string { return style }
 
 func servePage(w http.ResponseWriter, _ *http.Request) {
 	w.Header().Set("Content-Type", "text/html; charset=utf-8")

@@ -10,7 +10,7 @@ import (
 // allowedImports lists, for each package of the module, what it may import besides the standard
 // library: packages of the module, and packages of other modules.
 var allowedImports = map[string]string{
-	"algo deploy docs elector internal/archtest internal/bench/theory internal/untrusted internal/jsonlite internal/loglimit internal/logqueue": "",
+	"algo deploy docs elector internal/archtest internal/bench/theory internal/untrusted internal/jsonlite internal/loglimit internal/logqueue internal/pagebase": "",
 	"internal/mutants internal/share internal/simnet":                                                                    "",
 	"algo/bully algo/ring algo/vote algo/lease algo/textbook/bully algo/textbook/ring algo/textbook/vote examples/omega": "algo",
 	"trace": "algo internal/jsonlite",
@@ -31,7 +31,7 @@ var allowedImports = map[string]string{
 
 	"internal/lab":            "algo explore internal/bench/theory internal/diag internal/jsonlite internal/options internal/scenario sim trace",
 	"internal/options":        "algo algo/lease internal/diag",
-	"internal/labpage":        "internal/jsonlite internal/lab internal/lesson web",
+	"internal/labpage":        "internal/jsonlite internal/lab internal/lesson internal/pagebase",
 	"internal/labpage/module": "algo/builtin internal/lab",
 
 	"internal/disk":  "golang.org/x/sys/windows",
@@ -52,7 +52,7 @@ var allowedImports = map[string]string{
 	"elector/internal/contender":  "elector golang.org/x/sys/unix",
 	"elector/internal/enginetest": "elector github.com/stretchr/testify/require golang.org/x/sys/unix",
 	"client":                      "algo cluster internal/untrusted internal/wire tlsauth transport github.com/google/uuid",
-	"web":                         "algo cluster internal/share",
+	"web":                         "algo cluster internal/pagebase internal/share",
 
 	"internal/stats":          "golang.org/x/exp/stats",
 	"internal/bench/bare":     "golang.org/x/sys/unix",

@@ -42,9 +42,10 @@ func TestPageInBrowser(t *testing.T) {
 		ChoiceLight                                                                       view `json:"choice_light"`
 		ChoiceDark                                                                        view `json:"choice_dark"`
 		Moves, Hovers                                                                     struct {
-			Reads, Touched int
-			Label          string
+			Reads, Touched, Added int
+			Label                 string
 		}
+		Bounds         []int
 		Saved          string
 		Errors, Others []string
 	}
@@ -92,6 +93,8 @@ func TestPageInBrowser(t *testing.T) {
 
 	require.Equal(t, 1, seen.Hovers.Touched, "a pointer over a message changes the line above the picture")
 	require.Zero(t, seen.Hovers.Reads, "and reads no layout")
+	require.Zero(t, seen.Hovers.Added, "and keeps the elements of the text about the message before")
+	require.Equal(t, []int{0, 0}, seen.Bounds, "what is above the picture covers all of it, wherever the line is")
 	require.Contains(t, seen.Hovers.Label, "election n1 → n3")
 	require.Zero(t, seen.Moves.Reads, "a move reads no layout")
 	require.Equal(t, 2, seen.Moves.Touched, "a move changes a line and its label")

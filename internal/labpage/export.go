@@ -20,7 +20,7 @@ import (
 	"strings"
 
 	"github.com/elect-go/elect/internal/lab"
-	"github.com/elect-go/elect/web"
+	"github.com/elect-go/elect/internal/pagebase"
 )
 
 // MaxExport is how many bytes an exported page may have after gzip.
@@ -123,7 +123,7 @@ func Export(ctx context.Context, build lab.Build, module Module) ([]byte, error)
 		return nil, err
 	}
 	const start = "import 'lab/main.js';"
-	style := compactText(web.Stylesheet() + string(css))
+	style := compactText(pagebase.Style + string(css))
 	notice, support, _ := strings.Cut(string(module.Support), "\n\n") // the first lines name the owner and the licence
 	code := notice + "\n" + compactText(support+"\n"+string(worker))
 	for _, text := range []string{style, code, imports} {

@@ -36,7 +36,7 @@ import (
 	"github.com/elect-go/elect/internal/jsonlite"
 	"github.com/elect-go/elect/internal/lab"
 	"github.com/elect-go/elect/internal/lesson"
-	"github.com/elect-go/elect/web"
+	"github.com/elect-go/elect/internal/pagebase"
 )
 
 //go:embed page
@@ -147,12 +147,12 @@ func New(ctx context.Context, build lab.Build) (http.Handler, error) {
 	}
 	static := http.FileServerFS(sub)
 	h.HandleFunc("GET /{$}", func(w http.ResponseWriter, _ *http.Request) { write(w, "text/html; charset=utf-8", h.page) })
-	h.HandleFunc("GET /base.css", func(w http.ResponseWriter, _ *http.Request) {
-		write(w, "text/css; charset=utf-8", []byte(web.Stylesheet()))
-	})
 	h.Handle("GET /lab.css", static)
-	for name := range modules() {
-		h.Handle("GET /"+name, static)
+	h.HandleFunc("GET /base.css", func(w http.ResponseWriter, _ *http.Request) {
+		write(w, "text/css; charset=utf-8", []byte(pagebase.Style))
+	})
+	for name, text := range modules() {
+		h.HandleFunc("GET /"+name, func(w http.ResponseWriter, _ *http.Request) { write(w, "text/javascript; charset=utf-8", text) })
 	}
 	for name, call := range lab.Calls() {
 		h.HandleFunc("POST /"+name, func(w http.ResponseWriter, r *http.Request) { h.serve(w, r, call) })
@@ -162,7 +162,7 @@ func New(ctx context.Context, build lab.Build) (http.Handler, error) {
 
 // modules returns the texts of the modules of the page by their names.
 func modules() map[string][]byte {
-	all := make(map[string][]byte)
+	all := map[string][]byte{"base.js": []byte(pagebase.Script)}
 	names, _ := fs.Glob(files, "page/*.js") // the pattern is valid
 	for _, name := range names {
 		all[path.Base(name)], _ = files.ReadFile(name) // it is part of the program

@@ -85,7 +85,7 @@ func TestFilesOfPageAreServed(t *testing.T) {
 	}
 	files, err := os.ReadDir("page")
 	require.NoError(t, err)
-	require.Len(t, found, len(files), "all but page.html, and base.css")
+	require.Len(t, found, len(files)+1, "all but page.html, and base.css and base.js")
 	require.Equal(t, http.StatusNotFound, ask(h, "GET", "/page.html", "", "").Code)
 }
 

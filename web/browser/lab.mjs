@@ -97,7 +97,7 @@ seen.untrusted = { ...await see(desk), images: await desk.locator('img').count()
 // An arrowhead is dragged down, and then off its lane. A move changes two elements, and reads no layout.
 const time = await open({ viewport: { width: 1280, height: 900 }, colorScheme: 'light' });
 await time.evaluate(() => {
-  window.counted = { reads: 0, touched: new Set() };
+  window.counted = { reads: 0, touched: new Set(), added: 0 };
   // All that reads the layout is counted.
   const isRead = /^(offset|client|scroll)(Top|Left|Width|Height)$|^get(BoundingClientRect|ClientRects|BBox|CTM|ScreenCTM|ComputedStyle|ComputedTextLength)$|^innerText$/;
   for (const owner of [Element.prototype, HTMLElement.prototype, SVGGraphicsElement.prototype, SVGTextContentElement.prototype, window]) {
@@ -108,6 +108,8 @@ await time.evaluate(() => {
   }
   new MutationObserver(all => all.forEach(m => window.counted.touched.add(m.target.nodeType === 3 ? m.target.parentNode : m.target)))
     .observe(document.querySelector('#diagram'), { subtree: true, attributes: true, characterData: true, childList: true });
+  new MutationObserver(all => all.forEach(m => window.counted.added += [...m.addedNodes].filter(n => n.nodeType === 1).length))
+    .observe(document.querySelector('#details'), { subtree: true, childList: true });
 });
 async function drag(page, message, dx, dy, during = move => move()) {
   const grip = page.locator(`#diagram .grip[data-message="${message}"]`);
@@ -121,10 +123,16 @@ async function drag(page, message, dx, dy, during = move => move()) {
 }
 const settled = page => page.waitForFunction(() => /^[✓✗]/.test(document.querySelector('#status').textContent));
 for (const message of [0, 1]) {
-  await time.evaluate(() => { window.counted.reads = 0; window.counted.touched.clear(); });
+  await time.evaluate(() => { window.counted.reads = window.counted.added = 0; window.counted.touched.clear(); });
   await time.hover(`#diagram .message[data-message="${message}"] .touch`, { force: true });
   await time.waitForFunction(() => document.querySelector('#details').textContent.includes('election n1 → n'));
-  seen.hovers = await time.evaluate(() => ({ reads: window.counted.reads, touched: window.counted.touched.size, label: document.querySelector('#details').textContent }));
+  seen.hovers = await time.evaluate(() => ({
+    reads: window.counted.reads, touched: window.counted.touched.size, added: window.counted.added, label: document.querySelector('#details').textContent,
+  }));
+  seen.bounds = await time.evaluate(() => {
+    const over = document.querySelector('.over'), { width, height } = over.getBBox();
+    return [width - over.getAttribute('width'), height - over.getAttribute('height')].map(Math.round);
+  });
 }
 await drag(time, 0, 4, 60, async move => {
   await time.evaluate(() => { window.counted.reads = 0; window.counted.touched.clear(); });

@@ -1,5 +1,4 @@
-'use strict';
-// What is shown comes from strangers: all of it is set as text, and none of it as markup.
+// The page of a node. Its module begins with base.js. All that it shows may come from a stranger, and is set as text.
 const every = 2000; // ms between two looks at the status
 const most = 20; // changes that are shown
 const changes = []; // the last one first
@@ -7,12 +6,6 @@ const names = new Map(); // of all that were ever seen, by id
 let status = null, lost = null;
 
 const $ = id => document.getElementById(id);
-const element = (tag, text, kind) => {
-  const e = document.createElement(tag);
-  if (text !== undefined) e.textContent = text;
-  if (kind) e.className = kind;
-  return e;
-};
 const name = id => names.get(id) || String(id).slice(0, 8);
 const clock = at => new Date(at).toLocaleTimeString();
 const age = ms => {
@@ -49,11 +42,7 @@ const stateOf = m => {
   return element('td', `${sign} ${m.state === 'self' ? 'this node' : m.state}`, kind);
 };
 
-const facts = pairs => $('facts').replaceChildren(...pairs.map(([key, value]) => {
-  const pair = element('div');
-  pair.append(element('dt', key), element('dd', value));
-  return pair;
-}));
+const facts = pairs => $('facts').replaceChildren(...terms(pairs));
 
 function showLeader() {
   if (changes.length === 0) return;
@@ -102,16 +91,43 @@ function showChanges() {
     const what = element('div', c.leader ? `★ ${c.leader.name} leads, epoch ${c.leader.epoch}` : '∅ no leader is known', 'what');
     at.dateTime = c.at;
     at.title = new Date(c.at).toLocaleString();
-    if (c.election) what.append(element('span', cause(c.election), 'cause'));
+    if (c.election) what.append(element('span', cause(c.election), 'cause soft'));
     item.append(at, what, element('span', c.took_ns && c.election.previous ? period(c.took_ns) : '', 'took'));
     return item;
   }));
+}
+
+// runOf returns changes, the oldest one first, as a run for drawLanes. A moment is the index of a change: the clock may be set back.
+function runOf(past) {
+  const ids = new Set([...status.members, ...past.map(c => c.leader).filter(Boolean)].map(m => m.id)), spans = [], epochs = [];
+  const nodes = [...ids].map(id => ({ id, name: name(id) })).sort((a, b) => a.name < b.name ? -1 : 1);
+  // add adds the time of a change, or extends what it continues.
+  const add = (all, isSame, next) => (isSame ? all.at(-1).to = next.to : all.push(next));
+  past.forEach(({ leader }, from) => {
+    if (!leader) return;
+    const { epoch } = leader, node = nodes.findIndex(n => n.id === leader.id), span = spans.at(-1), to = from + 1;
+    add(spans, span?.to === from && span.node === node && span.epoch === epoch, { kind: 'leads', node, epoch, from, to });
+    add(epochs, epochs.at(-1)?.epoch === epoch, { epoch, from, to });
+  });
+  return { unit_name: 'Time', from: 0, end: past.length, nodes, spans, epochs, steps: [], messages: [] };
+}
+
+let drawn = '';
+function showLanes() {
+  const past = changes.slice(0, most).reverse();
+  $('history').hidden = !status || past.length < 2;
+  if ($('history').hidden) return;
+  const run = runOf(past), label = i => (i < past.length ? clock(past[i].at) : 'now');
+  const key = JSON.stringify([run, past.map((_, i) => label(i)), $('lanes').clientWidth]);
+  if (key !== drawn) drawLanes($('lanes'), run, `Lanes of ${run.nodes.length} nodes`, label, 76);
+  drawn = key;
 }
 
 function show() {
   showLeader();
   showStatus();
   showChanges();
+  showLanes();
   $('link').textContent = lost ? `⚠ Not connected since ${clock(lost)}: what stands here is from then` : '✓ live';
   $('link').className = lost ? 'bad' : 'good';
 }

@@ -1,5 +1,6 @@
 // Mode choice: what can happen next is a list, and the next step is the reader's.
-import { button, element } from './details.js';
+import { element } from './base.js';
+import { button } from './details.js';
 
 const groups = [['Messages', ['deliver', 'drop']], ['Timers', ['expire']], ['Detectors', ['suspect', 'trust']], ['Nodes', ['campaign', 'crash', 'restart', 'start']]];
 

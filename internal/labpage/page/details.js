@@ -1,18 +1,28 @@
 // Texts about a step, its messages, and the nodes at that moment.
-import { inUnits } from './diagram.js';
-
-export function element(tag, text, kind) {
-  const e = document.createElement(tag);
-  if (text !== undefined) e.textContent = text;
-  if (kind) e.className = kind;
-  return e;
-}
+import { element, inUnits, terms } from './base.js';
 
 export function button(text, act) {
   const e = element('button', text, 'link');
   e.type = 'button';
-  e.addEventListener('click', act);
+  e.onclick = act;
   return e;
+}
+
+const isAlike = (a, b) => a.nodeName === b.nodeName && a.className === b.className;
+
+// update makes parts the content of an element. It keeps the elements that fit, and changes their texts: for a new element,
+// the browser would look for its style.
+function update(box, parts) {
+  parts.forEach((part, i) => {
+    const old = box.childNodes[i];
+    if (!old) box.append(part);
+    else if (!isAlike(old, part)) old.replaceWith(part);
+    else if (part.nodeType !== Node.TEXT_NODE) {
+      old.onclick = part.onclick;
+      update(old, [...part.childNodes]);
+    } else if (old.data !== part.data) old.data = part.data;
+  });
+  while (box.childNodes.length > parts.length) box.lastChild.remove();
 }
 
 export const messageText = (run, m) => `${m.kind} ${run.nodes[m.from].name} → ${run.nodes[m.to].name}` + (m.lost ? `, ✕ lost: ${m.lost}` : m.ended < 0 ? ', in flight' : '');
@@ -49,17 +59,13 @@ function changes(run, s) {
 
 function fields(m) {
   const list = element('dl');
-  for (const f of m.fields) {
-    const pair = element('div');
-    pair.append(element('dt', f.name), element('dd', f.value));
-    list.append(pair);
-  }
+  list.append(...terms(m.fields.map(f => [f.name, f.value])));
   return list;
 }
 
 // showStep fills box with a step. go is called with the index of another step.
 export function showStep(box, run, s, go) {
-  if (!s) return box.replaceChildren(element('p', 'The run has no step in this part.'));
+  if (!s) return update(box, [element('p', 'The run has no step in this part.')]);
   const parts = [element('p', `${s.id + 1} of ${run.steps.length}` + (run.mode === 'choice' ? '' : `, at ${when(run, s.at)}`), 'soft'), element('p', stepText(run, s), 'what')];
   const m = run.messages[s.message];
   if (m) {
@@ -82,7 +88,7 @@ export function showStep(box, run, s, go) {
     p.append(sent.by >= 0 ? button(messageText(run, sent), () => go(sent.by)) : messageText(run, sent));
     parts.push(p);
   }
-  box.replaceChildren(...parts);
+  update(box, parts);
 }
 
 // showMessage fills box with a message, and with what its receiver changed.
@@ -96,7 +102,7 @@ export function showMessage(box, run, m, go) {
     parts.push(p);
   } else if (m.step >= 0) parts.push(element('p', `Caused by: ${stepText(run, run.steps[m.step])}`));
   if (m.by >= 0 && !m.lost && run.mode !== 'trace') parts.push(element('p', `${run.nodes[m.to].name} changed:`), changes(run, run.steps[m.by]));
-  box.replaceChildren(...parts);
+  update(box, parts);
 }
 
 // statesAt returns the state of each node after a step.

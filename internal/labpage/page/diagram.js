@@ -1,118 +1,21 @@
-// The space-time diagram: a lane for each node, time downward. All text comes from a scenario, and is set as text.
+// The space-time diagram: lanes, and over them messages and steps. All text comes from a scenario, and is set as text.
+import { draw, drawLanes, inUnits, leastGap } from './base.js';
+
 const looks = 5; // of messages, by kind
-const top = 12, right = 76, leastGap = 22;
 
-function draw(parent, tag, attributes, text) {
-  const e = document.createElementNS('http://www.w3.org/2000/svg', tag);
-  for (const [name, value] of Object.entries(attributes)) e.setAttribute(name, typeof value === 'number' ? Math.round(value * 10) / 10 : value);
-  if (text !== undefined) e.textContent = text;
-  parent.append(e);
-  return e;
-}
-
-export const inUnits = (run, at) => String(Math.round((at - run.from) / run.unit * 100) / 100);
 export const kindsOf = run => [...new Set(run.messages.map(m => m.kind))];
-
-// rows places each moment at a distance that shows the time between them. The fastest message takes unitGap. A long wait
-// is shortened.
-function rows(run, unitGap) {
-  const mostGap = 1.6 * unitGap;
-  const moments = new Set([run.from, run.end]);
-  for (const s of run.steps) moments.add(s.at);
-  for (const m of run.messages) if (m.sent >= run.from) moments.add(m.sent);
-  for (const span of run.spans) moments.add(span.from).add(span.to);
-  const sorted = [...moments].sort((a, b) => a - b);
-  const fastest = Math.min(...run.messages.filter(m => m.ended > m.sent).map(m => m.ended - m.sent));
-  const y = new Map(), shortened = [];
-  let now = top;
-  sorted.forEach((at, i) => {
-    if (i) {
-      const wanted = unitGap * (at - sorted[i - 1]) / fastest;
-      const gap = Math.min(mostGap, Math.max(leastGap, wanted || 0));
-      if (wanted > 3 * mostGap) shortened.push(now + gap / 2);
-      now += gap;
-    }
-    y.set(at, now);
-  });
-  return {
-    sorted, shortened, height: now, at: time => y.get(Math.max(time, run.from)),
-    // timeAt is the inverse of at, for any height.
-    timeAt(height) {
-      const i = sorted.findLastIndex(t => y.get(t) <= height), from = sorted[Math.max(0, i)];
-      if (i >= 0 && i + 1 < sorted.length) {
-        const to = sorted[i + 1];
-        return from + (to - from) * (height - y.get(from)) / (y.get(to) - y.get(from));
-      }
-      return from + (height - y.get(from)) / unitGap * (Number.isFinite(fastest) ? fastest : run.unit);
-    },
-  };
-}
 
 // drawRun draws a run. The functions of on are called with an index when a step, a message or a lane is chosen. After the
 // head of a message was dragged, on.dragged is called with the message, and with the time of its end, or null off the lane.
 // on.canDrag reports whether a message has such a head. on.lane also gets the moment, if a place on the lane was chosen.
 export function drawRun(box, run, on) {
-  const nodes = run.nodes.length, left = box.clientWidth < 500 ? 40 : 64;
-  const pitch = Math.max(36, Math.min(320, (box.clientWidth - left - 20 - right) / Math.max(1, nodes - 1)));
-  const y = rows(run, run.mode === 'choice' ? 34 : Math.max(40, Math.min(80, pitch * 0.4)));
-  const x = node => left + 20 + node * pitch;
-  const width = x(nodes - 1) + right, height = y.height + 24;
-  box.replaceChildren();
-  const head = draw(box, 'svg', { class: 'head', width, height: 28 }); // it stays in sight
-  const plane = document.createElement('div');
-  plane.className = 'plane';
-  box.append(plane);
-  const svg = draw(plane, 'svg', { width, height, viewBox: `0 0 ${width} ${height}`, role: 'img' });
+  const title = `Space-time diagram of ${run.nodes.length} nodes, ${run.messages.length} messages`;
+  const { plane, svg, names, x, y, pitch, width, height } = drawLanes(box, run, title);
   // What follows the pointer is drawn above the picture, so that the browser need not paint the picture again.
   const over = draw(plane, 'svg', { class: 'over', width, height, 'aria-hidden': true });
+  for (const [x, y] of [[0, 0], [width - 1, height - 1]]) draw(over, 'rect', { class: 'corner', x, y, width: 1, height: 1 }); // its bounds never change
   const ring = draw(over, 'circle', { class: 'ring', r: 9 }), line = draw(over, 'line', { class: 'none' });
-  draw(svg, 'title', {}, `Space-time diagram of ${nodes} nodes, ${run.messages.length} messages`);
-
-  run.epochs.forEach((e, i) => {
-    const from = y.at(e.from), to = y.at(e.to);
-    draw(svg, 'rect', { class: i % 2 ? 'epoch odd' : 'epoch', x: left - 6, y: from, width: width - left + 6, height: to - from });
-    draw(svg, 'line', { class: 'epoch-line', x1: left - 6, y1: from, x2: width, y2: from });
-    draw(svg, 'text', { class: 'epoch-name', x: width - 4, y: from + 13, 'text-anchor': 'end' }, `epoch ${e.epoch}`);
-  });
-  draw(head, 'text', { class: 'time', x: 4, y: 20 }, run.unit_name);
-  let labelled = -Infinity, label = '';
-  for (const at of y.sorted) {
-    if (y.at(at) - labelled < 14 || inUnits(run, at) === label) continue;
-    label = inUnits(run, at);
-    draw(svg, 'text', { class: 'time', x: 4, y: y.at(at) + 4 }, label);
-    labelled = y.at(at);
-  }
-  for (const at of y.shortened) draw(svg, 'text', { class: 'time', x: 12, y: at + 4 }, '⋮');
-
-  run.nodes.forEach((n, i) => {
-    const name = draw(head, 'text', { class: 'name', x: x(i), y: 20, 'text-anchor': 'middle' }, n.name);
-    name.addEventListener('click', () => on.lane(i));
-    if (run.mode !== 'trace') {
-      for (const [attribute, value] of [['tabindex', 0], ['role', 'button'], ['aria-label', `${n.name}: crash it, or restart it`]]) name.setAttribute(attribute, value);
-      name.addEventListener('keydown', e => {
-        if (e.key !== 'Enter' && e.key !== ' ') return;
-        e.preventDefault();
-        e.stopPropagation();
-        on.lane(i);
-      });
-    }
-    let since = run.from;
-    const lane = (from, to) => to > from && draw(svg, 'line', { class: 'lane', x1: x(i), x2: x(i), y1: y.at(from), y2: y.at(to) });
-    for (const span of run.spans.filter(s => s.node === i).sort((a, b) => a.from - b.from)) {
-      lane(since, span.from);
-      since = span.to;
-      if (span.kind !== 'down') draw(svg, 'line', { class: span.kind, x1: x(i), x2: x(i), y1: y.at(span.from), y2: y.at(span.to) });
-      if (span.kind === 'leads') draw(svg, 'text', { class: 'star', x: x(i) + 7, y: y.at(span.from) + 15 }, '★');
-    }
-    lane(since, run.end);
-    if (run.mode === 'trace') return;
-    const touch = draw(svg, 'line', { class: 'touch lane-touch', x1: x(i), x2: x(i), y1: top, y2: y.height });
-    draw(touch, 'title', {}, run.mode === 'choice' ? `click: crash or restart ${n.name} after this step` : `click: crash or restart ${n.name} at this moment`);
-    touch.addEventListener('click', e => {
-      const snap = run.unit / 4, at = y.timeAt(e.clientY - svg.getBoundingClientRect().top);
-      on.lane(i, Math.max(run.from, Math.round(at / snap) * snap));
-    });
-  });
+  names.forEach((name, i) => openLane(svg, name, run, i, x, y, on));
 
   const kinds = kindsOf(run), drag = dragging(over, run, x, y, pitch, on), grips = [];
   const bands = drawBands(svg, box, height), bandOf = m => bands.at(y.at(m.sent));
@@ -154,10 +57,30 @@ export function drawRun(box, run, on) {
   };
 }
 
+// openLane lets the reader choose a node by its name, or a moment on its lane.
+function openLane(svg, name, run, node, x, y, on) {
+  if (run.mode === 'trace') return;
+  const { name: text } = run.nodes[node];
+  for (const [attribute, value] of [['tabindex', 0], ['role', 'button'], ['aria-label', `${text}: crash it, or restart it`]]) name.setAttribute(attribute, value);
+  name.addEventListener('click', () => on.lane(node));
+  name.addEventListener('keydown', e => {
+    if (e.key !== 'Enter' && e.key !== ' ') return;
+    e.preventDefault();
+    e.stopPropagation();
+    on.lane(node);
+  });
+  const touch = draw(svg, 'line', { class: 'touch lane-touch', x1: x(node), x2: x(node), y1: y.at(run.from), y2: y.height });
+  draw(touch, 'title', {}, run.mode === 'choice' ? `click: crash or restart ${text} after this step` : `click: crash or restart ${text} at this moment`);
+  touch.addEventListener('click', e => {
+    const snap = run.unit / 4, at = y.timeAt(e.clientY - svg.getBoundingClientRect().top);
+    on.lane(node, Math.max(run.from, Math.round(at / snap) * snap));
+  });
+}
+
 // drawBands divides the picture into bands, and hides those that are out of sight: the browser looks for what is under the
 // pointer in all others. A band has the messages that are sent in it, and the steps.
 function drawBands(svg, box, height) {
-  const size = 400, margin = 200, bands = [];
+  const size = 100, margin = 200, bands = [];
   for (let top = 0; top <= height; top += size) {
     const g = draw(svg, 'g', {});
     bands.push({ g, top, bottom: top + size, messages: draw(g, 'g', {}), steps: draw(g, 'g', {}), grips: draw(g, 'g', {}) });

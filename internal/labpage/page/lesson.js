@@ -1,6 +1,7 @@
 // Lessons: a lesson asks a question, and hides all runs until the answer. Then its runs play, and the answer is compared
 // with what they show.
-import { element, leadersAt } from './details.js';
+import { element } from './base.js';
+import { leadersAt } from './details.js';
 
 const $ = id => document.getElementById(id);
 const lessons = JSON.parse($('lesson-data').textContent);

@@ -1,7 +1,8 @@
 import { ask } from './ask.js';
+import { element, inUnits } from './base.js';
 import { asChoice, choiceOf, choicesAt, extend, inFlight, prefix, showChoices, takenLine } from './choose.js';
-import { drawRun, inUnits, kindsOf } from './diagram.js';
-import { button, element, leadersAt, messageText, showMessage, showNodes, showStep, spanAt, stepText } from './details.js';
+import { drawRun, kindsOf } from './diagram.js';
+import { button, leadersAt, messageText, showMessage, showNodes, showStep, spanAt, stepText } from './details.js';
 import { delayMessage, insert, loseMessage } from './edit.js';
 import { openLessons, own } from './lesson.js';
 import { decode, encode } from './link.js';
