@@ -314,7 +314,9 @@ func (s *suite) testServers(fault Fault) {
 func (s *suite) resign() {
 	s.Helper()
 	leader := s.agree(s.Names()...)
-	if err := s.Elector(leader.Name).Resign(s.ctx); err != nil {
+	ctx, cancel := context.WithTimeout(s.ctx, s.Patience())
+	defer cancel()
+	if err := s.Elector(leader.Name).Resign(ctx); err != nil {
 		s.Errorf("resign: %v", err)
 	}
 	s.agree(s.Names()...)
