@@ -27,13 +27,17 @@ import (
 // hooked is a store that calls hook before each save with the kinds of the changed records. The save fails with the
 // error of the hook.
 type hooked struct {
-	cluster.Store
+	testkit.HookedStore
 	mu   sync.Mutex
 	hook func(kinds []string) error
 	kept map[string]bool // the records of the last save
 }
 
-func newHooked() *hooked { return &hooked{Store: store.NewMemory()} }
+func newHooked() *hooked {
+	h := new(hooked)
+	h.HookedStore = testkit.HookedStore{Store: store.NewMemory(), BeforeSave: h.beforeSave}
+	return h
+}
 
 func (h *hooked) set(hook func(kinds []string) error) {
 	h.mu.Lock()
@@ -41,7 +45,7 @@ func (h *hooked) set(hook func(kinds []string) error) {
 	h.hook = hook
 }
 
-func (h *hooked) Save(state []byte) error {
+func (h *hooked) beforeSave(state []byte) error {
 	h.mu.Lock()
 	hook, kept, kinds := h.hook, make(map[string]bool), []string{}
 	for rest := state; len(rest) > 0; {
@@ -54,12 +58,10 @@ func (h *hooked) Save(state []byte) error {
 	}
 	h.kept = kept
 	h.mu.Unlock()
-	if hook != nil {
-		if err := hook(kinds); err != nil {
-			return err
-		}
+	if hook == nil {
+		return nil
 	}
-	return h.Store.Save(state)
+	return hook(kinds)
 }
 
 // leadTask is a Lead callback that runs until its leadership ends, and records its leaderships and their causes.

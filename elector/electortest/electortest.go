@@ -48,6 +48,12 @@ const (
 	KillServer Fault = "leading server killed"
 	// LoseMajority stops all servers, or separates all contenders from each other.
 	LoseMajority Fault = "majority lost"
+	// FullDisk leaves no space on the disks of the engine. The end of the fault first waits until a write has failed. Then
+	// there is space again. A contender with a disk of its own is killed, unless it has stopped, and starts again with what
+	// is on the disk.
+	FullDisk Fault = "disk full"
+	// SlowDisk slows each write to a disk of the engine down, by less than the engine tolerates.
+	SlowDisk Fault = "disk slow"
 )
 
 // Group is the contenders of one election, and the faults of their engine. The suite calls its methods from the
@@ -55,7 +61,7 @@ const (
 type Group interface {
 	// Names returns the names of all contenders. All of them run at first.
 	Names() []string
-	// Elector returns the elector that the contender was last started with.
+	// Elector returns the elector that the contender was last started with. Two electors are comparable.
 	Elector(name string) elector.Elector
 	// Start starts a stopped contender again: a new elector, with what the old one has left on a disk.
 	Start(name string)
@@ -99,6 +105,8 @@ func Run(t *testing.T, engine Engine) {
 		{"servers restarted", 3, func(s *suite) { s.testServers(RestartServer) }},
 		{"leading server killed", 3, func(s *suite) { s.testServers(KillServer) }},
 		{"majority lost", 3, testMajority},
+		{"disk full", 3, testFullDisk},
+		{"disk slow", 3, func(s *suite) { s.testServers(SlowDisk) }},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			within := engine.Within
@@ -157,7 +165,23 @@ func (s *suite) start(name string) {
 	s.lead(name)
 }
 
-// eventually waits until the condition holds, and fails the test if it does not within the RecoveryTimeout of the group.
+// mend ends a fault, and lets each contender work that was started again.
+func (s *suite) mend(end func()) {
+	s.Helper()
+	before := make(map[string]elector.Elector)
+	for _, name := range s.Names() {
+		before[name] = s.Elector(name)
+	}
+	end()
+	for _, name := range s.Names() {
+		if s.Elector(name) != before[name] {
+			s.lead(name)
+		}
+	}
+}
+
+// eventually waits until the condition holds, and fails the test if it does not within the RecoveryTimeout of the
+// group.
 func (s *suite) eventually(what string, holds func() bool) {
 	s.Helper()
 	for limit := time.After(s.RecoveryTimeout()); ; {

@@ -3,6 +3,8 @@ package electortest_test
 import (
 	"slices"
 	"strings"
+	"sync/atomic"
+	"syscall"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -15,6 +17,7 @@ import (
 	"github.com/elect-go/elect/cluster/clustertest"
 	"github.com/elect-go/elect/elector"
 	"github.com/elect-go/elect/elector/electortest"
+	"github.com/elect-go/elect/internal/testkit"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
@@ -22,8 +25,18 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 // group is a cluster in virtual time.
 type group struct {
 	*clustertest.Cluster
+	t       *testing.T
 	names   []string
 	started map[string]*cluster.Node
+	disk    atomic.Pointer[func() error] // before each save; nil without a fault
+}
+
+// beforeSave is the fault of the disks.
+func (g *group) beforeSave([]byte) error {
+	if disk := g.disk.Load(); disk != nil {
+		return (*disk)()
+	}
+	return nil
 }
 
 func (g *group) Names() []string                     { return g.names }
@@ -52,8 +65,43 @@ func (g *group) Inject(fault electortest.Fault, name string) (end func()) {
 		}
 		g.Partition(alone...)
 		return g.Heal
+	case electortest.FullDisk:
+		return g.fillDisks()
+	case electortest.SlowDisk:
+		g.disk.Store(new(func() error {
+			g.Advance(slowSave)
+			return nil
+		}))
+		return func() { g.disk.Store(nil) }
 	}
 	return nil // there are no servers
+}
+
+// slowSave is the time of a save on a slow disk: a quarter of the lease duration.
+const slowSave = 240 * time.Millisecond
+
+// fillDisks lets each save fail, so a node stops when it must save. The returned function waits until all nodes that
+// must save have done so. Then it kills all nodes, and starts them with space on their disks: what a node has sent and
+// not saved is lost.
+func (g *group) fillDisks() (free func()) {
+	var failed atomic.Int32
+	g.disk.Store(new(func() error {
+		failed.Add(1)
+		return syscall.ENOSPC
+	}))
+	return func() {
+		g.Advance(g.RecoveryTimeout() / 2)
+		if failed.Load() == 0 {
+			g.t.Error("no node had to save")
+		}
+		g.disk.Store(nil)
+		for _, name := range g.names {
+			g.Kill(name)
+		}
+		for _, name := range g.names {
+			g.Start(name)
+		}
+	}
 }
 
 func TestNodeIsElector(t *testing.T) {
@@ -63,9 +111,10 @@ func TestNodeIsElector(t *testing.T) {
 				electortest.Run(t, electortest.Engine{
 					Within: synctest.Test,
 					New: func(t *testing.T, contenders int) electortest.Group {
-						g := &group{started: make(map[string]*cluster.Node)}
+						g := &group{t: t, started: make(map[string]*cluster.Node)}
 						g.Cluster = clustertest.New(t, clustertest.Config{Nodes: contenders, Configure: func(c *cluster.Config) {
 							c.Algorithm = builtin.Lookup(algorithm)
+							c.Store = &testkit.HookedStore{Store: c.Store, BeforeSave: g.beforeSave}
 							if suffix == "" {
 								c.Lease = lease.Off
 							}

@@ -56,10 +56,7 @@ func (s *suite) testFault(fault Fault) {
 			s.Errorf("the work of %s, %s, ended with %v, want ErrLost", old.Name, fault, ended.Cause)
 		}
 	}
-	end()
-	if fault == Kill {
-		s.lead(old.Name)
-	}
+	s.mend(end)
 	s.agree(s.Names()...)
 	if fault != Kill {
 		s.waitEnded(old)
@@ -306,15 +303,50 @@ func (s *suite) testServers(fault Fault) {
 	s.agree(s.Names()...)
 	end := s.Inject(fault, "")
 	if end == nil {
-		s.Skipf("the engine has no %s", fault)
+		s.Skipf("the engine cannot have the fault: %s", fault)
 	}
-	s.agree(s.Names()...)
+	s.resign()
 	end()
+	s.resign()
+}
+
+// resign lets the leader resign, and another contender lead.
+func (s *suite) resign() {
+	s.Helper()
 	leader := s.agree(s.Names()...)
-	if err := s.Elector(leader.Name).Resign(s.ctx); err != nil {
-		s.Errorf("resign after %s: %v", fault, err)
+	ctx, cancel := context.WithTimeout(s.ctx, s.RecoveryTimeout())
+	defer cancel()
+	if err := s.Elector(leader.Name).Resign(ctx); err != nil {
+		s.Errorf("resign: %v", err)
 	}
 	s.agree(s.Names()...)
+}
+
+// testFullDisk takes the leader away while nothing can be saved. At the end all contenders start with what is on their
+// disks: tokens rise also then.
+func testFullDisk(s *suite) {
+	s.withFullDisk(func(old elector.Leadership) {
+		e := s.Elector(old.Name)
+		s.works.Go(func() { _ = e.Resign(s.ctx) }) // perhaps no contender can lead after it
+	})
+	s.withFullDisk(func(old elector.Leadership) { s.mend(s.Inject(Kill, old.Name)) })
+	testRestart(s)
+}
+
+// withFullDisk ends the work of the leader by a function while the disks are full.
+func (s *suite) withFullDisk(giveUp func(old elector.Leadership)) {
+	s.Helper()
+	old := s.agree(s.Names()...)
+	end := s.Inject(FullDisk, "")
+	if end == nil {
+		s.Skipf("the engine cannot have the fault: %s", FullDisk)
+	}
+	giveUp(old)
+	s.waitEnded(old)
+	s.mend(end)
+	if next := s.agree(s.Names()...); s.claims().RisingTokens && next.Token <= old.Token {
+		s.Errorf("%+v leads after %+v", next, old)
+	}
 }
 
 // testMajority takes the majority from the engine. All work ends in time, each contender reports the vacancy, and a

@@ -1,12 +1,18 @@
 package etcd_test
 
 import (
+	"context"
+	"errors"
 	"fmt"
+	"path"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
 	"github.com/stretchr/testify/require"
+	"go.etcd.io/etcd/api/v3/v3rpc/rpctypes"
+	"google.golang.org/grpc"
 
 	"github.com/elect-go/elect/elector"
 	"github.com/elect-go/elect/elector/electortest"
@@ -22,6 +28,24 @@ type group struct {
 	prefix  string
 	names   []string
 	members map[string]*member
+	disks   atomic.Pointer[answerFunc] // nil without a fault of the disks
+}
+
+// answerFunc gets the answer to a write when it arrives, and returns it to the contender.
+type answerFunc func(ctx context.Context, answer error) error
+
+// intercept makes a call of a contender.
+func (g *group) intercept(ctx context.Context, method string, req, reply any, c *grpc.ClientConn, next grpc.UnaryInvoker, o ...grpc.CallOption) error {
+	err := next(ctx, method, req, reply, c, o...)
+	disks := g.disks.Load()
+	if disks == nil {
+		return err
+	}
+	switch path.Base(method) {
+	case "LeaseGrant", "LeaseRevoke", "Txn": // the writes of a contender
+		return (*disks)(ctx, err)
+	}
+	return err
 }
 
 type member struct {
@@ -54,6 +78,7 @@ const ttl = 5
 func (g *group) config(name string, l *enginetest.Link) etcd.Config {
 	g.t.Helper()
 	c := etcd.Config{Endpoints: g.servers.Proxies(l), Prefix: g.prefix, Name: name, TTL: ttl, DrainTimeout: time.Minute}
+	c.DialOptions = []grpc.DialOption{grpc.WithChainUnaryInterceptor(g.intercept)}
 	if files := g.servers.TLS; !files.Empty() {
 		var err error
 		c.TLS, err = files.ClientConfig()
@@ -102,6 +127,47 @@ func (g *group) Inject(fault electortest.Fault, name string) (end func()) {
 	case electortest.LoseMajority:
 		g.servers.StopAll()
 		return g.servers.StartAll
+	case electortest.FullDisk:
+		return g.fillDisks()
+	case electortest.SlowDisk:
+		g.disks.Store(new(answerFunc(answerLate)))
+		return func() { g.disks.Store(nil) }
 	}
 	return nil // a paused process is a test of its own
+}
+
+// answerLate holds an answer back, for a tenth of the TTL. etcd has no place to delay a write to a disk.
+func answerLate(ctx context.Context, answer error) error {
+	select {
+	case <-time.After(ttl * time.Second / 10):
+		return answer
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
+// fillDisks fills the disks of the servers. The returned function waits until they have rejected a write.
+func (g *group) fillDisks() (end func()) {
+	g.t.Helper()
+	free := g.servers.Fill()
+	rejected := make(chan struct{}, 1)
+	g.disks.Store(new(answerFunc(func(_ context.Context, answer error) error {
+		if errors.Is(rpctypes.Error(answer), rpctypes.ErrNoSpace) {
+			select {
+			case rejected <- struct{}{}:
+			default:
+			}
+		}
+		return answer
+	})))
+	return func() {
+		g.t.Helper()
+		select {
+		case <-rejected:
+		case <-time.After(g.RecoveryTimeout()):
+			g.t.Error("the servers have rejected no write")
+		}
+		g.disks.Store(nil)
+		free()
+	}
 }

@@ -30,6 +30,10 @@
 //
 // A contender that has lost its lease begins again with a new connection and a new lease.
 //
+// If etcd has no space left (its alarm NOSPACE), a leader leads on, and each contender that already waits may follow
+// it. A contender without a lease gets none: it shows the leader, logs the error of etcd, and waits in the queue as soon
+// as the alarm is disarmed.
+//
 // # Non-guarantees
 //
 // The promises end when an operator deletes the key of the leader, revokes its lease or restores a backup of etcd. The
@@ -108,6 +112,7 @@ type Elector struct {
 	started atomic.Bool
 	state   *contender.Contender
 	current atomic.Pointer[candidacy]
+	logged  atomic.Value // string: the last error of a candidacy that was logged; empty after the grant of a lease
 
 	handshake atomic.Pointer[error] // failure of the last handshake of TLS; nil for none
 }

@@ -2,13 +2,14 @@ package etcd_test
 
 import (
 	"context"
+	"log/slog"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 	clientv3 "go.etcd.io/etcd/client/v3"
 	"go.etcd.io/etcd/client/v3/concurrency"
 	"go.uber.org/goleak"
-	"go.uber.org/zap"
 
 	"github.com/elect-go/elect/elector"
 	"github.com/elect-go/elect/elector/electortest"
@@ -23,12 +24,24 @@ func TestElector(t *testing.T) {
 	electortest.Run(t, electortest.Engine{New: func(t *testing.T, contenders int) electortest.Group { return newGroup(t, s, contenders) }})
 }
 
-// operator returns a client that is not a contender.
-func operator(t *testing.T, s *etcdtest.Servers) *clientv3.Client {
-	c, err := clientv3.New(clientv3.Config{Endpoints: s.Endpoints(), Logger: zap.NewNop()})
-	require.NoError(t, err)
-	t.Cleanup(func() { c.Close() })
-	return c
+// lines are those of a log.
+type lines chan string
+
+func (l lines) Write(line []byte) (int, error) {
+	l <- string(line)
+	return len(line), nil
+}
+
+// next waits for the next line.
+func (l lines) next(t *testing.T) string {
+	t.Helper()
+	select {
+	case line := <-l:
+		return line
+	case <-time.After(enginetest.EventTimeout):
+		require.Fail(t, "no line in the log")
+		return ""
+	}
 }
 
 // awaitKey waits for a key of an election that was created after a revision, and returns its lease.
@@ -50,7 +63,7 @@ func awaitKey(t *testing.T, client *clientv3.Client, prefix string, after uint64
 // What an operator or a compaction does to the keys.
 func TestElectorUnderOperations(t *testing.T) {
 	s := etcdtest.Start(t)
-	client := operator(t, s)
+	client := s.Client()
 	ctx := t.Context()
 
 	t.Run("the token is the create revision of the key", func(t *testing.T) {
@@ -123,6 +136,28 @@ func TestElectorUnderOperations(t *testing.T) {
 		g.Stop(first.Name)
 		other := map[string]string{"n1": "n2", "n2": "n1"}[first.Name]
 		require.Greater(t, enginetest.WaitState(t, g.Elector(other), enginetest.IsLeader).Leader.Token, first.Token)
+	})
+	t.Run("a contender without space for its lease shows the leader", func(t *testing.T) {
+		g := newGroup(t, s, 2)
+		first := enginetest.WaitState(t, g.Elector("n1"), elector.State.HasLeader).Leader
+		awaitKey(t, client, g.prefix, first.Token) // of the other one
+		free := s.Fill()
+		c := g.config("n3", enginetest.NewLink())
+		log := make(lines, 100)
+		c.Logger = slog.New(slog.NewTextHandler(log, nil))
+		e, err := etcd.New(c)
+		require.NoError(t, err)
+		running := enginetest.Run(e)
+		require.Contains(t, log.next(t), `msg="no lease was granted" error="etcdserver: mvcc: database space exceeded"`)
+		require.Equal(t, first.Token, enginetest.WaitState(t, e, elector.State.HasLeader).Leader.Token)
+		require.NoError(t, g.Elector(first.Name).Resign(ctx), "the other one has its key, and the first one reads it without a lease")
+		second := enginetest.WaitState(t, e, enginetest.IsAfter(first)).Leader
+		require.Greater(t, second.Token, first.Token)
+		free()
+		g.Stop(second.Name)
+		enginetest.WaitState(t, e, func(s elector.State) bool { return s.Leader.Token > second.Token })
+		require.NoError(t, running.Halt())
+		require.Empty(t, log, "an error is logged once")
 	})
 	t.Run("contenders of concurrency.Election take part", func(t *testing.T) {
 		g := newGroup(t, s, 0)

@@ -12,6 +12,7 @@ import (
 	"go.etcd.io/etcd/api/v3/v3rpc/rpctypes"
 	clientv3 "go.etcd.io/etcd/client/v3"
 	"go.etcd.io/etcd/client/v3/concurrency"
+	"google.golang.org/grpc/codes"
 
 	"github.com/elect-go/elect/elector"
 	"github.com/elect-go/elect/elector/internal/contender"
@@ -27,7 +28,6 @@ func (e *Elector) Run(ctx context.Context) error {
 	// A leader that was read a TTL ago may be no more.
 	forget := time.AfterFunc(e.ttl(), func() { e.state.Observe(elector.Leadership{}) })
 	defer forget.Stop()
-	var last string
 	for pause := 50 * time.Millisecond; ; pause = min(2*pause, time.Second) {
 		began, err := e.runCandidacy(ctx, forget)
 		switch {
@@ -35,9 +35,8 @@ func (e *Elector) Run(ctx context.Context) error {
 			return nil
 		case isFatal(err):
 			return fmt.Errorf("etcd: %w", err)
-		case err != nil && err.Error() != last:
-			last = err.Error()
-			e.log.Warn("candidacy ended", "error", err)
+		case err != nil:
+			e.warn("candidacy ended", err)
 		}
 		if began {
 			pause = 50 * time.Millisecond
@@ -47,6 +46,13 @@ func (e *Elector) Run(ctx context.Context) error {
 		case <-ctx.Done():
 			return nil
 		}
+	}
+}
+
+// warn logs an error, unless it is the last one that was logged since a lease was granted.
+func (e *Elector) warn(what string, err error) {
+	if last := e.logged.Swap(err.Error()); last != err.Error() {
+		e.log.Warn(what, "error", err)
 	}
 }
 
@@ -65,7 +71,7 @@ type candidacy struct {
 	*Elector
 	client *clientv3.Client
 	lease  clientv3.LeaseID
-	ttl    time.Duration // that the servers have granted
+	ttl    time.Duration // that the servers have granted; read it only with the lease
 	key    string
 	forget *time.Timer
 	run    context.Context // of Run
@@ -94,15 +100,10 @@ func (e *Elector) runCandidacy(ctx context.Context, forget *time.Timer) (began b
 
 	c.ctx, c.lose = context.WithCancelCause(base)
 	defer c.lose(context.Canceled)
-	sent := contender.Now()
-	granting, cancel := context.WithTimeout(c.ctx, e.ttl())
-	granted, err := c.client.Grant(granting, int64(e.config.TTL))
-	cancel()
-	if err != nil {
+	parts.Go(c.observe) // also while there is no lease: the servers may have no space for one, and a leader
+	if err = c.grant(); err != nil {
 		return false, fmt.Errorf("grant of a lease: %w", e.explain(err))
 	}
-	c.lease, c.ttl = granted.ID, time.Duration(granted.TTL)*time.Second
-	c.deadline = contender.NewDeadline(contender.Now, contender.Usable(c.ttl), sent)
 	if !giveUp() {
 		return false, ctx.Err() // the client is closed: the lease, which has no key yet, expires
 	}
@@ -119,7 +120,6 @@ func (e *Elector) runCandidacy(ctx context.Context, forget *time.Timer) (began b
 
 	parts.Go(c.renew)
 	parts.Go(c.expire)
-	parts.Go(c.observe)
 	campaigning, endCampaign := context.WithCancel(clientv3.WithRequireLeader(c.ctx))
 	defer endCampaign()
 	led := make(chan struct{})
@@ -147,6 +147,30 @@ func (e *Elector) runCandidacy(ctx context.Context, forget *time.Timer) (began b
 	defer cancel()
 	_, _ = c.client.Revoke(revoking, c.lease)
 	return true, err
+}
+
+// grant requests a lease until it has one. While the servers have no space left, or too many requests, the connection
+// stays, and so does the watch on it.
+func (c *candidacy) grant() error {
+	for {
+		sent := contender.Now()
+		ctx, cancel := context.WithTimeout(c.ctx, c.Elector.ttl())
+		granted, err := c.client.Grant(ctx, int64(c.config.TTL))
+		cancel()
+		if err == nil {
+			c.lease, c.ttl = granted.ID, time.Duration(granted.TTL)*time.Second
+			c.deadline = contender.NewDeadline(contender.Now, contender.Usable(c.ttl), sent)
+			c.logged.Store("")
+			return nil
+		}
+		if answer, _ := errors.AsType[rpctypes.EtcdError](err); answer.Code() != codes.ResourceExhausted {
+			return err
+		}
+		c.warn("no lease was granted", err)
+		if !c.sleep(c.Elector.ttl() / 10) {
+			return context.Cause(c.ctx)
+		}
+	}
 }
 
 // end ends the candidacy, and the leadership of this contender first.
@@ -199,7 +223,8 @@ func (c *candidacy) campaign(ctx context.Context, election *concurrency.Election
 				return
 			}
 		}
-		if isFatal(err) || errors.Is(err, rpctypes.ErrLeaseNotFound) {
+		// Without space etcd may have written the key nevertheless, and would never confirm it. It goes with the lease.
+		if isFatal(err) || errors.Is(err, rpctypes.ErrLeaseNotFound) || errors.Is(err, rpctypes.ErrNoSpace) {
 			c.end(fmt.Errorf("etcd: campaign: %w: %w", elector.ErrLost, err))
 			return
 		}
@@ -242,12 +267,12 @@ func (c *candidacy) awaitEnd(ctx context.Context) {
 
 // observe reads the leader three times in each TTL, and at once when a watch reports a change.
 func (c *candidacy) observe() {
-	r := reader{c.client, c.config.Prefix}
+	r, ttl := reader{c.client, c.config.Prefix}, c.Elector.ttl()
 	for c.ctx.Err() == nil {
-		ctx, cancel := context.WithTimeout(clientv3.WithRequireLeader(c.ctx), c.ttl/3)
+		ctx, cancel := context.WithTimeout(clientv3.WithRequireLeader(c.ctx), ttl/3)
 		l, key, revision, err := r.read(ctx)
 		if err == nil {
-			c.forget.Reset(c.Elector.ttl())
+			c.forget.Reset(ttl)
 			led := c.led.Load()
 			if revision >= led { // an older reading shows a leader before this one
 				c.state.Observe(l)
@@ -257,7 +282,7 @@ func (c *candidacy) observe() {
 			}
 		}
 		if err != nil || !r.awaitChange(ctx, key, revision+1) && ctx.Err() == nil {
-			c.sleep(c.ttl / 50)
+			c.sleep(ttl / 50)
 		}
 		cancel()
 	}

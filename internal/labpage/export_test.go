@@ -162,7 +162,7 @@ func TestSizeOfExportedPage(t *testing.T) {
 }
 
 // A scenario has the same answer from a server and in the page, byte for byte: a result, a failure, or mistakes.
-func TestEngineAnswersAsServer(t *testing.T) {
+func TestModuleAnswersAsServer(t *testing.T) {
 	testkit.OnlyLong(t)
 	node, err := exec.LookPath("node")
 	testkit.Need(t, err == nil, "node")

@@ -27,7 +27,7 @@ func command(s *etcdtest.Servers) enginetest.Command {
 		},
 		Lease: func(seconds int) []string { return []string{"--ttl", strconv.Itoa(seconds)} },
 		Touch: func(t *testing.T, election string) {
-			client := operator(t, s)
+			client := s.Client()
 			key, err := client.Get(t.Context(), "/"+election+"/", clientv3.WithPrefix())
 			require.NoError(t, err)
 			_, err = client.Put(t.Context(), string(key.Kvs[0].Key), string(key.Kvs[0].Value), clientv3.WithIgnoreLease())
@@ -45,14 +45,6 @@ func TestOnce(t *testing.T)               { command(etcdtest.Start(t)).TestOnce(
 func TestWatch(t *testing.T)              { command(etcdtest.Start(t)).TestWatch(t) }
 func TestWatcherSurvivesServers(t *testing.T) {
 	command(etcdtest.Start(t)).TestWatcherSurvivesServers(t)
-}
-
-// operator returns a client that is not a contender.
-func operator(t *testing.T, s *etcdtest.Servers) *clientv3.Client {
-	c, err := clientv3.New(clientv3.Config{Endpoints: s.Endpoints(), Logger: zap.NewNop()})
-	require.NoError(t, err)
-	t.Cleanup(func() { c.Close() })
-	return c
 }
 
 // address returns --elector for a prefix.
@@ -100,7 +92,7 @@ func TestRunOverTLS(t *testing.T) {
 // What no attempt can mend ends the command with a status.
 func TestRejectedUserEndsCommand(t *testing.T) {
 	s := etcdtest.Start(t)
-	client := operator(t, s)
+	client := s.Client()
 	for _, do := range []func() error{
 		func() error { _, err := client.UserAdd(t.Context(), "root", "right"); return err },
 		func() error { _, err := client.UserGrantRole(t.Context(), "root", "root"); return err },

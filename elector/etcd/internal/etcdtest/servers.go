@@ -1,8 +1,10 @@
-// Package etcdtest runs three members of an etcd for tests.
+// Package etcdtest runs three members of an etcd for tests. A disk that is full is the quota of etcd, which raises its
+// alarm NOSPACE. The servers have no slow disk, because etcd offers no place to delay a write: a test delays the answers.
 package etcdtest
 
 import (
 	"crypto/x509"
+	"errors"
 	"fmt"
 	"net"
 	"net/url"
@@ -10,7 +12,9 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
+	"go.etcd.io/etcd/api/v3/v3rpc/rpctypes"
 	"go.etcd.io/etcd/client/pkg/v3/transport"
+	clientv3 "go.etcd.io/etcd/client/v3"
 	"go.etcd.io/etcd/server/v3/embed"
 	"go.uber.org/zap"
 
@@ -39,6 +43,9 @@ func StartTLS(t testing.TB) *Servers {
 	return start(t, "https", files)
 }
 
+// quota is the space of a server for its data. All tests together need less than a tenth of it.
+const quota = 4 << 20
+
 func start(t testing.TB, scheme string, files transport.TLSInfo) *Servers {
 	t.Helper()
 	s := &Servers{TLS: files, t: t, running: make([]*embed.Etcd, 3)}
@@ -51,6 +58,7 @@ func start(t testing.TB, scheme string, files transport.TLSInfo) *Servers {
 		c.ClientTLSInfo = files
 		c.ClientTLSInfo.ClientCertAuth = scheme == "https"
 		c.UnsafeNoFsync = true // no test ends the machine
+		c.QuotaBackendBytes = quota
 		c.ZapLoggerBuilder = embed.NewZapLoggerBuilder(zap.NewNop())
 		initial = append(initial, c.Name+"="+c.ListenPeerUrls[0].String())
 		s.configs = append(s.configs, *c)
@@ -97,6 +105,54 @@ func (s *Servers) StartAll() {
 	}
 	for _, server := range s.running {
 		<-server.Server.ReadyNotify()
+	}
+}
+
+// Client returns a client that is not a contender.
+func (s *Servers) Client() *clientv3.Client {
+	s.t.Helper()
+	c := clientv3.Config{Endpoints: s.Endpoints(), Logger: zap.NewNop()}
+	if !s.TLS.Empty() {
+		var err error
+		c.TLS, err = s.TLS.ClientConfig()
+		require.NoError(s.t, err)
+	}
+	client, err := clientv3.New(c)
+	require.NoError(s.t, err)
+	s.t.Cleanup(func() { _ = client.Close() })
+	return client
+}
+
+// Fill uses up the space of the servers, until they reject each write and each new lease. The returned function frees
+// it, as an operator does: see "Space quota" in the documentation of etcd.
+func (s *Servers) Fill() (free func()) {
+	s.t.Helper()
+	client := s.Client()
+	const key = "/fill"
+	for alarmed := false; !alarmed; {
+		_, err := client.Put(s.t.Context(), key, strings.Repeat("x", quota/16))
+		if !errors.Is(err, rpctypes.ErrNoSpace) {
+			require.NoError(s.t, err)
+			continue
+		}
+		alarms, err := client.AlarmList(s.t.Context())
+		require.NoError(s.t, err)
+		alarmed = len(alarms.Alarms) > 0
+	}
+	return func() {
+		s.t.Helper()
+		ctx := s.t.Context()
+		deleted, err := client.Delete(ctx, key)
+		require.NoError(s.t, err)
+		_, err = client.Compact(ctx, deleted.Header.Revision, clientv3.WithCompactPhysical())
+		require.NoError(s.t, err)
+		for _, server := range client.Endpoints() {
+			_, err = client.Defragment(ctx, server)
+			require.NoError(s.t, err)
+		}
+		_, err = client.AlarmDisarm(ctx, &clientv3.AlarmMember{}) // of all servers
+		require.NoError(s.t, err)
+		require.NoError(s.t, client.Close())
 	}
 }
 

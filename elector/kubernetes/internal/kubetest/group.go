@@ -1,6 +1,7 @@
 package kubetest
 
 import (
+	"errors"
 	"fmt"
 	"strings"
 	"testing"
@@ -111,6 +112,40 @@ func (g *Group) Inject(fault electortest.Fault, name string) (end func()) {
 	case electortest.LoseMajority:
 		g.Host.Kill()
 		return g.Host.Start
+	case electortest.FullDisk, electortest.SlowDisk:
+		if s, isLocal := g.Host.(*Local); isLocal { // a real API server has an etcd of its own, which package etcd tests
+			return g.faultDisk(s.Server, fault)
+		}
 	}
 	return nil // there is one server, and a paused process is a test of its own
+}
+
+// errNoSpace is the error of etcd without space.
+var errNoSpace = errors.New("etcdserver: mvcc: database space exceeded")
+
+// faultDisk injects a fault of the disk into a server. The end of FullDisk waits until a write was rejected.
+func (g *Group) faultDisk(s *Server, fault electortest.Fault) (end func()) {
+	if fault == electortest.SlowDisk {
+		s.BeforeWrite(func() error {
+			time.Sleep(LeaseDuration / 5)
+			return nil
+		})
+		return func() { s.BeforeWrite(nil) }
+	}
+	rejected := make(chan struct{}, 1)
+	s.BeforeWrite(func() error {
+		select {
+		case rejected <- struct{}{}:
+		default:
+		}
+		return errNoSpace
+	})
+	return func() {
+		select {
+		case <-rejected:
+		case <-time.After(g.RecoveryTimeout()):
+			g.T.Error("the server has rejected no write")
+		}
+		s.BeforeWrite(nil)
+	}
 }

@@ -42,11 +42,36 @@ type Server struct {
 	leases    map[types.NamespacedName]*coordinationv1.Lease
 	events    []event
 	changed   chan struct{} // closed at the next event or compaction
+	storage   func() error  // before each write; nil without a fault
 }
 
 type event struct {
 	kind  watch.EventType
 	lease *coordinationv1.Lease
+}
+
+// BeforeWrite sets a function that the server calls before each write; nil for none. A write fails with its error, as it
+// does if the server's etcd rejects it.
+func (s *Server) BeforeWrite(storage func() error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.storage = storage
+}
+
+// beforeWrite returns the error with which a write fails.
+func (s *Server) beforeWrite() error {
+	s.mu.Lock()
+	storage := s.storage
+	s.mu.Unlock()
+	if storage == nil {
+		return nil
+	}
+	err := storage()
+	if err == nil {
+		return nil
+	}
+	// An error that the API server has no reason for, as in responsewriters.ErrorToAPIStatus.
+	return &apierrors.StatusError{ErrStatus: metav1.Status{Status: metav1.StatusFailure, Code: http.StatusInternalServerError, Message: err.Error()}}
 }
 
 // NewServer returns a server without Leases.
@@ -90,6 +115,10 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		write := s.create
 		if r.Method == http.MethodPut {
 			write = s.update
+		}
+		if err := s.beforeWrite(); err != nil {
+			s.answer(w, nil, err)
+			return
 		}
 		written, err := write(key, lease)
 		s.answer(w, written, err)
