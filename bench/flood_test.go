@@ -62,11 +62,12 @@ type floodKind struct {
 const floodStatus = 15
 
 // BenchmarkFlood attacks the leader of three nodes. It restarts a member meanwhile, and sends 15 status requests from
-// its host, 15 checks of /leader and 15 admin requests. An iteration takes 10 s (3 s with -short) and the time for these.
+// its host, 15 checks of /leader and 15 admin requests. An iteration takes 10 s (3 s with -short) and the time for
+// these.
 //
 // A leader-change is a node that follows another leader. The metrics rejoin-ms and leader-MiB are the time until the
-// restarted member follows the leader, and the highest memory of the leader. Only clusters without credentials get admin
-// requests, and have saves/s.
+// restarted member follows the leader, and the highest memory of the leader. Only clusters without credentials get
+// admin requests, and have saves/s.
 func BenchmarkFlood(b *testing.B) {
 	config := setting(b)
 	for _, kind := range floods {

@@ -241,7 +241,7 @@ func (c *chaosDemo) run(ctx context.Context) error {
 	if err := c.awaitWork(ctx); err != nil {
 		return err
 	}
-	first := c.working()
+	first := c.lastShift()
 	c.mu.Lock()
 	c.began = first.begin()
 	c.mu.Unlock()
@@ -335,7 +335,7 @@ func (c *chaosDemo) freeze(name string) (undo func(context.Context) error, err e
 		return nil, err
 	}
 	// Its command may have ended meanwhile, and then the others have, too.
-	w := c.working()
+	w := c.lastShift()
 	worked := c.isAtWork && w.node == name
 	if worked {
 		_ = proccluster.SendTo(w.watchdog, proccluster.Stop)
@@ -356,15 +356,15 @@ func (c *chaosDemo) freeze(name string) (undo func(context.Context) error, err e
 
 // leader returns the number of the member that works, or else of the one that all follow; 0 if there is none.
 func (c *chaosDemo) leader() int {
-	if w := c.working(); c.isAtWork {
+	if w := c.lastShift(); c.isAtWork {
 		return proccluster.Number(w.node)
 	}
 	leader, _ := proccluster.Agreement(c.cluster.States())
 	return proccluster.Number(leader.Name)
 }
 
-// working returns the shift that worked last.
-func (c *chaosDemo) working() shift {
+// lastShift returns the shift that worked last.
+func (c *chaosDemo) lastShift() shift {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return c.worker
@@ -455,7 +455,7 @@ func (c *chaosDemo) closeFault() error {
 		c.report.print(plain, nil, "A frozen command worked for %s after it had woken, beside another.", inMS(woken))
 	}
 	if len(o.Failovers) == 0 {
-		c.report.print(plain, nil, "No failover: %s works on.", c.working().node)
+		c.report.print(plain, nil, "No failover: %s works on.", c.lastShift().node)
 	}
 	if !c.flags.json {
 		return nil

@@ -216,8 +216,8 @@ func warnOfUnknown(log *slog.Logger, s *confload.Settings) {
 	}
 }
 
-// minForceDelay is the shortest time from the first signal to stop until a second one forces the stop. A closing terminal
-// sends SIGHUP twice within milliseconds, and a wrapper that forwards signals may double SIGTERM.
+// minForceDelay is the shortest time from the first signal to stop until a second one forces the stop. A closing
+// terminal sends SIGHUP twice within milliseconds, and a wrapper that forwards signals may double SIGTERM.
 const minForceDelay = 500 * time.Millisecond
 
 // untilSignal returns a context that the first signal to stop cancels. Another SIGINT or SIGTERM

@@ -49,8 +49,8 @@ func (s State) HasLeader() bool { return !s.Leader.ID.IsZero() }
 var ErrOtherCluster = errors.New("the node is in another cluster than before")
 
 const (
-	// memberTimeout is the shortest time without a reply that names a leader after which a watcher leaves a member. It is up
-	// to twice as long, so that many watchers do not leave at once.
+	// memberTimeout is the shortest time without a reply that names a leader after which a watcher leaves a member. It is
+	// up to twice as long, so that many watchers do not leave at once.
 	memberTimeout = 2 * wire.WatchInterval
 	// minRedial and maxRedial limit the delay before the members are tried again after none of them replied.
 	minRedial, maxRedial = 100 * time.Millisecond, 2 * time.Second
@@ -202,7 +202,8 @@ func (w *watcher) apply(addr string, r wire.WatchReply) error {
 
 func (s State) leader() algo.Leader { return algo.Leader{Epoch: s.Epoch, ID: s.Leader.ID} }
 
-// updateAddrs replaces the learned addresses, and keeps the configured ones. The address of the current member stays last.
+// updateAddrs replaces the learned addresses, and keeps the configured ones. The address of the current member stays
+// last.
 func (w *watcher) updateAddrs(current string, members []string) {
 	isKnown := func(addr string) bool { return slices.Contains(members, addr) || slices.Contains(w.config.Addrs, addr) }
 	w.addrs = slices.DeleteFunc(w.addrs, func(addr string) bool { return addr != current && !isKnown(addr) })

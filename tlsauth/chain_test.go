@@ -251,8 +251,8 @@ func TestCostlyCurveIsNotOffered(t *testing.T) {
 	}
 }
 
-// TestForeignCertificateRaisesAlert: it ends the handshake, so the other side hears no reason. An alert needs a connection
-// that has a buffer.
+// TestForeignCertificateRaisesAlert: it ends the handshake, so the other side hears no reason. An alert needs a
+// connection that has a buffer.
 func TestForeignCertificateRaisesAlert(t *testing.T) {
 	for _, dials := range []bool{true, false} {
 		a := newAuthority(t)

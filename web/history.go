@@ -102,8 +102,8 @@ func (h *history) counts() (begun uint64, failovers histogram) {
 	return h.changes, failovers
 }
 
-// after returns the kept changes above a number, a channel that is closed at the next change, and whether no change will
-// follow. It returns all kept changes if no change had the number yet.
+// after returns the kept changes above a number, a channel that is closed at the next change, and whether no change
+// will follow. It returns all kept changes if no change had the number yet.
 func (h *history) after(number uint64) (fresh []Change, grown <-chan struct{}, closed bool) {
 	h.mu.Lock()
 	defer h.mu.Unlock()

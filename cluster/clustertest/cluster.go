@@ -251,8 +251,9 @@ func (c *Cluster) Advance(d time.Duration) {
 	time.Sleep(d)
 }
 
-// WaitLeader waits until the named nodes follow one of them as the leader in one epoch, and returns the leadership. Without
-// names it waits for all running nodes that are not paused. It fails the test after twice [algo.Timing.RecoveryBound].
+// WaitLeader waits until the named nodes follow one of them as the leader in one epoch, and returns the leadership.
+// Without names it waits for all running nodes that are not paused. It fails the test after twice
+// [algo.Timing.RecoveryBound].
 func (c *Cluster) WaitLeader(names ...string) cluster.Leadership {
 	c.t.Helper()
 	if len(names) == 0 {

@@ -49,8 +49,8 @@ const (
 	// LoseMajority stops all servers, or separates all contenders from each other.
 	LoseMajority Fault = "majority lost"
 	// FullDisk leaves no space on the disks of the engine. The end of the fault first waits until a write has failed. Then
-	// there is space again. A contender with a disk of its own is killed, unless it has stopped, and starts again with what
-	// is on the disk.
+	// there is space again. A contender with a disk of its own is killed, unless it has stopped, and starts again with
+	// what is on the disk.
 	FullDisk Fault = "disk full"
 	// SlowDisk slows each write to a disk of the engine down, by less than the engine tolerates.
 	SlowDisk Fault = "disk slow"
@@ -69,8 +69,8 @@ type Group interface {
 	Stop(name string)
 	// Inject injects a fault. The function ends it. It is nil if the engine cannot have the fault.
 	Inject(fault Fault, name string) (end func())
-	// RecoveryTimeout is the time within which the group has recovered from a fault, however slow the machine is. The suite
-	// waits no longer than needed.
+	// RecoveryTimeout is the time within which the group has recovered from a fault, however slow the machine is. The
+	// suite waits no longer than needed.
 	RecoveryTimeout() time.Duration
 }
 

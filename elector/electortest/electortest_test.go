@@ -43,8 +43,8 @@ func (g *group) Names() []string                     { return g.names }
 func (g *group) Elector(name string) elector.Elector { return g.started[name].Elector() }
 func (g *group) Start(name string)                   { g.started[name] = g.Cluster.Start(name) }
 
-// RecoveryTimeout is longer than the suspicion of a paused node, an election and the time for which a node that has resigned
-// is ineligible.
+// RecoveryTimeout is longer than the suspicion of a paused node, an election and the time for which a node that has
+// resigned is ineligible.
 func (g *group) RecoveryTimeout() time.Duration { return time.Minute }
 
 func (g *group) Inject(fault electortest.Fault, name string) (end func()) {

@@ -31,8 +31,8 @@
 // A contender that has lost its lease begins again with a new connection and a new lease.
 //
 // If etcd has no space left (its alarm NOSPACE), a leader leads on, and each contender that already waits may follow
-// it. A contender without a lease gets none: it shows the leader, logs the error of etcd, and waits in the queue as soon
-// as the alarm is disarmed.
+// it. A contender without a lease gets none: it shows the leader, logs the error of etcd, and waits in the queue as
+// soon as the alarm is disarmed.
 //
 // # Non-guarantees
 //

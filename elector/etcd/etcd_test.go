@@ -156,7 +156,7 @@ func TestElectorUnderOperations(t *testing.T) {
 		free()
 		g.Stop(second.Name)
 		enginetest.WaitState(t, e, func(s elector.State) bool { return s.Leader.Token > second.Token })
-		require.NoError(t, running.Halt())
+		require.NoError(t, running.Stop())
 		require.Empty(t, log, "an error is logged once")
 	})
 	t.Run("contenders of concurrency.Election take part", func(t *testing.T) {

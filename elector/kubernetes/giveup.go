@@ -25,9 +25,9 @@ func (e *Elector) giveUp(ctx context.Context, token uint64) error {
 	}
 }
 
-// GiveUp releases the Lease of the leadership with a token in place of its contender, so that the next one need not wait
-// for the LeaseDuration. Call it only with proof that the process of the contender and all of its work have ended. It
-// does nothing if that leadership has ended. The name and the metadata of the configuration have no meaning here.
+// GiveUp releases the Lease of the leadership with a token in place of its contender, so that the next one need not
+// wait for the LeaseDuration. Call it only with proof that the process of the contender and all of its work have ended.
+// It does nothing if that leadership has ended. The name and the metadata of the configuration have no meaning here.
 func GiveUp(ctx context.Context, c Config, token uint64) error {
 	e, err := New(c)
 	if err != nil {

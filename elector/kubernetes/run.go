@@ -107,8 +107,8 @@ func (r *run) wait(ctx context.Context, d time.Duration, a, b <-chan struct{}) {
 	}
 }
 
-// recordResult takes note of the result of a request, and reports whether it was successful. An error that remains until an
-// operator changes something ends the run.
+// recordResult takes note of the result of a request, and reports whether it was successful. An error that remains
+// until an operator changes something ends the run.
 func (r *run) recordResult(attempt context.Context, what string, err error) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()

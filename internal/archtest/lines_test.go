@@ -46,7 +46,7 @@ func longComments(text []byte) (problems []string) {
 	}
 }
 
-func TestCommentsFitTheScreen(t *testing.T) {
+func TestCommentsFitScreen(t *testing.T) {
 	forEachFile(t, "../..", func(path string, text []byte) {
 		if filepath.Ext(path) != ".go" {
 			return

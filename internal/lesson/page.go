@@ -35,8 +35,8 @@ type PageRun struct {
 // Measure is what the first runs of a lesson show, so that the answer of a student is compared with them. A page has it
 // as a comment below its question.
 type Measure struct {
-	// Quantity is messages (that the run sends), leaders (nodes that lead), runs with two leaders, or writes (that a resource
-	// accepts: one of each leader in turn, and then a late one of the first). The measure is their number.
+	// Quantity is messages (that the run sends), leaders (nodes that lead), runs with two leaders, or writes (that a
+	// resource accepts: one of each leader in turn, and then a late one of the first). The measure is their number.
 	Quantity string `json:"quantity"`
 	Runs     int    `json:"runs"` // number of runs that show it, from the first
 	At       int    `json:"at"`   // moment after the start of the drawing, in T or ms; -1 for the end

@@ -1,5 +1,5 @@
-// Package pagebase has what the page of a node and the page of the lab share: a stylesheet, and a JavaScript module that
-// makes elements and draws the lanes of nodes. Each page adds its own rules and code.
+// Package pagebase has what the page of a node and the page of the lab share: a stylesheet, and a JavaScript module
+// that makes elements and draws the lanes of nodes. Each page adds its own rules and code.
 package pagebase
 
 import _ "embed"

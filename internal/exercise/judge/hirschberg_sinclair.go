@@ -120,7 +120,8 @@ var overtaken = "cluster 4 1 3 2 4" +
 	deliver n3 n2 reply epoch=1 candidate=n2 ok=true
 	deliver n1 n2 reply epoch=1 candidate=n2 ok=true right=true`
 
-// storyRing is the number of nodes of a ring in a story. The right neighbor of n1 is n2, and that of the last node is n1.
+// storyRing is the number of nodes of a ring in a story. The right neighbor of n1 is n2, and that of the last node is
+// n1.
 type storyRing int
 
 // steps returns the steps of an election around one node.

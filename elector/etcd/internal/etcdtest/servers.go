@@ -1,5 +1,6 @@
 // Package etcdtest runs three members of an etcd for tests. A disk that is full is the quota of etcd, which raises its
-// alarm NOSPACE. The servers have no slow disk, because etcd offers no place to delay a write: a test delays the answers.
+// alarm NOSPACE. The servers have no slow disk, because etcd offers no place to delay a write: a test delays the
+// answers.
 package etcdtest
 
 import (

@@ -50,8 +50,8 @@ type event struct {
 	lease *coordinationv1.Lease
 }
 
-// BeforeWrite sets a function that the server calls before each write; nil for none. A write fails with its error, as it
-// does if the server's etcd rejects it.
+// BeforeWrite sets a function that the server calls before each write; nil for none. A write fails with its error, as
+// it does if the server's etcd rejects it.
 func (s *Server) BeforeWrite(storage func() error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
