@@ -106,7 +106,7 @@ func Run(t *testing.T, engine Engine) {
 		{"leading server killed", 3, func(s *suite) { s.testServers(KillServer) }},
 		{"majority lost", 3, testMajority},
 		{"disk full", 3, testFullDisk},
-		{"disk slow", 3, func(s *suite) { s.testServers(SlowDisk) }},
+		{"disk slow", 3, testSlowDisk},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			within := engine.Within

@@ -322,6 +322,19 @@ func (s *suite) resign() {
 	s.agree(s.Names()...)
 }
 
+// testSlowDisk lets the leader resign, and all contenders begin again, while each write is slow.
+func testSlowDisk(s *suite) {
+	s.agree(s.Names()...)
+	end := s.Inject(SlowDisk, "")
+	if end == nil {
+		s.Skipf("the engine cannot have the fault: %s", SlowDisk)
+	}
+	s.resign()
+	testRestart(s)
+	end()
+	s.agree(s.Names()...)
+}
+
 // testFullDisk takes the leader away while nothing can be saved. At the end all contenders start with what is on their
 // disks: tokens rise also then.
 func testFullDisk(s *suite) {
