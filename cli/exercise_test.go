@@ -53,7 +53,7 @@ func TestExerciseNewWritesModule(t *testing.T) {
 		want string
 	}{
 		{[]string{"bully"}, "exercise new wants the name of an exercise and a folder, and got 1"},
-		{[]string{"bullies", dir + "2"}, `the exercise is "bullies", want one of bully, bugs, hirschberg-sinclair, test`},
+		{[]string{"bullies", dir + "2"}, `the exercise is "bullies", want one of bully, test, hirschberg-sinclair, bugs`},
 		{[]string{"bully", dir}, dir + " has files in it, such as README.md, want an empty folder, or none"},
 		{[]string{"bully", dir + "2", "--elect", dir}, "want a clone of elect"},
 	} {

@@ -80,9 +80,10 @@ var all = []*Exercise{
 		main: `Specs: map[string]judge.Build{"": judge.Spec(submission.Spec)}`,
 	},
 	{
-		Name: "bugs", Title: "Find and mend a planted bug in each of four algorithms.",
-		Source: "the algorithms of elect: see the package comments",
-		Start:  "run 'go test ./bug1' and read the run that it prints", packages: bugs,
+		Name: "test", Title: "Write the test that finds six bugs in a bully, and none in a bully without a bug.",
+		Source: "H. Garcia-Molina, Elections in a Distributed Computing System, 1982",
+		Work:   []string{"check.go"}, Start: "let three nodes elect a leader, crash it, and require the next one",
+		judged: tested, main: `Test: submission.Check`,
 	},
 	{
 		Name: "hirschberg-sinclair", Title: "Write the election of a bidirectional ring with O(n log n) messages, from its paper.",
@@ -91,10 +92,9 @@ var all = []*Exercise{
 		main: `Specs: map[string]judge.Build{"": judge.Spec(submission.Spec)}`,
 	},
 	{
-		Name: "test", Title: "Write the test that finds six bugs in a bully, and none in a bully without a bug.",
-		Source: "H. Garcia-Molina, Elections in a Distributed Computing System, 1982",
-		Work:   []string{"check.go"}, Start: "let three nodes elect a leader, crash it, and require the next one",
-		judged: tested, main: `Test: submission.Check`,
+		Name: "bugs", Title: "Find and mend a planted bug in each of four algorithms.",
+		Source: "the algorithms of elect: see the package comments",
+		Start:  "run 'go test ./bug1' and read the run that it prints", packages: bugs,
 	},
 }
 

@@ -80,7 +80,7 @@ func TestCatalogIsComplete(t *testing.T) {
 			require.Contains(t, texts, file, e.Name)
 		}
 	}
-	require.Equal(t, []string{"bully", "bugs", "hirschberg-sinclair", "test"}, Names())
+	require.Equal(t, []string{"bully", "test", "hirschberg-sinclair", "bugs"}, Names())
 	require.Nil(t, Find("nothing"))
 }
 
@@ -154,9 +154,9 @@ func TestFolderWithoutExerciseIsRejected(t *testing.T) {
 	_, err := Grader{Clone: clone}.Grade(t.Context(), filepath.Join(dir, "gone"))
 	require.ErrorContains(t, err, "gone is no folder")
 	for _, tc := range []struct{ mod, want string }{
-		{"", " has no go.mod, want a module that 'elect exercise new' has made: bully, bugs, hirschberg-sinclair, test"},
+		{"", " has no go.mod, want a module that 'elect exercise new' has made: bully, test, hirschberg-sinclair, bugs"},
 		{"go 1.26\n", " has a go.mod without a module line"},
-		{"module example.com/bully\n", " is the module example.com/bully, want example.com/exercise/ and one of bully, bugs"},
+		{"module example.com/bully\n", " is the module example.com/bully, want example.com/exercise/ and one of bully, test"},
 		{"module example.com/exercise/nothing\n", " is the module example.com/exercise/nothing, want"},
 	} {
 		if tc.mod != "" {
