@@ -66,7 +66,7 @@ function rows(run, unitGap) {
 // leads, and absent while it is down. label returns the text of a moment, which has a width of margin at most. The names of
 // the nodes stay in sight, in an SVG of their own.
 export function drawLanes(box, run, title, label = at => inUnits(run, at), margin = box.clientWidth < 500 ? 34 : 58) {
-  const nodes = run.nodes.length, left = margin + 6, short = name => (name.length > 12 ? name.slice(0, 11) + '…' : name);
+  const nodes = run.nodes.length, left = margin + 6, short = name => (name.length > 16 ? `${name.slice(0, 8)}…${name.slice(-7)}` : name);
   const least = Math.max(32, 8 + 8 * Math.max(...run.nodes.map(n => short(n.name).length))), first = left + Math.max(20, least / 2), after = Math.max(right, least / 2); // a name has room
   const pitch = Math.max(least, Math.min(320, (box.clientWidth - first - after) / Math.max(1, nodes - 1)));
   const y = rows(run, run.mode === 'choice' ? 34 : Math.max(40, Math.min(80, pitch * 0.4)));
@@ -103,7 +103,9 @@ export function drawLanes(box, run, title, label = at => inUnits(run, at), margi
       if (span.kind === 'leads') draw(svg, 'text', { class: 'star', x: x(i) + 7, y: y.at(span.from) + 15 }, '★');
     }
     line('lane', since, run.end);
-    return draw(head, 'text', { class: 'name', x: x(i), y: 20, 'text-anchor': 'middle' }, short(n.name));
+    const name = draw(head, 'text', { class: 'name', x: x(i), y: 20, 'text-anchor': 'middle' }, short(n.name));
+    if (short(n.name) !== n.name) draw(name, 'title', {}, n.name);
+    return name;
   });
   return { plane, svg, names, x, y, pitch, width, height };
 }
