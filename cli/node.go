@@ -172,7 +172,6 @@ func runNode(cmd *cobra.Command, from *source, flags nodeFlags) error {
 	}
 	warnOfUnknown(r.log, s)
 	defer r.attach(ctx, n)()
-	t.node = n
 	if flags.stdin {
 		go func() {
 			readCommands(ctx, cmd.InOrStdin(), n)

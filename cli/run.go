@@ -171,7 +171,6 @@ func runCommand(cmd *cobra.Command, from *source, o running, args []string) erro
 	if err != nil {
 		return err
 	}
-	t.node = n
 	warnOfUnknown(log, s)
 	warnOfLimitations(log)
 	watchdogs := watchdog.Supervisor{Args: []string{s.Log}}

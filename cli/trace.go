@@ -8,10 +8,8 @@ import (
 	"io"
 	"log/slog"
 	"os"
-	"sync"
 	"time"
 
-	"github.com/elect-go/elect/algo"
 	"github.com/elect-go/elect/cluster"
 	"github.com/elect-go/elect/internal/engine"
 	"github.com/elect-go/elect/internal/proccluster"
@@ -20,16 +18,14 @@ import (
 
 // tracer writes the events of a node to the output of --trace.
 type tracer struct {
-	node      *cluster.Node
-	output    io.WriteCloser
-	stream    *proccluster.Stream
-	clock     proccluster.ClockConverter
-	following sync.WaitGroup
+	output io.WriteCloser
+	stream *proccluster.Stream
+	offset time.Duration // of the clock of [proccluster.Now] to that of the node
 }
 
 // open opens the output, where "-" is standard output.
 func (t *tracer) open(file string) error {
-	t.output, t.clock = os.Stdout, proccluster.NewClockConverter()
+	t.output = os.Stdout
 	if file != "-" {
 		output, err := os.OpenFile(file, os.O_WRONLY|os.O_APPEND|os.O_CREATE, 0o666)
 		if err != nil {
@@ -43,31 +39,23 @@ func (t *tracer) open(file string) error {
 
 // see is the Trace of the node, and runs on its loop.
 func (t *tracer) see(e trace.Event) {
-	if e.Kind == trace.Ready {
-		t.following.Go(t.follow) // which ends with the loop
+	now := time.Duration(proccluster.Now())
+	if e.Kind == trace.Ready { // the first one
+		t.offset = now - e.At
 	}
-	if e.Kind != trace.Announce && !engine.IsRoutine(e) { // follow writes announcements
-		e.At = time.Duration(proccluster.Now())
-		t.stream.Event(e)
+	switch {
+	case engine.IsRoutine(e):
+		return
+	case e.Kind == trace.Announce: // its time is that at which the application has learned of the leader
+		e.At += t.offset
+	default: // the time of an event of the engine is that of the input which caused it
+		e.At = now
 	}
-}
-
-// follow writes each leader that the node follows, at the time at which an application learns of it: the algorithm
-// announces a leader before it is saved.
-func (t *tracer) follow() {
-	for s := range t.node.Watch(context.Background()) {
-		if s.At.IsZero() {
-			continue // before the first election
-		}
-		t.stream.Event(trace.Event{
-			At: time.Duration(t.clock.Convert(s.At)), Node: t.node.ID(), Kind: trace.Announce, Leader: algo.Leader{Epoch: s.Leader.Epoch, ID: s.Leader.ID},
-		})
-	}
+	t.stream.Event(e)
 }
 
 // close writes the remaining events after the node has stopped.
 func (t *tracer) close(log *slog.Logger) {
-	t.following.Wait()
 	if err := errors.Join(t.stream.Close(), t.output.Close()); err != nil {
 		log.Warn("the trace is not complete", "error", err)
 	}

@@ -126,7 +126,8 @@ type Config struct {
 	// of it. The program provides the queue, because only the program knows when to write the rest. Default: no log.
 	Logger *slog.Logger
 	// Trace is called with each event at this node. The loop of the node calls it, so it must not block. The times of
-	// events count from the start of the node. The first event is trace.Ready.
+	// events count from the start of the node. The first event is trace.Ready. A trace.Announce has the time at which the
+	// application learns of the leader, and none is skipped.
 	Trace func(trace.Event)
 	// Store keeps the state that must survive a restart, instead of DataDir. Run closes it.
 	Store Store

@@ -32,7 +32,14 @@ type eventLog struct {
 	count uint64        // events since the start of the node
 }
 
-// observe is the Trace of the engine. It runs on the loop.
+// observeEngine is the Trace of the engine, except for announcements: see traceLeaders.
+func (n *Node) observeEngine(e trace.Event) {
+	if e.Kind != trace.Announce {
+		n.observe(e)
+	}
+}
+
+// observe handles each event of the node. It runs on the loop.
 func (n *Node) observe(e trace.Event) {
 	if !engine.IsRoutine(e) {
 		n.events.add(e)

@@ -12,11 +12,12 @@ import (
 // leadershipState holds the latest State for any number of readers. It ends the Lead callbacks together with the
 // leadership of this node. Writers never wait for readers.
 type leadershipState struct {
-	mu      sync.Mutex
-	state   State
-	changed chan struct{} // closed at the next change
-	ended   bool
-	tasks   map[*leadTask]struct{} // Lead callbacks that have not returned
+	mu       sync.Mutex
+	state    State
+	changed  chan struct{} // closed at the next change
+	ended    bool
+	untraced []State                // new leaders and vacancies that the loop has not traced yet
+	tasks    map[*leadTask]struct{} // Lead callbacks that have not returned
 
 	clock    func() time.Duration // clock of the node
 	leaseEnd atomic.Int64         // time on clock at which the lease ends the leadership, even if the loop hangs; 0 for none
@@ -82,9 +83,20 @@ func (b *leadershipState) replace(s State) {
 			w.cancel(s.Cause)
 		}
 	}
+	if isNew := b.state.At.IsZero() || s.Leader.ID != b.state.Leader.ID || s.Leader.Epoch != b.state.Leader.Epoch; isNew {
+		b.untraced = append(b.untraced, s)
+	}
 	b.state = s
 	close(b.changed)
 	b.changed = make(chan struct{})
+}
+
+// takeUntraced returns the leaders and vacancies since its last call. Unlike Watch it skips none.
+func (b *leadershipState) takeUntraced() (states []State) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	states, b.untraced = b.untraced, nil
+	return states
 }
 
 // register returns a callback for the leadership l, or nil if l has ended. cancel is called with the cause when l ends.

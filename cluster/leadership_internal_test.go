@@ -93,3 +93,20 @@ func TestLeadershipIsValidUntilLeaseEnds(t *testing.T) {
 	now = time.Hour
 	require.False(t, l.Valid())
 }
+
+// A reader of Watch may skip states, and the trace may not.
+func TestUntracedLeadersAreKeptUntilTaken(t *testing.T) {
+	b := newLeadershipState()
+	b.publish(leading(1))
+	b.publishMeta(leading(1).Leader.ID, "key=value") // no new leader
+	b.endLeadership(errors.New("expired"), false)
+	b.publish(State{At: time.Now()}) // the same vacancy, from the engine
+	b.publish(leading(2))
+	b.endLeadership(ErrStopped, true)
+	var epochs []algo.Epoch
+	for _, s := range b.takeUntraced() {
+		epochs = append(epochs, s.Leader.Epoch)
+	}
+	require.Equal(t, []algo.Epoch{1, 0, 2, 0}, epochs)
+	require.Empty(t, b.takeUntraced())
+}

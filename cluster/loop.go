@@ -56,6 +56,7 @@ func (n *Node) loop(ctx context.Context) error {
 		n.fireDeadline()
 		n.completeOperations()
 		n.reportWorkReturned()
+		n.traceLeaders()
 		n.logWaiting()
 	}
 	for _, e := range n.operations {
@@ -218,6 +219,14 @@ func (n *Node) sendHeartbeatsUntil(saved <-chan error) error {
 // trace reports an event that the engine does not see.
 func (n *Node) trace(kind trace.Kind, text string) {
 	n.observe(trace.Event{At: n.now(), Node: n.self.ID, Kind: kind, Format: text})
+}
+
+// traceLeaders traces each leader that the application has learned of, with that time. The engine announces a leader
+// before it is saved, and the end of a lease may end a leadership while the loop waits for a save.
+func (n *Node) traceLeaders() {
+	for _, s := range n.leadership.takeUntraced() {
+		n.observe(trace.Event{At: n.now() - time.Since(s.At), Node: n.self.ID, Kind: trace.Announce, Leader: algo.Leader{Epoch: s.Leader.Epoch, ID: s.Leader.ID}})
+	}
 }
 
 // saveRun is one save: its start, and its duration, which is 0 until it has ended.
@@ -387,6 +396,7 @@ func (n *Node) reportWorkReturned() {
 
 // publishLeader publishes a leader to the application.
 func (n *Node) publishLeader(l algo.Leader) {
+	defer n.traceLeaders()
 	s := State{Leader: n.leadershipOf(l), IsLeader: l.ID == n.self.ID, Election: n.lastElection, ElectionAt: n.lastElectionAt, At: time.Now()}
 	n.workPending = n.workPending || s.IsLeader // the algorithm waits for the return, even if no callback starts
 	left, bounded := n.leadership.remaining()
@@ -433,6 +443,7 @@ func (n *Node) displayName(id algo.NodeID) string {
 // state must not be visible.
 func (n *Node) stop() {
 	n.leadership.endLeadership(cmp.Or(n.failed, ErrStopped), true)
+	n.traceLeaders()
 	if !n.config.Lease.IsOff() {
 		n.perform(n.engine.Resign(n.now(), n.config.Timing.RecoveryBound()))
 		n.reportWorkReturned() // other members need not wait for the end of its lease

@@ -333,7 +333,7 @@ func (n *Node) newEngine(own identity, addr string, saved []algo.Message) {
 			Self: n.self, Cluster: newClusterID(c, n.spec.Claims.NeedsQuorum, saved),
 			Join: c.Join, Bootstrap: c.Bootstrap, List: n.resolveListen(c.Members), RemoveSuspectedAfter: c.RemoveSuspectedAfter,
 		},
-		Timing: c.Timing, Spec: n.spec, Detector: fd.New(c.Timing), Trace: n.observe,
+		Timing: c.Timing, Spec: n.spec, Detector: fd.New(c.Timing), Trace: n.observeEngine,
 		Pick: func(least, most time.Duration) time.Duration { return least + rand.N(most-least+1) },
 	}, saved...)
 	n.priority.Store(int64(c.Priority))
