@@ -329,6 +329,7 @@ func testSlowDisk(s *suite) {
 	if end == nil {
 		s.Skipf("the engine cannot have the fault: %s", SlowDisk)
 	}
+	s.divided = true // a slow save may cause a false suspicion, and then a second leader
 	s.resign()
 	testRestart(s)
 	end()
