@@ -23,7 +23,7 @@ const lessons = openLessons({
   end: name => (run === lessonRun ? show(run.steps.length - 1) : runLesson(name, () => show(run.steps.length - 1))),
   leave: updateLink,
 });
-let lessonRun = null, run = null, scenario = '', diagram = null, now = 0, chosen = -1, numbered = [], playing = 0, requests = 0, linking = 0, searching = null;
+let lessonRun = null, run = null, scenario = '', diagram = null, now = 0, chosen = -1, numbered = [], playing = 0, requests = 0, linking = 0, links = 0, searching = null;
 
 const withoutOutput = text => text.replace(/^ *>.*\n/gm, '');
 const isChoice = () => run.mode === 'choice';
@@ -31,8 +31,10 @@ const first = () => (isChoice() ? -1 : 0); // before the first step, the reader 
 
 // updateLink puts the scenario and the step into the address of the page.
 async function updateLink() {
+  const number = ++links;
   if (run.mode === 'trace' || lessons.isAsking()) return;
   const link = run === lessonRun && lessons.link() || await encode({ scenario, step: now });
+  if (number !== links) return; // the reader has gone on while the scenario was packed
   if (scenario !== examples[0].scenario || now !== run.steps.length - 1 || location.hash) history.replaceState(null, '', link);
 }
 
