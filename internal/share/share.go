@@ -39,14 +39,11 @@ func (a *Answer[T]) Get(ctx context.Context, build func(context.Context) (T, err
 	case <-shared.done:
 	case <-ctx.Done():
 	}
-	a.detach(shared)
-	select {
-	case <-shared.done:
-		return shared.value, shared.err
-	default:
+	if built := a.detach(shared); !built {
 		var zero T
 		return zero, context.Cause(ctx)
 	}
+	return shared.value, shared.err
 }
 
 // Invalidate makes the next request build a new answer, because the latest is known to be out of date.
@@ -74,16 +71,22 @@ func (a *Answer[T]) attach(build func(context.Context) (T, error)) *attempt[T] {
 	return a.latest
 }
 
-func (a *Answer[T]) detach(shared *attempt[T]) {
+// detach removes one request from an attempt, and cancels the attempt if that was the last one. It returns whether the
+// answer was built before: an attempt that ends because of this cancellation has no answer for the request.
+func (a *Answer[T]) detach(shared *attempt[T]) (built bool) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	if shared.waiting--; shared.waiting > 0 || shared.isDone() {
-		return
+	shared.waiting--
+	if shared.isDone() {
+		return true
 	}
-	shared.cancel()
-	if a.latest == shared {
-		a.latest = nil
+	if shared.waiting == 0 {
+		shared.cancel()
+		if a.latest == shared {
+			a.latest = nil
+		}
 	}
+	return false
 }
 
 func (a *attempt[T]) isDone() bool {

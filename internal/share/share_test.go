@@ -3,6 +3,7 @@ package share_test
 import (
 	"context"
 	"errors"
+	"runtime"
 	"sync"
 	"testing"
 	"testing/synctest"
@@ -81,6 +82,23 @@ func TestBuildEndsWithLastRequest(t *testing.T) {
 		require.Zero(t, b.now, "no caller waits for the second build")
 		require.Equal(t, 1, b.built)
 	})
+}
+
+// The last request reports why its own context ended, even if the build, which ends with it, is faster to report.
+func TestLastRequestReportsItsOwnEnd(t *testing.T) {
+	ended := errors.New("ended")
+	for range 3000 {
+		var answer share.Answer[int]
+		ctx, cancel := context.WithCancelCause(t.Context())
+		_, err := answer.Get(ctx, func(build context.Context) (int, error) {
+			cancel(ended)
+			for build.Err() == nil { // on another processor, this sees the end before the request goes on
+				runtime.Gosched()
+			}
+			return 0, build.Err()
+		})
+		require.ErrorIs(t, err, ended)
+	}
 }
 
 func TestErrorIsNotKept(t *testing.T) {
