@@ -20,6 +20,7 @@ import (
 	"os"
 	"os/signal"
 	"slices"
+	"strconv"
 	"strings"
 	"syscall"
 	"text/tabwriter"
@@ -189,7 +190,12 @@ func explainFlag(err error) error {
 	if !ok {
 		want = "another value"
 	}
-	return usagef("--%s is %q, want %s", invalid.GetFlag().Name, invalid.GetValue(), want)
+	name := invalid.GetFlag().Name
+	var problems diag.List
+	problems.Add(&algo.SettingError{
+		Field: name, Got: strconv.Quote(invalid.GetValue()), Want: want, Origin: algo.Origin{Source: diag.Flag, Name: "--" + name},
+	})
+	return problems.Err(commandLinePlace)
 }
 
 // commandOf returns the words of a command after elect, each followed by a space.

@@ -40,8 +40,10 @@ func TestErrorHasFormOfLog(t *testing.T) {
 		_, _, stderr := elect(args...)
 		require.Contains(t, stderr, "elect: unknown flag: --nonsense\n", args)
 	}
+	_, _, stderr := elect("node", "--priority", "high", "--log", "json")
+	require.Contains(t, stderr, `"field":"priority","source":"flag","at":"--priority","line":0,"got":"\"high\"","want":"a whole number"`)
 	t.Setenv("ELECT_LOG", "json")
-	_, _, stderr := elect("node", "--nonsense")
+	_, _, stderr = elect("node", "--nonsense")
 	require.Equal(t, "unknown flag: --nonsense", problem(t, stderr))
 	_, _, stderr = elect("node", "--nonsense", "--log=text")
 	require.Contains(t, stderr, "elect: unknown flag: --nonsense\n")
