@@ -673,8 +673,8 @@ func TestStallBeforeDeadlineIsDetected(t *testing.T) {
 	expectChanges(t, "late by less than an interval", d.TakeOutput())
 }
 
-// Nobody knows when in the last two intervals a pause began: a peer has them to be heard
-// of, also when its deadline would have come just then. It has no more.
+// A pause may have begun at any time in the last two intervals. So a peer gets two intervals to be heard after it, even
+// if its deadline would have ended just then, and no more.
 func TestPeerHasTwoIntervalsAfterStall(t *testing.T) {
 	d := newMonitor(t)
 	expectChanges(t, "silence, not too long", runUntil(d, timeout-1))

@@ -198,7 +198,7 @@ func TestProbeAckDelaysOnlySilence(t *testing.T) {
 		}
 	}
 
-	// Who leads no more is watched for the link again, on which it was silent for long.
+	// A member that no longer leads is monitored for its link again, on which it was silent for long.
 	d = newFollower(t)
 	runUntil(d, probeTime)
 	d.Receive(probeTime, n(3), ProbeAck{Peer: n(5)})

@@ -49,7 +49,7 @@ func TestTokenAndWriteAreOneTransaction(t *testing.T) {
 	want("the leadership ended before the commit")
 }
 
-// Nobody comes in between the check and the end of the write.
+// No other write runs between the check of the token and the end of the write.
 func TestWriteLocksItsRow(t *testing.T) {
 	d := &database{}
 	table, ctx := tableOf(t, d, false), context.Background()

@@ -180,7 +180,7 @@ func TestFloodInHandshake(t *testing.T) {
 	})
 }
 
-// TestFloodOfProbes: each answer takes the place of those that wait. So many probes may have one.
+// Each answer to a probe replaces the answers in the queue, and one answer may reply to several probes.
 func TestFloodOfProbes(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		m := newMemory()

@@ -24,7 +24,7 @@ func (l typed) Accept() (net.Conn, error) {
 	return c, err
 }
 
-// Note 6: "TCP is used as the transport." Whoever configures nothing dials so.
+// Note 6: "TCP is used as the transport." A transport without configuration dials TCP.
 func TestNote6TransportIsTCP(t *testing.T) {
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	require.NoError(t, err)
@@ -37,8 +37,8 @@ func TestNote6TransportIsTCP(t *testing.T) {
 }
 
 // Note 10: "Blocking I/O is used in conjunction with TCP as the transport", for "message
-// delivery between processes is reliable". Who does not take what it is sent has it wait:
-// nothing is lost, doubled or overtaken.
+// delivery between processes is reliable". Frames that the receiver does not read wait: none is lost,
+// duplicated or reordered.
 func TestNote10UnreadFramesWait(t *testing.T) {
 	const frames = 500
 	a := startTCP(t, 1, 1)

@@ -158,8 +158,8 @@ func TestLateForgetRemovesNoOtherPeer(t *testing.T) {
 	})
 }
 
-// TestActiveConnectionIsSelected: the newest one, or of two dials at once that of the lower id. Who has dialled it
-// closes the other, on which nothing is lost that is on its way.
+// The newest connection is the active one; of two simultaneous dials, that of the lower ID. The side that dialed it
+// closes the other one, and no frame in transit there is lost.
 func TestActiveConnectionIsSelected(t *testing.T) {
 	for _, test := range []struct {
 		name       string

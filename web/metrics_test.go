@@ -184,7 +184,7 @@ func TestMetricsAreLinted(t *testing.T) {
 func TestServiceAppendsMetrics(t *testing.T) {
 	inBubble(t, clustertest.Config{}, func(t *testing.T, c *watched) {
 		page := httptest.NewRecorder()
-		promhttp.HandlerFor(ownMetrics(), promhttp.HandlerOpts{}).ServeHTTP(page, httptest.NewRequest(http.MethodGet, "/metrics", http.NoBody))
+		promhttp.HandlerFor(ownMetrics(), promhttp.HandlerOpts{}).ServeHTTP(page, httptest.NewRequest(http.MethodGet, "/metrics", nil))
 		require.NoError(t, c.sites["n1"].WriteMetrics(t.Context(), page))
 		all := parseMetrics(t, page.Body)
 		assert.EqualValues(t, 7, all["jobs"].GetMetric()[0].GetGauge().GetValue())

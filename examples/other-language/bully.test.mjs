@@ -5,7 +5,7 @@ import { Bully, defaultTimes } from './bully.mjs'
 
 const [low, self, high] = ['1', '2', '3'].map((digit) => digit.repeat(32))
 
-// start returns a member whose algorithm has started, and what it has done since the last look: did().
+// start returns a member with a running algorithm, and its actions since the last call of did().
 function start (...ids) {
   let effects = []
   const names = { [low]: 'low', [self]: 'self', [high]: 'high' }

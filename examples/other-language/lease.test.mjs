@@ -8,7 +8,7 @@ const [low, self, high] = ['1', '2', '3'].map((digit) => digit.repeat(32))
 const names = { [low]: 'low', [self]: 'self', [high]: 'high' }
 const config = { term: 1n, version: 2n }
 
-// start returns a member whose algorithm has started, and what it has done about the lease since the last look: did().
+// start returns a member with a running algorithm, and its actions for the lease since the last call of did().
 function start (hardState) {
   const effects = []
   const clock = { now: 0 }

@@ -101,7 +101,7 @@ export class Member {
       const late = performance.now() - due
       this.handle((now) => {
         this.detector.wake(now, late)
-        this.settle()
+        this.deliverSuspicions()
         this.membership.wake(now)
       })
       due = performance.now() + TICK
@@ -129,10 +129,10 @@ export class Member {
     if (this.isRunning) this.algorithm.wake?.(now)
     try {
       event(now)
-      this.settle()
+      this.deliverSuspicions()
       this.updateView(now)
       if (!this.isRunning && this.membership.mayStart(now)) this.startAlgorithm()
-      this.settle()
+      this.deliverSuspicions()
     } finally {
       this.store?.save({ ...this.saved, record: this.membership.record, hardState: this.algorithm.hardState() })
       for (const [id, message, repeat] of this.outbox.splice(0)) this.connections.send(id, this.view.get(id)?.address, message, repeat)
@@ -163,7 +163,7 @@ export class Member {
   receive (now, from, message) {
     if (this.view.has(from)) {
       this.detector.heard(now, from)
-      this.settle()
+      this.deliverSuspicions()
     }
     const link = this.links.get(from)
     if (!link || this.membership.receive(now, from, message)) return
@@ -179,8 +179,8 @@ export class Member {
     else link.early = message
   }
 
-  // settle tells the algorithm what the detector has found out about members that it monitors.
-  settle () {
+  // deliverSuspicions passes the news of the detector about monitored members to the algorithm.
+  deliverSuspicions () {
     for (let change; (change = this.suspicions.shift());) {
       const [id, what] = change
       if (this.isRunning && this.monitored.has(id)) this.algorithm[what](id)
@@ -198,15 +198,15 @@ export class Member {
     const [view, config] = [this.membership.members(now), this.membership.configId()]
     const text = ({ term, version }, view) => JSON.stringify([`${term}.${version}`, ...view])
     if (text(config, view) === text(this.config, this.view)) return
-    const before = this.view
+    const previous = this.view
     Object.assign(this, { view, config })
     for (const id of view.keys()) {
       const link = this.links.get(id)
-      if (before.has(id) || !link) continue
+      if (previous.has(id) || !link) continue
       this.detector.up(now, id, link.incarnation)
       if (link.subscribe) this.detector.receive(now, id, link.subscribe)
     }
-    for (const id of before.keys()) if (!view.has(id)) this.detector.forget(id)
+    for (const [id] of previous) if (!view.has(id)) this.detector.forget(id)
     if (this.isRunning && view.has(this.self.id)) this.algorithm.reconfigure(view, config)
   }
 

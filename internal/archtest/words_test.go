@@ -6,6 +6,7 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -26,7 +27,7 @@ var (
 	anyWord  = regexp.MustCompile(`[A-Za-z0-9'-]+`)
 	comment  = regexp.MustCompile(`(?m)(?:^|\s)// .*`)
 	// Words with several meanings, or that no reader of the field knows.
-	dialect = regexp.MustCompile(`\b(errands?|heirs?|doom|wish(es)?|strikes?|struck|rosters?|guests?|escort|hearsay|vouch(e[sd])?|doubt(s|ed|ing)?|hostile|strangers?|` +
+	dialect = regexp.MustCompile(`(?i)\b(errands?|heirs?|doom|wish(es)?|strikes?|struck|rosters?|guests?|escort|hearsay|vouch(e[sd])?|doubt(s|ed|ing)?|hostile|strangers?|` +
 		`storms?|gust|heed(s|ed)?|regret|settle[sd]?|stamps?|poisoned|unmet|in vain|of before|so many|so long|takes? it that|without a word|of its own accord|` +
 		`lets? in|let in|says? so|(is|are|was) told|goes on|anew|some(body|one)|anybody|everybody|nobody|who(m|se|ever)?)\b`)
 	participle = regexp.MustCompile(`(?m)^func (\([^)]*\) )?(told|asked|answered|granted|refused|released|held|drained|watched|vouched|beaten|accused|rejected|returned|` +
@@ -36,7 +37,10 @@ var (
 	testArticle = regexp.MustCompile(`(?m)^func (Test|Fuzz|Benchmark|Example)\w*[a-z](An?|The)[A-Z][a-z]`)
 )
 
-// forEachFile calls read with each Go file and document below root, except for the data of tests and the packages of
+// kinds are the extensions of the files that people read: Go, documents, and the pages of the lab and of the daemon.
+var kinds = []string{".go", ".md", ".js", ".mjs", ".html", ".css"}
+
+// forEachFile calls read with each file of these kinds below root, except for the data of tests and the packages of
 // others.
 func forEachFile(t *testing.T, root string, read func(path string, text []byte)) {
 	t.Helper()
@@ -50,7 +54,7 @@ func forEachFile(t *testing.T, root string, read func(path string, text []byte))
 			}
 			return nil
 		}
-		if ext := filepath.Ext(path); ext != ".go" && ext != ".md" {
+		if !slices.Contains(kinds, filepath.Ext(path)) {
 			return nil
 		}
 		text, err := os.ReadFile(path)
@@ -73,7 +77,7 @@ func readTexts(t *testing.T, root string) texts {
 		switch {
 		case filepath.Base(path) == "words_test.go": // it names the words
 			return
-		case strings.HasSuffix(path, "_test.go"):
+		case strings.HasSuffix(path, "_test.go"), strings.HasSuffix(path, ".test.mjs"), strings.Contains(path, "/web/browser/"):
 			into = &tests
 		case filepath.Ext(path) == ".md":
 			into = &documents
@@ -156,7 +160,7 @@ func TestWordsAreCounted(t *testing.T) {
 	for _, m := range measureWords(all) {
 		got += fmt.Sprintf(" %.0f", m.value)
 	}
-	if want := " 333 200 4 1 1 1 1 1"; got != want {
+	if want := " 333 200 4 1 2 1 1 1"; got != want {
 		t.Errorf("measures%s, want%s", got, want)
 	}
 }

@@ -401,7 +401,7 @@ func (w *world) connect(a, b *host, addr string) {
 	}
 }
 
-// send never waits. Who is not connected is dialled.
+// send never waits. It dials a member that is not connected.
 func (h *host) send(to algo.NodeID, m algo.Message) {
 	w := h.w
 	w.kinds[m.Kind()]++

@@ -43,7 +43,7 @@ func TestJoinThroughLeader(t *testing.T) {
 	}
 }
 
-// Who joins while others do waits for its turn, and not longer than it takes.
+// Nodes that join at the same time join one after another, without further delay.
 func TestJoinersTakeTurns(t *testing.T) {
 	for _, size := range []int{5, 20} {
 		w := newWorld(t)

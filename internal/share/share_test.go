@@ -92,7 +92,7 @@ func TestLastRequestReportsItsOwnEnd(t *testing.T) {
 		ctx, cancel := context.WithCancelCause(t.Context())
 		_, err := answer.Get(ctx, func(build context.Context) (int, error) {
 			cancel(ended)
-			for build.Err() == nil { // on another processor, this sees the end before the request goes on
+			for build.Err() == nil { // on another processor, this sees the end before the request continues
 				runtime.Gosched()
 			}
 			return 0, build.Err()

@@ -121,7 +121,7 @@ async function drag(page, message, dx, dy, during = move => move()) {
   await during(() => page.mouse.move(x + dx, y + dy, { steps: 10 }));
   await page.mouse.up();
 }
-const settled = page => page.waitForFunction(() => /^[✓✗]/.test(document.querySelector('#status').textContent));
+const untilDone = page => page.waitForFunction(() => /^[✓✗]/.test(document.querySelector('#status').textContent));
 for (const message of [0, 1]) {
   await time.evaluate(() => { window.counted.reads = window.counted.added = 0; window.counted.touched.clear(); });
   await time.hover(`#diagram .message[data-message="${message}"] .touch`, { force: true });
@@ -141,19 +141,19 @@ await drag(time, 0, 4, 60, async move => {
   await time.screenshot({ path: `${folder}/lab-drag.png` });
 });
 await time.waitForFunction(() => document.querySelector('#scenario').value.includes('delay-next'));
-await settled(time);
+await untilDone(time);
 seen.delayed = await see(time);
 await time.keyboard.press('u');
 await time.waitForFunction(() => !document.querySelector('#scenario').value.includes('delay-next'));
-await settled(time);
+await untilDone(time);
 await drag(time, 0, 90, 10);
 await time.waitForFunction(() => document.querySelector('#scenario').value.includes('drop-next'));
-await settled(time);
+await untilDone(time);
 seen.lost = await see(time);
 // A click on a lane crashes its node at that moment.
 await time.keyboard.press('u');
 await time.waitForFunction(() => !document.querySelector('#scenario').value.includes('drop-next'));
-await settled(time);
+await untilDone(time);
 await time.keyboard.press('Home');
 const lane = await time.evaluate(() => {
   document.querySelector('#diagram').scrollIntoView();
@@ -163,22 +163,22 @@ const lane = await time.evaluate(() => {
 });
 await time.mouse.click(lane.x, lane.y + 190);
 await time.waitForFunction(() => document.querySelector('#scenario').value.includes('crash n3'));
-await settled(time);
+await untilDone(time);
 seen.lane = await see(time);
 await time.keyboard.press('u');
 await time.waitForFunction(() => !document.querySelector('#scenario').value.includes('crash n3'));
-await settled(time);
+await untilDone(time);
 // The same by keys alone.
 for (const key of ['Home', 'j', 'm', 'x']) await time.keyboard.press(key);
 await time.waitForFunction(() => document.querySelector('#scenario').value.includes('drop-next'));
-await settled(time);
+await untilDone(time);
 seen.keyed = await see(time);
 
 // Mode choice: the next step is the reader's.
 const chosen = await open({ viewport: { width: 1280, height: 900 }, colorScheme: 'light' });
 const chose = async line => {
   await chosen.click(`#choices [data-line="${line}"]`);
-  await settled(chosen);
+  await untilDone(chosen);
 };
 const steps = (page, n) => page.waitForFunction(n => document.querySelectorAll('#events li').length === n, n);
 await chosen.evaluate(() => { document.querySelector('#scenario').value = '# Three\nalgorithm bully\noption head_start=0s\ncluster 3\nrun 1s\n'; });
@@ -186,7 +186,7 @@ await chosen.click('#run');
 await chosen.waitForFunction(() => document.querySelector('#title').textContent.startsWith('Three'));
 await chosen.click('#mode-choice');
 await chosen.waitForSelector('#choices .choice');
-await settled(chosen);
+await untilDone(chosen);
 seen.choice = await see(chosen);
 await chose('crash n3');
 await steps(chosen, 1);
@@ -199,23 +199,23 @@ await chosen.keyboard.press('k');
 seen.stepped = await see(chosen);
 await chosen.keyboard.press('2'); // of the choices before step 2
 await chosen.waitForFunction(before => document.querySelector('#events li:last-child').textContent !== before, seen.chose.steps.at(-1));
-await settled(chosen);
+await untilDone(chosen);
 seen.forked = await see(chosen);
 await chosen.keyboard.press('u');
 await chosen.waitForFunction(before => document.querySelector('#events li:last-child').textContent === before, seen.chose.steps.at(-1));
-await settled(chosen);
+await untilDone(chosen);
 seen.returned = await see(chosen);
 await chosen.keyboard.press('End');
 await drag(chosen, 0, -60, 20); // off the lane
 await steps(chosen, 3);
-await settled(chosen);
+await untilDone(chosen);
 seen.dropped = await see(chosen);
 await chosen.keyboard.press('u');
 await steps(chosen, 2);
-await settled(chosen);
+await untilDone(chosen);
 for (const key of ['m', 'd']) await chosen.keyboard.press(key);
 await steps(chosen, 3);
-await settled(chosen);
+await untilDone(chosen);
 seen.delivered = await see(chosen);
 
 // Find me a run: from the start, then one that there is not.
@@ -245,7 +245,7 @@ await chosen.waitForFunction(() => document.querySelector('#play').textContent.i
 seen.goal = await see(chosen);
 await chosen.click('#mode-time');
 await chosen.waitForFunction(() => document.querySelector('#scenario').value.includes('run 1s'));
-await settled(chosen);
+await untilDone(chosen);
 seen.time_again = await see(chosen);
 
 // A trace of a live cluster is opened.
@@ -271,13 +271,13 @@ seen.linked = await see(linked);
 await linked.screenshot({ path: `${folder}/lab-2560-dark.png`, fullPage: true });
 const wideChoice = await open({ viewport: { width: 2560, height: 1440 }, colorScheme: 'light' }, choiceLink);
 await steps(wideChoice, seen.found.steps.length);
-await settled(wideChoice);
+await untilDone(wideChoice);
 seen.choice_linked = await see(wideChoice);
 await wideChoice.screenshot({ path: `${folder}/lab-choice-2560.png`, fullPage: true });
 for (const colorScheme of ['light', 'dark']) {
   const small = await open({ viewport: { width: 360, height: 740 }, colorScheme, isMobile: true, hasTouch: true }, choiceLink);
   await steps(small, seen.found.steps.length);
-  await settled(small);
+  await untilDone(small);
   seen['choice_' + colorScheme] = await see(small);
   await small.screenshot({ path: `${folder}/lab-choice-360-${colorScheme}.png`, fullPage: true });
   const phone = await open({ viewport: { width: 360, height: 740 }, colorScheme, isMobile: true, hasTouch: true });

@@ -83,7 +83,7 @@ await isOut(keys);
 await ended(keys);
 seen.played = await see(keys);
 await shoot(keys, '2-verdict-dark');
-await keys.keyboard.press('u'); // back to the run before the lesson, and the lesson goes on from its own run
+await keys.keyboard.press('u'); // back to the run before the lesson, and the lesson continues from its own run
 await keys.waitForFunction(() => document.querySelector('#title').textContent.startsWith('Bully at its worst') && location.hash.startsWith('#s='));
 seen.undone = await see(keys);
 for (let i = 0; i < 3; i++) await keys.click('#lesson-next');

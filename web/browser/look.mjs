@@ -6,7 +6,7 @@ import { chromium } from 'playwright-core';
 const [executablePath, url, folder] = process.argv.slice(2);
 const browser = await chromium.launch({ executablePath, args: ['--no-sandbox'], timeout: 60000 }); // in a container it can have none
 const errors = [], others = [];
-const told = createInterface({ input: process.stdin })[Symbol.asyncIterator]();
+const notified = createInterface({ input: process.stdin })[Symbol.asyncIterator]();
 
 async function open(options) {
   const page = await (await browser.newContext(options)).newPage();
@@ -39,9 +39,9 @@ async function look(page, picture) {
 }
 
 const desk = await open({ viewport: { width: 1100, height: 800 }, colorScheme: 'light' });
-const before = await desk.textContent('#leader'); // once it is told, it may change
+const before = await desk.textContent('#leader'); // it may change after the test is notified
 await look(desk, 'light');
-await told.next();
+await notified.next();
 await desk.waitForFunction(before => {
   const now = document.querySelector('#leader').textContent;
   return now.startsWith('★') && now !== before;
@@ -60,7 +60,7 @@ for (let i = 0; i < 5; i++) {
   }));
 }
 console.log(JSON.stringify({ focused, errors, others }));
-await told.next();
+await notified.next();
 await desk.waitForFunction(() => document.querySelector('#link').textContent.startsWith('⚠'));
 await look(desk, 'lost');
 await browser.close();

@@ -1,4 +1,4 @@
-// The page of a node. Its module begins with base.js. All that it shows may come from a stranger, and is set as text.
+// The page of a node. Its module begins with base.js. All that it shows may come from an untrusted source, and is set as text.
 const every = 2000; // ms between two looks at the status
 const most = 20; // changes that are shown
 const changes = []; // the last one first
@@ -21,10 +21,10 @@ const period = ns => {
   return ms < 60000 ? (ms / 1000).toFixed(1) + ' s' : age(ms);
 };
 
-// In words, what a call says. What is in no table is shown as it is.
+// The cause of an election in words. A reason that is in no table is shown as it is.
 const causes = {
-  start: 'started', campaign: 'was asked for an election', reconfigure: 'saw that the leader may not lead any more',
-  expire: 'waited in vain', receive: 'has said so', trust: 'hears the leader again',
+  start: 'started', campaign: 'was asked for an election', reconfigure: 'learned that the leader is no longer eligible',
+  expire: 'got no answer in time', receive: 'announced it', trust: 'hears the leader again',
 };
 const suspicions = {
   silence: 'heard nothing of', refused: 'was refused by the address of', goodbye: 'heard the goodbye of', restart: 'saw a restart of',
@@ -35,7 +35,7 @@ const cause = call => {
   return `${by} ${suspicions[call.reason]} ${call.previous ? name(call.previous) : 'the leader'}` + (call.silent_for_ns ? ` for ${period(call.silent_for_ns)}` : '');
 };
 
-// A state is told by its sign and its word; its colour only helps.
+// A state is shown by its sign and its word. The colour is never the only sign.
 const signs = { self: ['●', 'good'], alive: ['●', 'good'], connected: ['○', ''], indirect: ['◐', 'bad'], suspected: ['▲', 'bad'], unknown: ['–', ''] };
 const stateOf = m => {
   const [sign, kind] = Object.hasOwn(signs, m.state) ? signs[m.state] : ['?', ''];
@@ -47,7 +47,7 @@ const facts = pairs => $('facts').replaceChildren(...terms(pairs));
 function showLeader() {
   if (changes.length === 0) return;
   const leader = changes[0].leader;
-  const text = leader ? `★ ${leader.name} leads` : '∅ Nobody is known to lead';
+  const text = leader ? `★ ${leader.name} leads` : '∅ No leader is known';
   if ($('leader').textContent !== text) $('leader').textContent = text; // it is read out when it changes
   $('leader').className = 'leader ' + (leader ? 'good' : 'bad');
   const other = changes.findIndex(c => (c.leader && c.leader.epoch) !== (leader && leader.epoch));

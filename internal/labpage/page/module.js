@@ -23,10 +23,10 @@ function run(call, request, signal) {
   return new Promise((resolve, reject) => {
     if (signal?.aborted) return resolve({ answer: null });
     worker ??= start();
-    const end = (settle, value) => {
+    const end = (report, value) => {
       clearTimeout(limit);
       signal?.removeEventListener('abort', abort);
-      settle(value);
+      report(value);
     };
     const abort = () => {
       stop();
