@@ -19,7 +19,7 @@ import (
 	"github.com/elect-go/elect/internal/testkit"
 )
 
-// accesses are the ways in which members prove to each other that they are members, the one to compare with first.
+// accesses are the ways in which members authenticate each other. The first is the baseline.
 var accesses = []string{"plain", "secret", "mtls"}
 
 // configureAccess configures an access. It makes the secret and the certificates in dir.
@@ -95,7 +95,7 @@ func BenchmarkAccess(b *testing.B) {
 	})
 }
 
-// reportAccesses reports the median of each access, and the ratio of the others to the first with its interval.
+// reportAccesses reports the median of each access, and its ratio to the baseline with the interval.
 func reportAccesses(b reporter, took [][]time.Duration) {
 	for i, access := range accesses {
 		b.ReportMetric(stats.Milliseconds(took[i]).Median, access+"-ms")

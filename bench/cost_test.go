@@ -126,7 +126,7 @@ func checkCost(t *testing.T, c fault.Case, cost fault.Cost) {
 	}
 }
 
-// TestLiveCost injects one fault of each kind into processes: with lost packets and without.
+// TestLiveCost injects one fault with lost packets, and one without, into processes.
 func TestLiveCost(t *testing.T) {
 	t.Parallel()
 	config := config(t)

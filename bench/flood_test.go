@@ -36,7 +36,7 @@ import (
 	"github.com/elect-go/elect/trace"
 )
 
-// floods are attacks on the leader: by a host without credentials, by processes that may ask for the status, and by a
+// floods are attacks on the leader: by a host without credentials, by processes that may request the status, and by a
 // member.
 var floods = []floodKind{
 	{"replay", 400, "secret", (*flood).replay},          // one recorded ClientHello
@@ -44,8 +44,8 @@ var floods = []floodKind{
 	{"chain", 20, "certificate", (*flood).inventChain},  // a client certificate with 100 invented authorities
 	{"chain", 300, "certificate", (*flood).inventChain}, // the same
 	{"status", 60, "none", (*flood).askStatus},          // requests of clients, each on a new connection
-	{"clients", 64, "none", (*flood).holdClient},        // clients that ask nothing
-	{"nodes", 600, "none", (*flood).holdNode},           // nodes of one identity that are no members
+	{"clients", 64, "none", (*flood).holdClient},        // clients that send no request
+	{"nodes", 600, "none", (*flood).holdNode},           // non-members, each with a new ID
 	{"http", 200, "none", (*flood).askHTTP},             // requests for /status
 	{"idle-http", 600, "none", (*flood).holdHTTP},       // connections without a request
 	{"member", 16, "none", (*flood).restatePriority},    // a member that changes its priority all the time
@@ -61,13 +61,13 @@ type floodKind struct {
 // floodStatus is the number of status requests during a flood.
 const floodStatus = 15
 
-// BenchmarkFlood attacks the leader of three nodes. It restarts a member meanwhile, and sends 15 status requests from
-// its host, 15 checks of /leader and 15 admin requests. An iteration takes 10 s (3 s with -short) and the time for
-// these.
+// BenchmarkFlood attacks the leader of three nodes. Meanwhile it restarts a member, and sends 15 status requests, 15
+// checks of /leader and 15 admin requests from the same host. An iteration takes 10 s (3 s with -short) and the time
+// for these requests.
 //
-// A leader-change is a node that follows another leader. The metrics rejoin-ms and leader-MiB are the time until the
-// restarted member follows the leader, and the highest memory of the leader. Only clusters without credentials get
-// admin requests, and have saves/s.
+// The metric leader-changes counts nodes that follow another leader. The metrics rejoin-ms and leader-MiB are the time
+// until the restarted member follows the leader, and the highest memory of the leader. Only clusters without
+// credentials get admin requests, and have saves/s.
 func BenchmarkFlood(b *testing.B) {
 	config := setting(b)
 	for _, kind := range floods {
@@ -338,7 +338,7 @@ func (f *flood) dial(addr, from string) (net.Conn, error) {
 	d := net.Dialer{Timeout: 5 * time.Second, LocalAddr: &net.TCPAddr{IP: net.ParseIP(from)}}
 	c, err := d.Dial("tcp", addr)
 	if err == nil {
-		c.(*net.TCPConn).SetLinger(0) // no port waits after the connection
+		c.(*net.TCPConn).SetLinger(0) // a closed connection leaves no port in TIME_WAIT
 		c.SetDeadline(time.Now().Add(5 * time.Second))
 	}
 	return c, err
@@ -371,7 +371,7 @@ func (f *flood) inventChain(addr string, _ int) {
 	}
 }
 
-// askStatus asks for the status as a command does.
+// askStatus requests the status as a command does.
 func (f *flood) askStatus(addr string, _ int) {
 	ctx, cancel := context.WithTimeout(f.ctx, 5*time.Second)
 	defer cancel()
@@ -380,14 +380,14 @@ func (f *flood) askStatus(addr string, _ int) {
 	}
 }
 
-// askHTTP asks for the status over HTTP, on a connection that stays open.
+// askHTTP requests the status over HTTP, on a connection that stays open.
 func (f *flood) askHTTP(string, int) {
 	if f.get(f.ctx, &f.browser, "/status") == http.StatusOK {
 		f.answers.Add(1)
 	}
 }
 
-// check asks for /leader as a load balancer does: on a new connection.
+// check requests /leader as a load balancer does: on a new connection.
 func (f *flood) check(ctx context.Context) bool {
 	balancer := http.Client{Transport: &http.Transport{DisableKeepAlives: true}}
 	return f.get(ctx, &balancer, "/leader") == http.StatusOK
@@ -409,12 +409,12 @@ func (f *flood) get(ctx context.Context, from *http.Client, path string) (code i
 	return answer.StatusCode
 }
 
-// holdClient sends a hello as a client and asks nothing.
+// holdClient sends a hello as a client, and no request.
 func (f *flood) holdClient(addr string, _ int) {
 	f.hold(addr, wire.Hello{MinVersion: wire.Version, MaxVersion: wire.Version, Client: true})
 }
 
-// holdNode sends a hello as a non-member and then nothing.
+// holdNode sends a hello as a non-member, and then nothing.
 func (f *flood) holdNode(addr string, number int) {
 	f.hold(addr, wire.Hello{
 		MinVersion: wire.Version, MaxVersion: wire.Version, Cluster: f.status.Cluster, Algorithm: f.status.Algorithm,
@@ -425,7 +425,7 @@ func (f *flood) holdNode(addr string, number int) {
 // holdHTTP opens a connection to the site of the leader.
 func (f *flood) holdHTTP(string, int) { f.hold(f.site, wire.Hello{}) }
 
-// hold sends the hello, if any, keeps the connection open, and waits a second after its end.
+// hold sends the hello, if any, keeps the connection open until its end, and waits a second.
 func (f *flood) hold(addr string, hello wire.Hello) {
 	defer func() { _ = proccluster.Sleep(f.ctx, time.Second) }()
 	var d net.Dialer

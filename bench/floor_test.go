@@ -26,7 +26,7 @@ import (
 // bareCommand returns the program of the floor, which the first call builds from this tree.
 var bareCommand = sync.OnceValues(func() (string, error) { return build("internal/bench/bare") })
 
-// floorRound is a kill of bare processes: what a failover costs on this machine without a detector, an algorithm, a
+// floorRound is a kill of bare processes. It shows the cost of a failover on this machine without detector, algorithm,
 // store and memory. The times begin right before the signal.
 type floorRound struct {
 	Seen    time.Duration // until the last process has seen the end
@@ -56,10 +56,10 @@ type bareProcess struct {
 	lines *bufio.Reader
 }
 
-// restTime is the time of bare processes until the signal, in which all of them go to sleep.
+// restTime is the time before the signal in which all bare processes go to sleep.
 const restTime = 20 * time.Millisecond
 
-// measureFloor runs a round of as many processes as the cluster has nodes, with a connection between each two.
+// measureFloor runs a round of one process per node, with a connection between each two.
 func measureFloor(ctx context.Context, program string, nodes int) (r floorRound, err error) {
 	ctx, cancel := context.WithCancel(ctx)
 	var all []*bareProcess
@@ -118,8 +118,7 @@ func measureFloor(ctx context.Context, program string, nodes int) (r floorRound,
 	return r, nil
 }
 
-// add adds the times that a process has printed. The signal came at the time at, and the next leader is the last
-// process.
+// add adds the times that a process has printed. at is the time of the signal. The last process is the next leader.
 func (r *floorRound) add(printed []string, at int64) error {
 	var times [3]time.Duration
 	for i, text := range printed {
@@ -142,7 +141,7 @@ func TestFloorEndsWithLastProcess(t *testing.T) {
 	require.ErrorContains(t, r.add([]string{"1", "soon", "3"}, 0), `"soon"`)
 }
 
-// startBare starts a process, which ends with ctx at the latest.
+// startBare starts a process, which ends at the latest with ctx.
 func startBare(ctx context.Context, program string, args ...string) (*bareProcess, error) {
 	cmd := exec.CommandContext(ctx, program, args...)
 	cmd.Stderr = os.Stderr
@@ -161,7 +160,7 @@ func startBare(ctx context.Context, program string, args ...string) (*bareProces
 	return &bareProcess{cmd, input, bufio.NewReader(output)}, nil
 }
 
-// line reads a line of that many words.
+// line reads a line with the given number of words.
 func (p *bareProcess) line(words int) ([]string, error) {
 	text, err := p.lines.ReadString('\n')
 	if line := strings.Fields(text); err == nil && len(line) == words {
@@ -170,8 +169,8 @@ func (p *bareProcess) line(words int) ([]string, error) {
 	return nil, errors.Join(fmt.Errorf("bench: floor: %s has written %q, want %d words", filepath.Base(p.cmd.Path), text, words), err)
 }
 
-// reportFloor reports the floor of a run, and how often the failovers contain it: with all their saves, and without
-// those that they waited for.
+// reportFloor reports the floor of a run, and the ratio of the failovers to it: with all their saves, and without the
+// saves that they waited for.
 func reportFloor(b reporter, failovers, saves []time.Duration, floors []floorRound) (text string) {
 	var seen, refused, floor []time.Duration
 	for _, r := range floors {
@@ -216,7 +215,7 @@ func TestFloorIsReported(t *testing.T) {
 
 func TestFloorIsMeasured(t *testing.T) {
 	testkit.Processes(t)
-	config(t) // skips other systems
+	config(t) // skips the test on other systems
 	program, err := bareCommand()
 	require.NoError(t, err)
 	for _, nodes := range []int{2, 5} {

@@ -142,11 +142,10 @@ func TestReportedMemoryIsMaximum(t *testing.T) {
 	require.Equal(t, reported{"MiB-resident-max": 10, "MiB-anonymous": 3, "MiB-mapped": 6.5}, got)
 }
 
-// BenchmarkIdleWatchdog measures the memory of a watchdog that waits for its command: that of a member of elect run
-// which does not lead.
+// BenchmarkIdleWatchdog measures the memory of an idle watchdog: elect run is a member that does not lead.
 func BenchmarkIdleWatchdog(b *testing.B) {
 	config := setting(b)
-	// No node listens there, so this one never leads.
+	// No node listens at the address to join, so this member never leads.
 	args := []string{"run", "--listen", "127.0.0.1:0", "--join", "127.0.0.1:1", "--data-dir", filepath.Join(config.Dir, "watchdog"), "--log-level", "error", "--", "true"}
 	run := exec.Command(config.Command[0], args...)
 	run.Stderr = os.Stderr

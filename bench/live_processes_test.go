@@ -19,8 +19,9 @@ import (
 	"github.com/elect-go/elect/trace"
 )
 
-// crashCases returns the cases in which the leader is killed. Processes only: the kernel closes the
-// connections at once. In the ring only the process before the leader monitors it, and starts.
+// crashCases returns the cases in which the leader is killed. They are for processes only, because the kernel closes
+// the connections of a killed process at once. In the ring, only the process before the leader monitors it and starts
+// the election.
 func crashCases() []wireCase {
 	crash := func(e *theory.Election, _ *rand.Rand) { e.Crashed = 1 }
 	before := func(e *theory.Election, _ *rand.Rand) { e.Crashed, e.Initiators = 1, []int{e.Before(e.N)} }
@@ -36,13 +37,12 @@ func crashCases() []wireCase {
 type liveProcesses struct {
 	cluster *proccluster.Cluster
 	down    string // the crashed node
-	// pause is the time until the nodes are idle. After an election of ring they save the epoch of
-	// the next in advance.
+	// pause is the time until the nodes are idle. After an election of ring, nodes save the epoch of the next election
+	// in advance.
 	pause time.Duration
 }
 
-// startProcesses starts n nodes as processes, as config says. It sets the nodes and the flags of the
-// algorithm.
+// startProcesses starts n nodes as processes with config, in which it sets the nodes and the flags of the algorithm.
 func (c wireCase) startProcesses(ctx context.Context, config proccluster.Config, n int) (*wired, error) {
 	w, err := c.wire(builtin.Registry(), n)
 	if err != nil {
@@ -100,8 +100,8 @@ func (p *liveProcesses) prepare(ctx context.Context) error {
 	return proccluster.Sleep(ctx, p.pause)
 }
 
-// startElection kills the leader, or starts a campaign at a node. It then waits until that node has sent a
-// message, because the command reaches the node with a delay.
+// startElection kills the leader, or starts a campaign at a node. After the start of a campaign, it waits until that
+// node has sent a message, because the command reaches the node with a delay.
 func (p *liveProcesses) startElection(ctx context.Context, e theory.Election) error {
 	if e.Crashed > 0 {
 		leader, ok := proccluster.Agreement(p.cluster.States())
@@ -126,7 +126,7 @@ func (p *liveProcesses) waitAgreed(ctx context.Context, above uint64) (uint64, e
 		if err != nil || leader.Epoch > above {
 			return leader.Epoch, err
 		}
-		// They still agree on the old leader: the election has not begun on every node.
+		// The nodes still agree on the old leader: the election has not begun on every node.
 		err = p.cluster.WaitUntil(ctx, func(states []proccluster.State) bool {
 			now, agreed := proccluster.Agreement(states)
 			return agreed && now.Epoch > above

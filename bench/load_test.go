@@ -86,7 +86,7 @@ func (e reportedEvent) after(from int64) string {
 	return fmt.Sprintf("%s after %v: %s of %s, epoch %d", e.node, e.At-time.Duration(from), e.Kind, about, e.Leader.Epoch)
 }
 
-// since returns the events after a time.
+// since returns the events at and after a time.
 func (w *witness) since(from int64) (all []reportedEvent) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -174,7 +174,7 @@ func startLoad(threads int) (*load, error) {
 		return nil, err
 	}
 	cmd := exec.Command(self)
-	// One more for the thread that waits for the end.
+	// One more thread waits for the end.
 	cmd.Env = append(os.Environ(), spinEnv+"="+strconv.Itoa(threads), "GOMAXPROCS="+strconv.Itoa(threads+1))
 	stdin, err := cmd.StdinPipe()
 	if err != nil {
@@ -196,7 +196,7 @@ func startLoad(threads int) (*load, error) {
 
 func (l *load) stop() error { return errors.Join(l.stdin.Close(), l.cmd.Wait()) }
 
-// spin runs until standard input ends, at the latest with the parent.
+// spin runs until standard input ends, at the latest at the end of the parent.
 func spin(threads string) {
 	n, err := strconv.Atoi(threads)
 	if err != nil {

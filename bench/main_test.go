@@ -202,7 +202,7 @@ func repeat(b *testing.B, least int, round func()) {
 	b.ReportMetric(0, "ns/op")
 }
 
-// newMeasuring returns the measuring of elect bench, with processes as config says.
+// newMeasuring returns a measuring as elect bench uses it, with config for its processes.
 func newMeasuring(config proccluster.Config) *measuring {
 	return &measuring{Options: Options{Seed: *seedFlag}, registry: builtin.Registry(), nodes: config}
 }

@@ -129,7 +129,7 @@ func TestLiveElectionReportsAllMetrics(t *testing.T) {
 	require.Equal(t, counts, r.values())
 }
 
-// fake returns a step with one subject, which has rounds with the error.
+// fake returns a step with one subject, which has one round that returns err.
 func fake(part, name string, takes time.Duration, err error) step {
 	return step{part, name, takes, []subject{{name: name, rounds: 1, start: pure(func(context.Context, uint64) (figures, error) {
 		return figures{"x": 1}, err

@@ -52,7 +52,7 @@ func observe(ctx context.Context, nodes []proccluster.State, old proccluster.Sta
 	return o, nil
 }
 
-// ask asks one node until it names another leader than old.
+// ask requests the status of one node until it names a leader other than old in a newer epoch.
 func ask(ctx context.Context, node, old proccluster.State) (observation, error) {
 	var o observation
 	for {

@@ -161,7 +161,7 @@ func (r *runners) awaitStart(b *testing.B) commandStart {
 }
 
 // kill kills the leader and restarts it. It returns the time until the next command runs, and its three parts: until
-// the next leader knows of the end, until it leads, and until its command runs.
+// the next leader has logged the end of the member, until it leads, and until its command runs.
 func (r *runners) kill(b *testing.B) [4]time.Duration {
 	b.Helper()
 	killed := r.leader
@@ -176,7 +176,7 @@ func (r *runners) kill(b *testing.B) [4]time.Duration {
 	if err := r.start(killed); err != nil {
 		b.Fatal(err)
 	}
-	r.first(b, killed, "following leader") // it waits for the end of each lease that it may have granted
+	r.first(b, killed, "following leader") // a restarted member waits out each lease that it may have granted
 	return [4]time.Duration{next.at.Sub(began), reported.Sub(began), elected.Sub(reported), next.at.Sub(elected)}
 }
 

@@ -22,7 +22,7 @@ import (
 	"github.com/elect-go/elect/internal/wire"
 )
 
-// taps reads along with sockets and counts the frames of an algorithm.
+// taps copies the reads from sockets and counts the frames of an algorithm.
 type taps struct {
 	codec *wire.Codec
 	kinds map[string]bool // kinds of the algorithm

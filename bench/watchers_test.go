@@ -19,10 +19,11 @@ import (
 	"github.com/elect-go/elect/tlsauth"
 )
 
-// BenchmarkWatchers measures failovers of five members with TLS, while clients watch them, all in this process and with
-// less priority: the failover of the members, with the part until the first suspects the leader, and the times from the
-// kill until the watchers know the new leader, those of live members and those of the killed one. With the lease most
-// of that time is the wait until the lease of the killed leader has expired.
+// BenchmarkWatchers measures failovers of five members with TLS while clients in this process watch them. As root, it
+// gives the members more priority than the clients. It reports the failover of the members, its part until the first
+// member suspects the leader, and the time from the kill until the watchers of live members, and those of the killed
+// one, know the new leader. With the lease, most of that time is the wait until the lease of the killed leader has
+// expired.
 func BenchmarkWatchers(b *testing.B) {
 	for _, algorithm := range []string{"bully", "bully" + lease.Suffix} {
 		for _, watchers := range []int{0, 100, 1000} {
@@ -42,7 +43,7 @@ func watchFailovers(b *testing.B, algorithm string, watchers int) {
 		b.Fatal(err)
 	}
 	config.Args = append(slices.Clone(config.Args), "--secret-file", secret)
-	if os.Geteuid() == 0 { // members get the processor before the clients, as if those were on other machines
+	if os.Geteuid() == 0 { // members get the processor first, as if the clients were on other machines
 		config.Command = append([]string{"nice", "-n", "-19"}, config.Command...)
 	}
 	s, err := failoverCase{Algorithm: algorithm, Signal: proccluster.Kill, Nodes: 5}.start(within(b, time.Minute), builtin.Registry(), config)
@@ -54,7 +55,7 @@ func watchFailovers(b *testing.B, algorithm string, watchers int) {
 	var failovers, detections, live, lost []time.Duration
 	repeat(b, *roundsFlag, func() {
 		ctx := within(b, time.Minute)
-		a := newAudience(b, s.States(), secret, watchers) // those of earlier rounds have left the leader
+		a := newAudience(b, s.States(), secret, watchers) // watchers of earlier rounds have left the leader
 		defer a.close()
 		leader, err := s.WaitQuiet(ctx) // with the lease the highest may just have taken over
 		if err != nil {
@@ -62,7 +63,7 @@ func watchFailovers(b *testing.B, algorithm string, watchers int) {
 		}
 		a.await(b, leader.Name)
 		before := a.states()
-		if err := proccluster.Sleep(ctx, time.Second+next()); err != nil { // the members rest
+		if err := proccluster.Sleep(ctx, time.Second+next()); err != nil { // until the members are idle
 			b.Fatal(err)
 		}
 		failure, err := s.failLeader()
@@ -100,7 +101,7 @@ func watchFailovers(b *testing.B, algorithm string, watchers int) {
 type audience struct {
 	mu      sync.Mutex
 	last    []client.State
-	epochs  []map[uint64]int64 // for each watcher: when it learned of the leader of an epoch
+	epochs  []map[uint64]int64 // by watcher and epoch: time of the first state with the leader
 	changed chan struct{}      // closed, and replaced, after each state
 	stop    context.CancelFunc
 	running sync.WaitGroup
@@ -174,8 +175,8 @@ func (a *audience) states() []client.State {
 	return slices.Clone(a.last)
 }
 
-// learned waits until all watchers know the leader of an epoch, or a newer one. It returns when each has learned of it,
-// by proccluster.Now.
+// learned waits until all watchers know the leader of the given epoch or of a newer one. It returns the time of this
+// for each watcher, by proccluster.Now.
 func (a *audience) learned(b *testing.B, epoch uint64) (when []int64) {
 	b.Helper()
 	a.wait(b, func() bool {

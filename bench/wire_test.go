@@ -27,11 +27,11 @@ var wireRoundsFlag = flag.Int("wire-rounds", 10, "elections per case of live nod
 
 var printWire sync.Once
 
-// BenchmarkWire counts elections of live nodes over TCP on the loopback, in which no timer ends. It
-// fails if the messages differ from those of the simulator. For vote only Elect must be equal;
-// "exact-%" is the share of elections in which all kinds are. T is the mean one-way time of a message
-// of the election, from the sender's transport to the receiver's loop. T/election is the turnaround
-// in T. The benchmark takes some minutes; -bench Wire/host=one/algorithm=ring selects a part.
+// BenchmarkWire counts messages in elections of live nodes over TCP on the loopback, in which no timer expires. It
+// fails if the messages differ from those of the simulator. For vote only Elect must be equal; "exact-%" is the share
+// of elections in which all kinds are. T is the mean one-way time of a message of the election, from the sender's
+// transport to the receiver's loop. T/election is the turnaround in T. The benchmark takes some minutes;
+// -bench Wire/host=one/algorithm=ring selects a part.
 func BenchmarkWire(b *testing.B) {
 	config := wireConfig(b)
 	for _, where := range []string{oneProcess, processes} {
@@ -139,7 +139,7 @@ func TestWire(t *testing.T) {
 		}
 		t.Run(c.Algorithm+"/"+c.Name, func(t *testing.T) {
 			t.Parallel()
-			if crash && c.Algorithm != "bully" { // each waits for some seconds
+			if crash && c.Algorithm != "bully" { // such a case waits for some seconds
 				testkit.OnlyLong(t)
 			}
 			w, err := c.startOn(within(t, time.Minute), where, config, 3)
@@ -181,7 +181,7 @@ func TestCountWaitsForMessagesInTransit(t *testing.T) {
 	require.NoError(t, err)
 }
 
-// slowListener accepts connections with a delay of twice the rest.
+// slowListener accepts connections that delay each read by twice the rest.
 type slowListener struct{ net.Listener }
 
 func (s slowListener) Accept() (net.Conn, error) {
@@ -234,7 +234,7 @@ func TestExact(t *testing.T) {
 	require.True(t, right().Exact(nil))
 	for name, c := range map[string]struct {
 		spoil  func(*wireRound)
-		racing bool // it may race
+		racing bool // exact if votes may race
 	}{
 		"one sent less":     {func(r *wireRound) { r.Sent["elect"]-- }, false},
 		"one received less": {func(r *wireRound) { r.Received["elect"]-- }, false},

@@ -38,7 +38,7 @@ func TestBackoffDoublesWithEachEarlyFailure(t *testing.T) {
 	require.Equal(t, restartPause, b.pause(true, soonTime))
 }
 
-// commands are those of members in virtual time. The one of bad fails at once.
+// commands replaces the commands of members and records their starts. The command of member bad fails at once.
 type commands struct {
 	bad   string
 	mu    sync.Mutex

@@ -21,7 +21,7 @@ import (
 	"github.com/elect-go/elect/tlsauth"
 )
 
-// snippet returns an example of docs/operations.md with other words in it: each old one must be there.
+// snippet returns an example of docs/operations.md after replacements. Each replaced text must occur in it.
 func snippet(t *testing.T, name string, oldnew ...string) string {
 	t.Helper()
 	document, err := os.ReadFile("../docs/operations.md")
@@ -42,14 +42,14 @@ func snippet(t *testing.T, name string, oldnew ...string) string {
 	return strings.NewReplacer(oldnew...).Replace(text.String())
 }
 
-// httpsNodes are three members on addresses of the loopback of their own, which stand for machines.
+// httpsNodes are three members. Each has its own loopback address, which stands for a machine.
 type httpsNodes struct {
 	*httpAuthority
 	nodes map[string]*process // by address
 	port  string              // of HTTP, on all
 }
 
-// hostsOf are the addresses in the snippets, and those that stand for them here.
+// hostsOf has the addresses in the snippets, each before the loopback address that replaces it.
 var hostsOf = []string{"10.0.0.1", "127.0.1.1", "10.0.0.2", "127.0.1.2", "10.0.0.3", "127.0.1.3"}
 
 // freePort returns a port that is free on the loopback.
@@ -119,7 +119,7 @@ func TestHAProxyFollowsLeader(t *testing.T) {
 		body, _ := io.ReadAll(a.Body)
 		return a.StatusCode, string(body)
 	}
-	// The leader of the cluster is the one that the proxy asks.
+	// reached waits until the proxy forwards to the leader of the cluster.
 	reached := func(not string) (leader string) {
 		require.Eventually(t, func() bool {
 			status, host := answer(viaProxy, "http://"+bind+"/")

@@ -23,7 +23,7 @@ func TestBenchShort(t *testing.T) {
 	t.Parallel()
 	for _, tc := range []struct {
 		group string
-		want  map[string][]string // by the variant: the faults, or nothing; nil where that is not looked at
+		want  map[string][]string // signals by variant, "" for a trial without one; nil: not checked
 		least []string            // metrics that must be above zero
 	}{
 		{"failover", map[string][]string{"bully+lease": {"kill", "term", "stop"}, "bully": {"kill"}, "ring": {"kill"}, "vote": {"kill"}},
@@ -35,7 +35,7 @@ func TestBenchShort(t *testing.T) {
 	} {
 		t.Run(tc.group, func(t *testing.T) {
 			t.Parallel()
-			if slices.Contains([]string{"failover", "cost", "stability"}, tc.group) { // they wait for some seconds
+			if slices.Contains([]string{"failover", "cost", "stability"}, tc.group) { // these groups wait for seconds
 				testkit.OnlyLong(t)
 			}
 			p := launch(t, "bench", "--short", "--json", "--groups", tc.group)
@@ -47,7 +47,7 @@ func TestBenchShort(t *testing.T) {
 			for _, trial := range r.Trials {
 				require.Equal(t, tc.group, strings.ToLower(string(benchfmt.Name(trial.Name).Base())))
 				for _, metric := range tc.least {
-					if !strings.Contains(trial.Name, "/fault=flap/") { // others hear the leader all the while: nothing need come of it
+					if !strings.Contains(trial.Name, "/fault=flap/") { // peers hear the leader: zero is possible
 						require.Positive(t, trial.Values[metric], metric)
 					}
 				}

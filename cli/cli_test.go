@@ -16,10 +16,10 @@ import (
 	"github.com/elect-go/elect/internal/testkit"
 )
 
-// The tests run themselves again, as the command.
+// mainEnv makes the test program run the command instead of its tests.
 const mainEnv = "TEST_MAIN_OF_ELECT"
 
-// roles are what they can be instead, by the first argument.
+// roles are main functions that the test program can run instead of the command, by its first argument.
 var roles = map[string]func(args []string){}
 
 func TestMain(m *testing.M) {

@@ -26,7 +26,7 @@ func TestCompletionScriptCallsProgram(t *testing.T) {
 		require.Contains(t, out, "__complete", shell)
 		path, err := exec.LookPath(shell)
 		if err != nil || shell == "powershell" {
-			continue // of the others the text is all that this machine can check
+			continue // without the shell, only the text can be checked
 		}
 		check := exec.CommandContext(t.Context(), path, "-n")
 		check.Stdin = strings.NewReader(out)

@@ -18,7 +18,7 @@ import (
 	"github.com/elect-go/elect/internal/diag"
 )
 
-// written writes a configuration file. It is called elect.yaml, in the folder of the test.
+// written writes elect.yaml in a new folder, which becomes the working directory.
 func written(t *testing.T, text string) {
 	t.Helper()
 	t.Chdir(t.TempDir())
@@ -230,7 +230,7 @@ func TestSimulationOverBudgetIsNotSteady(t *testing.T) {
 	}
 }
 
-// full is a disk with no room left.
+// full is a writer that fails like a full disk.
 type full struct{}
 
 func (full) Write([]byte) (int, error) { return 0, errors.New("no room") }
@@ -269,7 +269,7 @@ func TestEnvironmentNamesConfigFile(t *testing.T) {
 	require.Contains(t, stdout, `"value":"blue"`)
 }
 
-// One node ends before its log exists, the other one later.
+// The first node fails before its log exists, the second later.
 func TestFatalErrorIsJSONInJSONLog(t *testing.T) {
 	type line struct {
 		Level, Msg, Error string

@@ -123,7 +123,7 @@ func TestDebugWithoutAnswer(t *testing.T) {
 	require.Empty(t, left)
 }
 
-// Nothing of a secret or a key is in the file, in its plain form or another.
+// The file contains no 12 consecutive characters of the secret.
 func TestDebugHasNoSecret(t *testing.T) {
 	testkit.Processes(t)
 	dir := t.TempDir()
@@ -167,7 +167,8 @@ func TestDebugRejectsBadCommandLine(t *testing.T) {
 	}
 }
 
-// Each setting of a node has the name that it has in a configuration file, and each name of the file is among them.
+// The report names each setting as the configuration file does. It lacks only settings of the command, of http_tls, of
+// the lease and of other algorithms.
 func TestDebugNamesSettingsAsConfiguration(t *testing.T) {
 	testkit.Processes(t)
 	d, err := client.Client{}.Debug(t.Context(), runLone(t, "a"))

@@ -62,7 +62,7 @@ func TestChaosPictureIsToScale(t *testing.T) {
 	}
 }
 
-// Faults that are close to each other have no labels on top of each other, and a picture of an hour has few times.
+// Labels of close faults do not overlap, and the picture of an hour has few times.
 func TestChaosPictureOfLongRunIsReadable(t *testing.T) {
 	p := &chaosPicture{nodes: 3, until: int64(time.Hour), shifts: []shift{shiftOf("n1", 1, [2]int64{0, 3600_000})}}
 	for i := range 600 {
@@ -88,7 +88,7 @@ func TestTwoAtWork(t *testing.T) {
 	require.Empty(t, twoAtWork(woken, []freeze{{"n1", 1000 * s, 3000 * s}}), "a freeze excuses it")
 }
 
-// The pictures of README.md are such as the command draws now: with the lease none works beside another.
+// The pictures of README.md have the current style. Two members work at once only in the one without the lease.
 func TestChaosPicturesOfDocuments(t *testing.T) {
 	for name, lease := range map[string]bool{"chaos.svg": true, "chaos-lease-off.svg": false} {
 		picture, err := os.ReadFile(filepath.Join("..", "docs", name))

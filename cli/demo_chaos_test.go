@@ -137,7 +137,7 @@ func TestScheduleFollowsFromSeed(t *testing.T) {
 	require.InEpsilon(t, 1, newSchedule(1, 3, false, algo.Local()).slower, 1e-9)
 }
 
-// A worker that was held up begins a new period, with the one unit that it has finished.
+// A worker that was held up begins a new period, which includes the unit of work that it has just finished.
 func TestWorkIsRecordedInPeriods(t *testing.T) {
 	file, err := os.Create(filepath.Join(t.TempDir(), "n2.17.100.99"))
 	require.NoError(t, err)

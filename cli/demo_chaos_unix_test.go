@@ -57,8 +57,8 @@ func TestChaosWithLeaseNeverHasTwoWorkers(t *testing.T) {
 	p.requireClean(t)
 }
 
-// A partition without the lease lets both sides work. Signals alone do so while a leader is paused: its command runs
-// on.
+// Without the lease, both sides of a partition work. Two members also work while a leader is paused, because its
+// command keeps running.
 func TestChaosWithoutLeaseHasTwoWorkers(t *testing.T) {
 	testkit.OnlyLong(t)
 	t.Parallel()
@@ -72,7 +72,7 @@ func TestChaosWithoutLeaseHasTwoWorkers(t *testing.T) {
 	p.requireClean(t)
 }
 
-// An interruption ends everything, and the verdict of the time until then is printed.
+// An interrupted chaos run prints the verdict so far and leaves nothing behind.
 func TestChaosCleansUpAfterInterrupt(t *testing.T) {
 	testkit.Processes(t)
 	t.Parallel()

@@ -34,7 +34,7 @@ var notRun = map[string]string{
 	"kill $(pidof elect)":                 "TestSIGHUPChangesMemberList waits until the removed node ends by itself",
 }
 
-// documentScripts run the other shell lines. A line that begins with … is the one line that ends so.
+// documentScripts run the other shell lines. A line that begins with … stands for the document line with the same end.
 var documentScripts = []struct {
 	name  string
 	lines []string
@@ -66,7 +66,7 @@ var documentScripts = []struct {
 	}, func(s *shell, lines []string) {
 		s.write("etc/elect.yaml", "listen: 10.0.0.1:7400\nmembers: [10.0.0.1:7400, 10.0.0.2:7400, 10.0.0.3:7400]\ndata_dir: /var/lib/elect\n")
 		for _, line := range lines {
-			s.run(strings.Replace(line, "--member a --host", "--member b --host", 1)) // a has its certificate
+			s.run(strings.Replace(line, "--member a --host", "--member b --host", 1)) // a has a certificate already
 		}
 		for _, file := range []string{"elect/observer.crt", "elect/a.crt", "elect/a.key", "elect/ca.crt", "elect/operator.crt", "bash_completion.d/elect"} {
 			require.FileExists(s.t, filepath.Join(s.root, "etc", file))
@@ -142,13 +142,12 @@ var documentScripts = []struct {
 		s.await("cat /run/scheduler", `^--port 8080 [0-9]+\n$`)
 		require.NoError(s.t, p.Process.Signal(syscall.SIGTERM))
 		require.NoError(s.t, p.Wait())
-		// A minute of leading is the default: a second is enough here.
+		// --once without a value means a minute; a second is enough here.
 		require.Equal(s.t, "report\n", s.run(strings.Replace(lines[1], "--once", "--once=1s", 1)))
 	}},
 }
 
-// shell runs lines of a page on this machine: its addresses are free ones of the loopback, and its folders stand below
-// a temporary one.
+// shell runs lines of a page on this machine, with free loopback addresses and folders below a temporary one.
 type shell struct {
 	t            *testing.T
 	root, module string
@@ -191,7 +190,7 @@ func (s *shell) write(name, text string) {
 	require.NoError(s.t, os.WriteFile(path, []byte(text), 0o755))
 }
 
-// ofMachine returns the line of the first machine as it stands on another one.
+// ofMachine changes the line of the first machine into the line of machine i.
 func (s *shell) ofMachine(line string, i int) string {
 	line = strings.Replace(line, "--listen 10.0.0.1:", fmt.Sprintf("--listen 10.0.0.%d:", i), 1)
 	return strings.ReplaceAll(line, "/var/lib/elect", fmt.Sprintf("/var/lib/elect%d", i))
@@ -224,8 +223,8 @@ func (s *shell) await(script, want string) {
 	}, patience, 20*time.Millisecond, "%s prints %s", script, &out)
 }
 
-// start runs a script, with all its processes, until the end of the test. It waits for a line of its output that
-// matches, if that is set.
+// start starts a script and kills all its processes at the end of the test. If line is set, start waits for a line of
+// output that matches it.
 func (s *shell) start(script string, line *regexp.Regexp) *exec.Cmd {
 	s.t.Helper()
 	i := strings.LastIndex(script, "\n") + 1
@@ -249,7 +248,7 @@ func (s *shell) start(script string, line *regexp.Regexp) *exec.Cmd {
 	return cmd
 }
 
-// wholeLines replaces each line that begins with … by that of the documents.
+// wholeLines replaces each line that begins with … by the document line with the same end.
 func wholeLines(t *testing.T, lines []string) (whole []string) {
 	t.Helper()
 	all := documentLines(t)
@@ -264,7 +263,7 @@ func wholeLines(t *testing.T, lines []string) (whole []string) {
 	return whole
 }
 
-// Each shell line of README.md and docs/operations.md is run by a test, or is in the list above.
+// A test runs each shell line of README.md and docs/operations.md that notRun does not list.
 func TestShellLineOfDocumentIsRun(t *testing.T) {
 	var known []string
 	for _, script := range documentScripts {

@@ -23,7 +23,7 @@ import (
 	"github.com/elect-go/elect/internal/watchdog"
 )
 
-// fakeElection has leaders in the order of a list.
+// fakeElection reports the leaders of a list in order.
 type fakeElection struct {
 	leaders []elector.Leadership
 	err     error // the last element of Observe; nil for none
@@ -97,8 +97,8 @@ func TestEngineReportsAllProblems(t *testing.T) {
 	}
 }
 
-// A contender that fails soon after its start stays out of the election for a time that doubles. Another one leads
-// meanwhile.
+// A contender with a command that fails soon after its start stays out of the election, twice as long after each
+// failure. Another contender leads meanwhile.
 func TestContenderWithFailingCommandStaysOut(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		ctx, stop := context.WithCancel(t.Context())
@@ -173,7 +173,7 @@ func TestRejectedContenderEndsCommand(t *testing.T) {
 	}
 }
 
-// rejectedElector ends at once.
+// rejectedElector fails at once.
 type rejectedElector struct {
 	queuedElector
 	err error

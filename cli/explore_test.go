@@ -40,7 +40,7 @@ func TestCompleteSearchPrintsCounts(t *testing.T) {
 	require.Equal(t, searchObject{
 		exploredObject: exploredObject{
 			Algorithm: "ring", Options: map[string]string{"message_time": "100ms"}, Nodes: 3, From: "nothing",
-			Network: "lossy", Epochs: 1, PeriodicSends: 1, // its messages have numbers, and it repeats none
+			Network: "lossy", Epochs: 1, PeriodicSends: 1, // set because a message has an integer field
 			Properties: []algo.Property{algo.MonotonicEpochs, algo.Durable, algo.NoPhantom, algo.Agreement},
 		},
 		States: 1156, Generated: 2598, Depth: 20, LeftOut: 4754, StatesWithLeader: 1068, foundObject: foundObject{Complete: true, Violations: []violationObject{}},

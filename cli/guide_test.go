@@ -14,8 +14,8 @@ import (
 	"github.com/elect-go/elect/internal/testkit"
 )
 
-// guideBlock matches what docs/write-your-own.md does: a command and the output below it, a diff of cup.go, or lines
-// that are added to scenario.txt.
+// guideBlock matches one block of docs/write-your-own.md: a command and the output below it, a diff of cup.go, or new
+// lines of scenario.txt.
 var guideBlock = regexp.MustCompile("(?m)^    \\$ (.*)\n((?:    [^$\n].*\n)*)|^```diff\n((?:.*\n)*?)```$|^```\n((?:.*\n)*?)```$")
 
 // guideStep is one block.
@@ -24,7 +24,7 @@ type guideStep struct {
 	fails   bool
 	output  []string // lines of the output, in this order
 	removed []string // lines of cup.go that the next command runs without
-	added   string   // to scenario.txt
+	added   string   // new lines of scenario.txt
 }
 
 func guideSteps(page string) (steps []guideStep) {
@@ -56,7 +56,7 @@ func TestGuideStepsAreFound(t *testing.T) {
 	}, steps)
 }
 
-// Each line that the guide deletes is in a new module, and its commands begin as the guide's test can run them.
+// A new module contains each line that the guide deletes, and TestGuide can run each command of the guide.
 func TestGuideFitsNewModule(t *testing.T) {
 	steps := readGuide(t)
 	require.Greater(t, len(steps), 15)
@@ -70,8 +70,8 @@ func TestGuideFitsNewModule(t *testing.T) {
 	}
 }
 
-// TestGuide does what docs/write-your-own.md says, and compares the output of each command. Columns may have other
-// widths and more of them: of each line, the words must stand at the beginning of a line of the output.
+// TestGuide follows docs/write-your-own.md and compares the output of each command. Columns may have other widths, and
+// there may be more of them: a line of the output must contain the words of the guide's line.
 func TestGuide(t *testing.T) {
 	testkit.OnlyLong(t)
 	t.Parallel()

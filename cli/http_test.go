@@ -117,7 +117,7 @@ func serveOf(t *testing.T, n *cluster.Node, how confload.HTTPServer) (addr strin
 	return regexp.MustCompile(`addr=(\S+)`).FindStringSubmatch(logged.Lines("addr=")[0])[1], logged
 }
 
-// A website must not read from a node by DNS rebinding: its name is in the Host header then.
+// A website must not read from a node by DNS rebinding. The Host header then has the name of the website.
 func TestNodeServesLoopbackHostsOnly(t *testing.T) {
 	addr, _ := serveNode(t, confload.HTTPServer{})
 	_, port, err := net.SplitHostPort(addr)
@@ -136,7 +136,7 @@ func TestNodeServesLoopbackHostsOnly(t *testing.T) {
 		require.NoError(t, err)
 		return answer.StatusCode, string(text)
 	}
-	for _, path := range []string{"/", "/leader", "/events"} { // the others wait for the node, which does not run
+	for _, path := range []string{"/", "/leader", "/events"} { // other paths wait for the node, which does not run
 		for _, host := range []string{addr, "127.0.0.1", "localhost:" + port, "[::1]:" + port} {
 			status, _ := get(path, host)
 			require.NotEqual(t, http.StatusMisdirectedRequest, status, "%s of %s", path, host)
@@ -151,7 +151,7 @@ func TestNodeServesLoopbackHostsOnly(t *testing.T) {
 	}
 }
 
-// Clients leave many connections idle. The node still has files of its own, and the checks of a load balancer succeed.
+// Clients leave many connections idle. The node closes the oldest ones and still answers the checks of a load balancer.
 func TestIdleHTTPConnectionsDoNotBlockNewOnes(t *testing.T) {
 	a := newHTTPAuthority(t)
 	for scheme, how := range map[string]confload.HTTPServer{"http": {}, "https": {TLS: a.server(t, time.Hour), IsHealthPublic: true}} {
@@ -214,11 +214,11 @@ func TestOldestHTTPConnectionIsClosedFirst(t *testing.T) {
 	require.Equal(t, []int{1, 2}, closed())
 	add(http.StateActive)
 	require.Equal(t, []int{0, 1, 2}, closed(), "none is idle")
-	o.setState(all[2], http.StateActive) // its request has come just before
+	o.setState(all[2], http.StateActive) // its request arrived just before its close
 	require.Len(t, closed(), 4)
 }
 
-// closing is a connection that notes that it was closed.
+// closing is a connection that records its Close.
 type closing struct {
 	net.Conn
 	closed bool

@@ -72,18 +72,18 @@ func (a *httpAuthority) issue(t *testing.T, role tlsauth.Role, life time.Duratio
 	return pair
 }
 
-// client returns a client that accepts the server, with a certificate or without.
+// client returns a client that accepts the server. The client has at most one certificate.
 func (a *httpAuthority) client(t *testing.T, own ...tls.Certificate) *http.Client {
 	transport := &http.Transport{TLSClientConfig: &tls.Config{
 		RootCAs: a.roots, GetClientCertificate: func(*tls.CertificateRequestInfo) (*tls.Certificate, error) {
-			return &append(own, tls.Certificate{})[0], nil // also if its issuer is not accepted
+			return &append(own, tls.Certificate{})[0], nil // even if the server does not accept its issuer
 		},
 	}}
 	t.Cleanup(transport.CloseIdleConnections)
 	return &http.Client{Transport: transport, Timeout: patience}
 }
 
-// lead runs a node that leads at once.
+// lead runs a node without peers and waits until it leads.
 func lead(t *testing.T) *cluster.Node {
 	t.Helper()
 	n, err := cluster.New(cluster.Config{Name: "n1", Listen: "127.0.0.1:0", Members: []string{"127.0.0.1:0"}, Lease: lease.Off})
@@ -148,7 +148,7 @@ func TestHTTPSPathsNeedCertificate(t *testing.T) {
 	}
 }
 
-// A node uses the certificates of its cluster on an address that is not of the loopback alone.
+// A node serves HTTPS with the certificates of its cluster on an address beyond the loopback.
 func TestNodeServesHTTPSWithCertificatesOfCluster(t *testing.T) {
 	testkit.Processes(t)
 	t.Parallel()
@@ -264,7 +264,8 @@ func TestConnectionEndsWithReplacedFiles(t *testing.T) {
 	})
 }
 
-// The certificate of http_tls has a metric, and warnings before it ends. That of the cluster has those of its node.
+// The certificate of http_tls has a metric of its own and warnings before it ends. The certificate of the cluster does
+// not: its node reports it.
 func TestOwnHTTPCertificateIsWatched(t *testing.T) {
 	a := newHTTPAuthority(t)
 	for name, isOwn := range map[string]bool{"http_tls": true, "tls": false} {
@@ -293,14 +294,14 @@ func TestOwnHTTPCertificateIsWatched(t *testing.T) {
 	require.Len(t, log.Lines("level=ERROR", "certificate of http_tls has ended", "file=server.crt", "ends=2026-01-02T03:04:05Z"), 1)
 }
 
-// The end of TLS waits up to 5 s for a client that does not read. No other connection may wait for that.
+// Closing a TLS connection can wait 5 s for a client that does not read. No other connection may wait for this.
 func TestTLSConnectionIsClosedAtOnce(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		a := newHTTPAuthority(t)
 		pair := a.issue(t, tlsauth.Observer, time.Hour)
 		near, far := net.Pipe()
 		c := tls.Server(near, &tls.Config{Certificates: []tls.Certificate{pair}, SessionTicketsDisabled: true})
-		go func() { _ = tls.Client(far, &tls.Config{InsecureSkipVerify: true}).Handshake() }() // and then it does not read
+		go func() { _ = tls.Client(far, &tls.Config{InsecureSkipVerify: true}).Handshake() }() // reads nothing after it
 		require.NoError(t, c.Handshake())
 		o := newHTTPConns(1)
 		o.setState(c, http.StateNew)

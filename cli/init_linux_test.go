@@ -15,21 +15,21 @@ import (
 	"github.com/elect-go/elect/internal/testkit"
 )
 
-// visitor is the script of a process that elect has not started, such as one of docker exec. Its folder is $1.
-// On a line in go, it leaves 30 orphans that end at once, and one that answers later.
+// visitor is the script of a process that elect has not started, such as one of docker exec. Its folder is $1. After a
+// line in the FIFO go, it leaves 30 orphans that end at once, and one that answers a line in the FIFO ask.
 const visitor = `
 	read line < $1/go
 	i=0; while [ $i -lt 30 ]; do sh -c ': &'; i=$((i+1)); done
 	sh -c '(read line < $1/ask; : > $1/answered) &' sh $1
 	: > $1/visited`
 
-// visited is a process of elect that replaces a shell. The shell has started a visitor before.
+// visited is an elect process that replaced a shell after the shell had started a visitor.
 type visited struct {
 	*process
 	dir string
 }
 
-// visit starts elect, and before it a visitor. With isPID1, elect is PID 1 in a PID namespace of its own.
+// visit starts a visitor and then elect. With isPID1, elect is PID 1 in a PID namespace of its own.
 func visit(t *testing.T, isPID1 bool, args ...string) visited {
 	t.Helper()
 	v := visited{command(t), t.TempDir()}
@@ -62,7 +62,7 @@ func (v visited) tell(t *testing.T, name string) {
 	require.NoError(t, err)
 	_, err = fifo.WriteString("\n")
 	require.NoError(t, err)
-	t.Cleanup(func() { _ = fifo.Close() }) // not before the line was read
+	t.Cleanup(func() { _ = fifo.Close() }) // an earlier Close could discard the line
 }
 
 // waitFor waits for a file of that name.
@@ -74,7 +74,7 @@ func (v visited) waitFor(t *testing.T, name string) {
 	}, patience, time.Millisecond, "%s: %s", name, v.stderr.text())
 }
 
-// children returns how many children the process has. One that has ended counts until it was reaped.
+// children returns the number of children, including ended ones that are not reaped yet.
 func (v visited) children(t *testing.T) (n int) {
 	t.Helper()
 	threads, err := filepath.Glob(fmt.Sprintf("/proc/%d/task/*/children", v.Process.Pid))
@@ -131,14 +131,14 @@ func TestNodeAsPID1ReapsOrphans(t *testing.T) {
 	require.Contains(t, v.stderr.text(), "msg=stopped", "the signal is passed on")
 }
 
-// The number of a process does not matter: a shell that becomes elect may have children, too.
+// Not only PID 1 can have inherited children: a shell that becomes elect may have some, too.
 func TestRunSparesInheritedChildren(t *testing.T) {
 	testkit.Processes(t)
 	t.Parallel()
 	testVisitedRun(t, false, 1)
 }
 
-// In the /proc of another PID namespace the numbers of children are those of other processes.
+// The /proc of another PID namespace lists children by PIDs that belong to other processes here.
 func TestRunRejectsForeignProc(t *testing.T) {
 	testkit.OnlyLong(t)
 	t.Parallel()

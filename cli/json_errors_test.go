@@ -7,8 +7,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// A log collector that expects JSON also gets the last line of a node that does not start as JSON. A wrong flag ends
-// the parsing of the flags, also before --log.
+// With --log json, a node that does not start writes its error as JSON too, for the log collector. This holds even if a
+// wrong flag before --log ends the parsing of the flags.
 func TestErrorHasFormOfLog(t *testing.T) {
 	problem := func(t *testing.T, stderr string) string {
 		t.Helper()

@@ -77,7 +77,7 @@ func TestLabExportProblems(t *testing.T) {
 	require.NoFileExists(t, file)
 }
 
-// The command needs go, and reports that it is missing.
+// elect lab --export needs the go command, and reports that it is missing.
 func TestLabExportNeedsGo(t *testing.T) {
 	t.Setenv("PATH", t.TempDir())
 	status, _, err := elect("lab", "--export", filepath.Join(t.TempDir(), "lab.html"), "--elect", "..")

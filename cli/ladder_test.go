@@ -10,8 +10,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// TestLadder runs what docs/from-textbook-to-production.md shows: each search and each scenario
-// fails with a textbook, and holds with what is for use.
+// TestLadder runs each search and each scenario of docs/from-textbook-to-production.md. Each fails with the textbook
+// algorithm and holds with the production algorithm.
 func TestLadder(t *testing.T) {
 	t.Parallel()
 	text, err := os.ReadFile("../docs/from-textbook-to-production.md")

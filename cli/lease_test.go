@@ -50,7 +50,7 @@ func TestConfigShowNamesGuaranteeLostWithoutLease(t *testing.T) {
 	}
 }
 
-// A leader that runs a command is not preempted, unless a setting allows it.
+// A leader that runs a command is preempted only if a setting allows it, and never with --once.
 func TestRunDisablesPreemptionUnlessSet(t *testing.T) {
 	for flags, want := range map[string]bool{"": false, "--lease": false, "--lease-preempt": true, "--lease-preempt=false": false} {
 		for _, once := range []time.Duration{0, time.Second} {

@@ -24,8 +24,8 @@ import (
 
 const lessonFolder = "../docs/lessons"
 
-// TestLessonPages makes the pages, diagrams and solutions of the lessons from docs/lessons/source:
-// what is committed must be the same. -update writes them.
+// TestLessonPages makes the pages, diagrams and solutions of the lessons from docs/lessons/source, and compares them
+// with the committed files. -update writes the files.
 func TestLessonPages(t *testing.T) {
 	sources, err := filepath.Glob(lessonFolder + "/source/*.md")
 	require.NoError(t, err)
@@ -50,13 +50,13 @@ func TestLessonPages(t *testing.T) {
 	}
 }
 
-// lessonPage is a page in the making.
+// lessonPage makes the files of one lesson.
 type lessonPage struct {
 	t    *testing.T
 	name string
 	made map[string]bool
 	runs map[string]*lesson.Run
-	// objects are what commands print, by their lines.
+	// objects are the printed JSON objects, by command line.
 	objects map[string]map[string]any
 }
 
@@ -97,7 +97,7 @@ func (m *lessonPage) write(name, text string) {
 	require.Len(m.t, was, len(now), "%s is not what its source makes of it now (-update writes it)", name)
 }
 
-// play runs a scenario, all of which must hold.
+// play runs a scenario and requires that all its assertions hold.
 func (m *lessonPage) play(name string) *lesson.Run {
 	if m.runs[name] == nil {
 		r, err := lesson.Play(m.t.Context(), name, builtins.buildLesson)
@@ -110,10 +110,10 @@ func (m *lessonPage) play(name string) *lesson.Run {
 	return m.runs[name]
 }
 
-// foundBy is the search that has found a scenario, in a comment of it.
+// foundBy matches the comment in a scenario that names the search by which it was found.
 var foundBy = regexp.MustCompile(`(?m)^# elect (explore .*)$`)
 
-// search searches again for a scenario that was found: it must be the shortest still.
+// search repeats the search that found a scenario, if any. The result must be the same scenario.
 func (m *lessonPage) search(name string) {
 	text, err := lesson.Scenario(name)
 	require.NoError(m.t, err)
@@ -129,7 +129,7 @@ func (m *lessonPage) search(name string) {
 	require.Equal(m.t, strings.TrimSpace(scenario), body, "%s is not what the search finds now", name)
 }
 
-// run shows a run as a picture, and as a drawing for a forge.
+// run returns the picture of a run, and the same run as a Mermaid diagram.
 func (m *lessonPage) run(name string) string {
 	r := m.play(name)
 	d := r.Diagram()
@@ -140,7 +140,7 @@ func (m *lessonPage) run(name string) string {
 
 func (m *lessonPage) sent(name string) int { return m.play(name).Sent }
 
-// file shows a scenario.
+// file returns the text of a scenario.
 func (m *lessonPage) file(name string) string {
 	text, err := lesson.Scenario(name)
 	require.NoError(m.t, err)
@@ -162,8 +162,8 @@ func (m *lessonPage) object(line string) (object map[string]any) {
 	return m.objects[line]
 }
 
-// figure is one of the figures that a command prints: "kinds.election" of elect sim, or how many
-// steps the first violation of elect explore has, "violations.steps".
+// figure returns a figure from the output of a command, such as "kinds.election" of elect sim. Of a list it returns the
+// length: "violations.steps" is the number of steps of the first violation of elect explore.
 func (m *lessonPage) figure(line, path string) string {
 	var value any = m.object(line)
 	for key := range strings.SplitSeq(path, ".") {
@@ -181,7 +181,7 @@ func (m *lessonPage) figure(line, path string) string {
 	return fmt.Sprint(value)
 }
 
-// count is a row of a table: the count of a command, and the formula that must give the same number.
+// count returns a row of a table: the count of a command, and the formula that must give the same number.
 func (m *lessonPage) count(what, line, path, formula string) string {
 	object := m.object(line)
 	e := theory.Election{N: int(object["nodes"].(float64)), Crashed: int(object["crashed"].(float64))}
@@ -191,12 +191,12 @@ func (m *lessonPage) count(what, line, path, formula string) string {
 	return fmt.Sprintf("| %s | %s | %s | `elect %s` |", what, formula, counted, line)
 }
 
-// measure is a row without a formula.
+// measure returns a row without a formula.
 func (m *lessonPage) measure(what, line, path string) string {
 	return fmt.Sprintf("| %s | | %s | `elect %s` |", what, m.figure(line, path), line)
 }
 
-// holds is the command that runs a scenario, which holds.
+// holds requires that a scenario holds, and returns the command that runs it.
 func (m *lessonPage) holds(name string) string {
 	m.play(name)
 	return "    elect sim --scenario docs/lessons/scenarios/" + name + ".txt"
@@ -217,7 +217,7 @@ func (m *lessonPage) gate(tokens ...int) string {
 	return "| what comes | what the gate says |\n|---|---|\n" + strings.Join(lines, "\n")
 }
 
-// code shows functions of a file: their text, and a link to the lines that they are on now.
+// code returns functions of a file: their text, and a link to their current lines.
 func (m *lessonPage) code(path string, names ...string) string {
 	source, err := os.ReadFile(filepath.Join("..", path))
 	require.NoError(m.t, err)

@@ -99,7 +99,7 @@ func TestLessonProblems(t *testing.T) {
 
 func TestLessonFailsIfAssertionFails(t *testing.T) {
 	registry := maps.Clone(builtins.registry)
-	registry["textbook-ring"] = registry["textbook-vote"] // which does not elect n1
+	registry["textbook-ring"] = registry["textbook-vote"] // textbook-vote does not elect n1
 	for _, args := range [][]string{{"lesson", "3", "--json"}, {"lesson", "3"}} {
 		var out, err bytes.Buffer
 		require.Equal(t, 1, newProgram(registry).run(t.Context(), args, &out, &err))

@@ -17,7 +17,7 @@ import (
 	"github.com/elect-go/elect/internal/testkit"
 )
 
-// The commands priority, resign, remove and leave, with real processes.
+// The commands priority, resign, remove and leave work with real processes.
 func TestOperatorChangesMembers(t *testing.T) {
 	testkit.OnlyLong(t)
 	t.Parallel()
@@ -82,7 +82,7 @@ func TestRemovedNodeExplainsHowToRejoin(t *testing.T) {
 	require.ErrorContains(t, err, "this node was removed from the cluster: empty its data folder to have it join as a new member")
 }
 
-// The node applied the request, but not all members know of it: the command succeeds, and prints the reason once.
+// The node applied the request, but could not inform all members: the command succeeds, and prints the reason once.
 func TestRequestAppliedAtOneNodeSucceeds(t *testing.T) {
 	here := &client.PartiallyAppliedError{Addr: "a:1", Reason: "done here, and not known to n2"}
 	for _, asJSON := range []bool{false, true} {
@@ -100,7 +100,7 @@ func TestRequestAppliedAtOneNodeSucceeds(t *testing.T) {
 	}
 }
 
-// No restart repairs such settings. systemd does not restart a node with this status.
+// No restart repairs these settings, so the node exits with a status after which systemd does not restart it.
 func TestUnstartableConfigHasUsageStatus(t *testing.T) {
 	testkit.OnlyLong(t)
 	t.Parallel()

@@ -26,7 +26,7 @@ func newModule(t *testing.T, name string) string {
 	return dir
 }
 
-// goCommand returns a go command in the module in dir. It has no network and no proxy.
+// goCommand returns a go command in the module in dir. It downloads no modules.
 func goCommand(t *testing.T, dir string, args ...string) *exec.Cmd {
 	cmd := exec.CommandContext(t.Context(), "go", args...)
 	cmd.Dir = dir
@@ -62,7 +62,7 @@ func TestNewWritesModule(t *testing.T) {
 	require.Contains(t, stdout, "  cd "+empty+"\n  go test ./...\n  go run ./cmd demo --algorithm mug\n")
 }
 
-// The go command needs no network if go.mod has each version of the clone, and go.sum each sum.
+// A new go.mod has the versions of the clone, and go.sum its sums, so the go command needs no network.
 func TestNewModuleHasVersionsOfClone(t *testing.T) {
 	dir := newModule(t, "cup")
 	theirs, err := os.ReadFile(filepath.Join(dir, "go.mod"))
@@ -84,7 +84,7 @@ func TestNewModuleHasVersionsOfClone(t *testing.T) {
 	require.Equal(t, string(wanted), string(sums))
 }
 
-// The length of the name changes no layout of the code, and no name of the example is left.
+// The code is formatted for a name of any length, and no name of the example is left.
 func TestNewModuleIsFormatted(t *testing.T) {
 	for _, name := range []string{"q", "omega", "zz" + strings.Repeat("9", 30)} {
 		dir := newModule(t, name)
@@ -143,7 +143,7 @@ func TestNewRejectsFolders(t *testing.T) {
 	}
 }
 
-// TestNewWithoutCloneRequiresRelease covers the text of a module that has nothing to replace elect by.
+// TestNewWithoutCloneRequiresRelease covers a module without a clone, which requires a release of elect.
 func TestNewWithoutCloneRequiresRelease(t *testing.T) {
 	m, err := builtins.newStarterModule([]string{"cup", filepath.Join(t.TempDir(), "cup")}, scaffold.FromRelease("v1.2.3"))
 	require.NoError(t, err)
@@ -174,7 +174,7 @@ func TestNewModuleNeedsNoNetwork(t *testing.T) {
 	}
 }
 
-// The module compiles and its tests pass as it is, without a network.
+// An unchanged new module compiles and passes its tests without a network.
 func TestNewModulePassesItsTests(t *testing.T) {
 	testkit.OnlyLong(t)
 	t.Parallel()

@@ -21,7 +21,7 @@ import (
 func TestServiceIsNotified(t *testing.T) {
 	testkit.Processes(t)
 	t.Parallel()
-	dir, err := os.MkdirTemp("", "elect") // the path of a socket is short
+	dir, err := os.MkdirTemp("", "elect") // the path of a socket must be short
 	require.NoError(t, err)
 	t.Cleanup(func() { _ = os.RemoveAll(dir) })
 	path := filepath.Join(dir, "notify")

@@ -72,9 +72,9 @@ func (s *split) await(t *testing.T, side side) (since int64) {
 	return since
 }
 
-// outcome is the leader that a node follows, and the number of Elections that the node has sent. Replies do not count:
-// TCP delivers an Election from before the heal some time after it, and a node replies to it without an election of its
-// own.
+// outcome is the leader that a node follows, its epoch, and the number of Election messages that the node has sent.
+// Replies do not count: TCP delivers an Election from before the heal some time after it, and a node replies to it
+// without an election of its own.
 type outcome struct {
 	leader string
 	epoch  uint64
@@ -85,7 +85,7 @@ func fullOutcome(n proccluster.State) outcome {
 	return outcome{n.LeaderID, n.Epoch, n.Sent["election"]}
 }
 
-// leaderOnly leaves out the epoch and the Elections: a leader that still hears the other side raises its epoch.
+// leaderOnly leaves out the epoch and the Election messages: a leader that still hears the other side raises its epoch.
 func leaderOnly(n proccluster.State) outcome { return outcome{leader: n.LeaderID} }
 
 // requireCalm waits until the sides follow their leaders, and requires that their outcomes do not change for a while.
@@ -117,9 +117,9 @@ func (s *split) requireCalm(t *testing.T, during time.Duration, look func(proccl
 	})
 }
 
-// No connection is refused in a partition: silence decides. Without a lease, bully then has a leader on each side, as a
-// leader that reaches no follower keeps leading. After the heal, all nodes name the highest within the bound and stay
-// with it.
+// A partition refuses no connection, so nodes suspect peers by timeout only. Without a lease, bully then has a leader
+// on each side, as a leader that reaches no follower keeps leading. After the heal, all nodes follow the highest node
+// within the bound and stay with it.
 func TestEachSideOfPartitionElectsAndHighestLeadsAfterHeal(t *testing.T) {
 	t.Parallel()
 	timing := algo.LAN()

@@ -38,11 +38,11 @@ func within(t *testing.T) context.Context {
 	return ctx
 }
 
-// childEnv makes this program the command. Under the race detector a process would
-// wait a second at its end for other reports.
+// childEnv makes the test program run the command, without the second that a process under the race detector waits at
+// its end.
 var childEnv = []string{mainEnv + "=1", "GORACE=atexit_sleep_ms=0 halt_on_error=1"}
 
-// process is the command in a process of its own, its temporary folder included.
+// process is the command in a process of its own, with a temporary folder of its own.
 type process struct {
 	*exec.Cmd
 	temp           string
@@ -66,7 +66,7 @@ func launch(t *testing.T, args ...string) *process {
 	return p
 }
 
-// status waits for the end.
+// status waits for the end of the process and returns its exit status.
 func (p *process) status(t *testing.T) int {
 	t.Helper()
 	err := p.Wait()
@@ -102,10 +102,10 @@ func TestDemoMeasuresEachRound(t *testing.T) {
 	for _, tc := range []struct {
 		signal string
 		rounds int
-		least  time.Duration // that a failover can take
+		least  time.Duration // shortest possible failover
 	}{
 		{"kill", 2, 0},
-		{"stop", 1, algo.LAN().Timeout - 2*algo.LAN().Heartbeat}, // only silence tells
+		{"stop", 1, algo.LAN().Timeout - 2*algo.LAN().Heartbeat}, // detected by timeout only
 		{"term", 1, 0},
 	} {
 		t.Run(tc.signal, func(t *testing.T) {
@@ -244,7 +244,7 @@ func TestDemoCleansUpAfterFailedStart(t *testing.T) {
 	require.Empty(t, entries, "left behind")
 }
 
-// startNode runs elect node until it leads.
+// startNode starts elect node and waits until it leads.
 func startNode(t *testing.T, args ...string) *process {
 	t.Helper()
 	p := launch(t, append([]string{"node", "--listen", "127.0.0.1:0", "--members", "127.0.0.1:0", "--name", "a", "--log", "json", "--lease=off"}, args...)...)
@@ -263,7 +263,7 @@ func TestStoppedNodeExitsWithStatusZero(t *testing.T) {
 	for _, s := range []syscall.Signal{syscall.SIGTERM, syscall.SIGINT} {
 		p := startNode(t, "--data-dir", filepath.Join(t.TempDir(), "data"))
 		require.NoError(t, p.Process.Signal(s))
-		require.Zero(t, p.status(t), p.stderr.text()) // within a second, as cluster's tests say
+		require.Zero(t, p.status(t), p.stderr.text()) // tests of cluster require less than a second
 	}
 }
 
@@ -370,8 +370,8 @@ func TestStaticMembersElectLeader(t *testing.T) {
 	require.Positive(t, m.CriticalSaves)
 }
 
-// losing starts to measure the time that the bounds do not include: the computing of the nodes, which is long only
-// under the race detector, and the time for which their threads wait for a processor.
+// losing starts a measurement of the time that the bounds do not include: the processor time of the nodes, which is
+// long only under the race detector, and the time for which their threads wait for a processor.
 func losing(f *proccluster.Cluster) (lost func() time.Duration) {
 	of := func(s proccluster.State) time.Duration {
 		ran, waited := testkit.Scheduled(s.Pid)
@@ -407,7 +407,7 @@ func requireCalm(t *testing.T, f *proccluster.Cluster, watch func() (changed str
 	}
 }
 
-// After a pause of the leader, all nodes name one leader within the bound. No election follows.
+// After a pause of the leader, all nodes follow one leader within the bound. No further election follows.
 func TestNodesAgreeWithoutElectionsAfterLeaderResumes(t *testing.T) {
 	testkit.OnlyLong(t)
 	t.Parallel()

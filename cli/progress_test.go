@@ -14,7 +14,7 @@ import (
 	"github.com/elect-go/elect/internal/testkit"
 )
 
-// onTerminal is a line on a terminal with that number of columns.
+// onTerminal returns a line on a terminal with the given number of columns.
 func onTerminal(out *strings.Builder, columns int) progressLine {
 	return progressLine{out: out, width: func() int { return columns }}
 }
@@ -44,7 +44,7 @@ func TestProgressLineInPipeStays(t *testing.T) {
 	require.Equal(t, "half is done\n", out.String())
 }
 
-// shownFor returns the progress output of an action that lasts that long.
+// shownFor returns the progress output of an action with the given duration.
 func shownFor(t *testing.T, line func(*strings.Builder) progressLine, lasts time.Duration, text func(time.Duration) string) string {
 	var out strings.Builder
 	synctest.Test(t, func(*testing.T) {

@@ -125,10 +125,10 @@ func TestRecoverRejectsRemovedMemberThatMayRun(t *testing.T) {
 		{"silence", listenAs(t, func(c net.Conn) { _, _ = io.Copy(io.Discard, c) }), "a process accepts connections and does not identify itself (", time.Second},
 		{"immediate close", listenAs(t, func(net.Conn) {}), "a process accepts connections and does not identify itself (", 0},
 	} {
-		r := recovery{access: access{table: builtins.fields}, timeout: cmp.Or(tc.timeout, time.Minute)} // only silence waits for its end
+		r := recovery{access: access{table: builtins.fields}, timeout: cmp.Or(tc.timeout, time.Minute)} // only a silent process exhausts it
 		member.Addr = tc.addr
 		err := r.requireUnreachable(t.Context(), []algo.Member{member})
-		for began := time.Now(); tc.want == "" && err != nil && time.Since(began) < patience; { // it is busy
+		for began := time.Now(); tc.want == "" && err != nil && time.Since(began) < patience; { // the node is busy
 			err = r.requireUnreachable(t.Context(), []algo.Member{member})
 		}
 		if tc.want == "" {
@@ -156,7 +156,7 @@ func listenAs(t *testing.T, serve func(net.Conn)) (addr string) {
 	return l.Addr().String()
 }
 
-// stoppedPair is the data folders of two members that have stopped.
+// stoppedPair returns the data folders of two stopped members.
 func stoppedPair(t *testing.T) (a, b string) {
 	f := runCluster(t, 2, nil, "--preset", "local", "--lease")
 	for _, node := range []string{"n1", "n2"} {

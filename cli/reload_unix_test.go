@@ -19,7 +19,7 @@ import (
 	"github.com/elect-go/elect/internal/testkit"
 )
 
-// logged waits for a line of a log in JSON.
+// logged waits for the line of a JSON log that has msg, and returns it.
 func (p *process) logged(t *testing.T, msg string) map[string]any {
 	t.Helper()
 	for {
@@ -77,7 +77,7 @@ func catchSIGHUP(t *testing.T) {
 	t.Cleanup(func() { signal.Stop(hangups) })
 }
 
-// The file system does not answer.
+// A reload waits for a file system that does not answer.
 func TestStopDoesNotWaitForReload(t *testing.T) {
 	r := newReloading(t, "lease: off\nlisten: 127.0.0.1:7400\nmembers: [127.0.0.1:7400]\n")
 	reading, release := make(chan struct{}), make(chan struct{})

@@ -62,7 +62,7 @@ func (r *rotated) change(of func(name string)) {
 	}
 }
 
-// client returns a client with a certificate, and the authorities that it accepts.
+// client returns a client with a certificate of a. The client accepts the given authorities.
 func (r *rotated) client(name string, a *httpAuthority, authorities []byte) client.Client {
 	r.Helper()
 	files := r.issue(a, name, tlsauth.Identity{Cluster: "demo", Role: tlsauth.Observer})

@@ -81,7 +81,7 @@ type runners struct {
 	proxies *proxies
 	args    []string
 	nodes   map[string]*process
-	// initial are the addresses of the initial members. Another one joins them.
+	// initial are the addresses of the initial members. Any other member joins them.
 	initial []string
 }
 
@@ -136,7 +136,7 @@ func (r *runners) start(name string) {
 		}
 		_ = p.Process.Signal(syscall.SIGCONT)
 		_ = p.Process.Kill()
-		_ = p.Wait() // its watchdog has ended, too
+		_ = p.Wait() // returns after the end of the watchdog
 	})
 }
 
@@ -170,7 +170,7 @@ func TestAtMostOneCommandRunsDespiteFaults(t *testing.T) {
 	t.Parallel()
 	file := filepath.Join(t.TempDir(), "records")
 	r := newRunners(t, nil, []string{"n0", "n1", "n2"}, "--grace", "200ms", "--restart", "always", "--", os.Args[0], "worker", file, "main")
-	restart := func(w record, p *process) { // otherwise its standby doubles with each fault
+	restart := func(w record, p *process) { // a restart resets the standby, which doubles with each fault
 		require.NoError(t, p.Process.Signal(syscall.SIGTERM))
 		require.Zero(t, p.status(t))
 		r.start(w.node)
@@ -238,7 +238,7 @@ func TestCommandEndsOnPartitionedMember(t *testing.T) {
 	r.requireOneAtATime(file)
 }
 
-// lastOf returns the time of the last record with that token.
+// lastOf returns the time of the last record with the given token.
 func lastOf(all []record, token uint64) (last int64) {
 	for _, s := range all {
 		if s.token == token {
@@ -262,7 +262,7 @@ func TestRunExitsWithStatusOfCommand(t *testing.T) {
 	}
 }
 
-// A command that cannot be started is an error of the watchdog. Its log has the form of the log of elect run.
+// The watchdog reports a command that cannot be started, in the log format of elect run.
 func TestWatchdogHasFormOfLog(t *testing.T) {
 	testkit.Processes(t)
 	t.Parallel()
@@ -292,7 +292,7 @@ func TestCommandReceivesTokenInEnvironment(t *testing.T) {
 	said := strings.Fields(p.stdout.text())
 	require.Len(t, said, 5, p.stdout.text())
 	require.Equal(t, []string{"hello", "a"}, said[:2])
-	require.Regexp(t, `^[1-9][0-9]*$`, said[2]) // 1, unless its lease ran out before the command began
+	require.Regexp(t, `^[1-9][0-9]*$`, said[2]) // 1, unless the lease expired before the command began
 	require.Equal(t, said[2], said[3], "the token is the epoch")
 	require.Regexp(t, `^[0-9a-f-]{36}$`, said[4])
 }
@@ -342,8 +342,8 @@ func TestSignalStopsCommandBeforeElect(t *testing.T) {
 	}
 }
 
-// A second signal, later than a double of the first, ends elect at once. Its watchdog then ends the command. The lease
-// is released after that.
+// A second signal ends elect at once, unless it directly follows the first. The watchdog then ends the command before
+// the lease is released.
 func TestSecondSignalEndsElectImmediately(t *testing.T) {
 	testkit.OnlyLong(t)
 	t.Parallel()
@@ -391,8 +391,8 @@ func TestRunWarnsWithoutLease(t *testing.T) {
 	require.Contains(t, p.stderr.text(), "bully+lease")
 }
 
-// One of the members that start within the time runs the command, and all end. A higher member that starts later does
-// not take over.
+// One of the members that start within the time of --once runs the command, and all members end. A higher member that
+// starts later does not take over.
 func TestOnceRunsCommandOnOneMember(t *testing.T) {
 	testkit.OnlyLong(t)
 	t.Parallel()

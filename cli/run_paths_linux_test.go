@@ -24,7 +24,7 @@ import (
 // proxies are TCP proxies. Each has an address of its own, and a member behind it.
 type proxies struct {
 	all   map[string]*proxy // by address
-	hides atomic.Bool       // an end of one side is not passed on to the other: the connection stays open
+	hides atomic.Bool       // after the end of one side, the connection to the other stays open
 	work  sync.WaitGroup
 }
 
@@ -63,7 +63,7 @@ func (ps *proxies) reset() {
 	}
 }
 
-// accept has the proxy accept connections.
+// accept starts to accept connections.
 func (p *proxy) accept(t *testing.T) {
 	t.Helper()
 	l, err := net.Listen("tcp", p.addr)
@@ -82,7 +82,7 @@ func (p *proxy) accept(t *testing.T) {
 	})
 }
 
-// refuse has the kernel refuse connections, and ends those that stand.
+// refuse closes the listener, so that the kernel refuses connections, and ends the existing ones.
 func (p *proxy) refuse() {
 	p.mu.Lock()
 	if p.listener != nil {
@@ -102,7 +102,7 @@ func (p *proxy) reset() {
 	clear(p.conns)
 }
 
-// keep records one end of a connection, or closes it if the proxy refuses connections by now.
+// keep records one end of a connection, or closes it if the proxy has begun to refuse connections.
 func (p *proxy) keep(c *net.TCPConn) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -122,7 +122,7 @@ func (p *proxy) pass(c *net.TCPConn) {
 	}
 	p.keep(c)
 	if err != nil {
-		return // it is accepted, and nothing answers
+		return // the connection stays open without an answer
 	}
 	member := d.(*net.TCPConn)
 	p.keep(member)
@@ -139,7 +139,7 @@ func (p *proxy) pass(c *net.TCPConn) {
 	}
 }
 
-// copy passes bytes on, and then the end of them.
+// copy copies bytes until their end, and then passes the end on unless the proxies hide it.
 func (p *proxy) copy(to, from *net.TCPConn) {
 	_, err := io.Copy(to, from)
 	switch {
@@ -161,7 +161,7 @@ func (c costs) log(t *testing.T) {
 	}
 }
 
-// kill kills a member that works, waits for the next one, and restarts the killed one.
+// kill kills the member that works, and returns the time until the command of the next member works.
 func (r *runners) kill(file string, w record) (took time.Duration) {
 	r.Helper()
 	began := watchdog.Now()
@@ -171,7 +171,7 @@ func (r *runners) kill(file string, w record) (took time.Duration) {
 	return time.Duration(next.at) - began
 }
 
-// restart starts a killed member again, and waits until it follows a leader, because the next fault needs a majority.
+// restart starts a killed member again, and waits until it follows a leader, because the next fault needs a quorum.
 func (r *runners) restart(name string) {
 	r.Helper()
 	r.start(name)
@@ -179,7 +179,7 @@ func (r *runners) restart(name string) {
 	}
 }
 
-// worksUntil waits for a record from after a time.
+// worksUntil waits for a record that is later than at.
 func (r *runners) worksUntil(file string, at time.Duration) {
 	r.Helper()
 	require.Eventually(r, func() bool {
@@ -187,9 +187,9 @@ func (r *runners) worksUntil(file string, at time.Duration) {
 	}, patience, 10*time.Millisecond)
 }
 
-// Three members reach each other through proxies alone. elect run is killed: the report of its watchdog comes through
-// the proxies, also if they hide that the member has ended. A proxy may even refuse connections on behalf of a live
-// member. No two commands work at once.
+// Three members reach each other through proxies only. After elect run is killed, the report of its watchdog passes the
+// proxies, even if they hide the end of the member. A proxy may also refuse connections to a live member. No two
+// commands work at once.
 func TestOneCommandRunsBehindProxies(t *testing.T) {
 	testkit.OnlyLong(t)
 	t.Parallel()
@@ -219,7 +219,7 @@ func TestOneCommandRunsBehindProxies(t *testing.T) {
 			p.refuse()
 			defer p.accept(t)
 			r.worksUntil(file, watchdog.Now()+2*time.Second)
-			w = r.works(file, 0) // another member may work
+			w = r.works(file, 0) // another member may work by now
 			return w.node, r.kill(file, w)
 		}},
 	}
@@ -233,8 +233,8 @@ func TestOneCommandRunsBehindProxies(t *testing.T) {
 	r.requireOneAtATime(file)
 }
 
-// A firewall drops every packet from the address of the member that works, so the report of its watchdog reaches no
-// other member. The next command works when the lease has expired, and no two work at once.
+// A firewall drops every packet from or to the address of the member that works, so the report of its watchdog reaches
+// no other member. The next command works when the lease has expired, and no two work at once.
 func TestOneCommandRunsBehindFirewallThatDrops(t *testing.T) {
 	testkit.OnlyLong(t)
 	t.Parallel()

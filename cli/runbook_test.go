@@ -197,7 +197,7 @@ func TestSIGHUPChangesMemberList(t *testing.T) {
 		}
 	}
 	m.await([]string{"status", addrs[0]}, "a member leads a, b")
-	start(2, addrs) // as the first node it would lead alone, because no process listens at the other addresses
+	start(2, addrs) // as the first node, c would lead alone: its peers would refuse connections
 	m.await([]string{"status", addrs[2]}, "no member leads c")
 	change(addrs)
 	for _, addr := range addrs {
@@ -228,7 +228,7 @@ func TestRunbookForLostQuorumWorks(t *testing.T) {
 	m.follow(section(t, "When a majority is lost for good"))
 }
 
-// The other survivors, and lost members that come back, learn that they were removed.
+// The other survivors, and lost members that come back, stop as removed members.
 func TestMembersOtherThanSurvivorAreRemoved(t *testing.T) {
 	testkit.OnlyLong(t)
 	t.Parallel()

@@ -158,7 +158,7 @@ func TestAuthorityAccessibleToOthersIsRejected(t *testing.T) {
 	}
 }
 
-// The status is that of a problem that no restart repairs.
+// The exit status is that of a problem that no restart repairs.
 func TestConfigWritableByOthersIsRejected(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "elect.yaml")
 	require.NoError(t, os.WriteFile(path, []byte("listen: nowhere\n"), 0o600))

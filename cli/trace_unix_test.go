@@ -15,7 +15,7 @@ import (
 	"github.com/elect-go/elect/trace"
 )
 
-// traced are the events in a file.
+// traced returns the events in a file.
 func traced(t *testing.T, file string) (all []trace.Event) {
 	t.Helper()
 	f, err := os.Open(file)
@@ -31,7 +31,7 @@ func traced(t *testing.T, file string) (all []trace.Event) {
 	return all
 }
 
-// countOf is how many events are of a kind.
+// countOf returns the number of events of a kind.
 func countOf(events []trace.Event, kind trace.Kind) (n int) {
 	for _, e := range events {
 		if e.Kind == kind {

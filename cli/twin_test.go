@@ -33,7 +33,7 @@ func startCopy(t *testing.T, name, data string, members []proccluster.State) str
 	return p.stderr.text()
 }
 
-// hears waits until a node has received that many more heartbeats.
+// hears waits until the node has received the given number of further heartbeats.
 func hears(t *testing.T, addr string, more uint64) {
 	t.Helper()
 	received := func() uint64 {

@@ -46,10 +46,10 @@ func brokenPipe(t *testing.T) *os.File {
 	return w
 }
 
-// unreadPipes are standard errors that no process reads.
+// unreadPipes return pipes for standard error that no process reads.
 var unreadPipes = map[string]func(t *testing.T) *os.File{"full": fullPipe, "broken": brokenPipe}
 
-// launchUnread starts the command with such a standard error.
+// launchUnread starts the command with one of the unreadPipes as standard error.
 func launchUnread(t *testing.T, stderr func(t *testing.T) *os.File, args ...string) *process {
 	t.Helper()
 	p := command(t, args...)

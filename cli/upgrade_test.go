@@ -22,8 +22,8 @@ import (
 	"github.com/elect-go/elect/trace"
 )
 
-// buildNext builds the command as its next version may be: it knows one more version of the protocol, and its hello has
-// one more field, an optional one.
+// buildNext builds a possible next version of the command. It has one more version of the protocol, and one more,
+// optional field in hello.
 func buildNext(t *testing.T) string {
 	t.Helper()
 	root, err := filepath.Abs("..")
@@ -74,7 +74,7 @@ func (l *leaderships) record(node string, e trace.Event) {
 	}
 }
 
-// since returns the announcements at and after a time, in their order, and the number of those before.
+// since returns the announcements at and after a time, in their order.
 func (l *leaderships) since(at int64) []announcement {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -83,7 +83,7 @@ func (l *leaderships) since(at int64) []announcement {
 	return slices.Clone(l.seen[first:])
 }
 
-// twoAtOnce returns the first moment at which two nodes lead, or at which an epoch has a second leader; or nothing.
+// twoAtOnce describes the first moment at which two nodes lead or an epoch has a second leader; empty if there is none.
 func twoAtOnce(all []announcement) string {
 	leader := ""
 	byEpoch := make(map[uint64]string)
@@ -103,8 +103,8 @@ func twoAtOnce(all []announcement) string {
 	return ""
 }
 
-// A cluster of three is brought to the next version one node after the other, and back, the leader first. So each
-// version leads followers of the other one.
+// A cluster of three changes to the next version and back, one node at a time, the leader first. So each version leads
+// followers of the other version.
 func TestRollingRestartToNextProtocolVersion(t *testing.T) {
 	testkit.OnlyLong(t)
 	t.Parallel()

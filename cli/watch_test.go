@@ -59,7 +59,7 @@ func TestWatchPrintsLeader(t *testing.T) {
 	require.Empty(t, o.Error)
 }
 
-// The members of a configuration are watched without an address on the command line.
+// Without an address on the command line, elect watch contacts the members of the configuration.
 func TestWatchReadsConfiguration(t *testing.T) {
 	testkit.Processes(t)
 	addr := runLone(t, "a")

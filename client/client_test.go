@@ -66,8 +66,7 @@ func TestErrors(t *testing.T) {
 	})
 }
 
-// A dial to a member that does not answer takes as long as the caller
-// waits, and 1 s if the caller sets no deadline.
+// A dial to a member that does not answer ends shortly before the caller's deadline, and after 1 s without one.
 func TestDialTakesAsLongAsCallerWaits(t *testing.T) {
 	leave := func(ctx context.Context, c client.Client) error { return c.Leave(ctx, "10.0.0.1:7400") }
 	status := func(ctx context.Context, c client.Client) error {

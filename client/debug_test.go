@@ -19,7 +19,7 @@ import (
 	"github.com/elect-go/elect/transport"
 )
 
-// fakeNode is a node that replies to each frame of a client with what reply returns.
+// fakeNode is a node that replies to each frame of a client with the result of reply.
 type fakeNode struct {
 	network *transport.Transport
 	reply   func(frame []byte) (algo.Message, error)
@@ -105,7 +105,7 @@ func TestDebugOfFaultyNode(t *testing.T) {
 	}
 }
 
-// The client does not follow a node that has new events as fast as it reports them.
+// The client stops at the last event that the first reply counts, although the node records new events meanwhile.
 func TestDebugStopsAtEventsOfFirstReply(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		requests := uint64(0)

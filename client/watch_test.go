@@ -17,7 +17,7 @@ import (
 	"github.com/elect-go/elect/cluster/clustertest"
 )
 
-// log has the states that a watcher reported.
+// log records the states and the dials of a watcher.
 type log struct {
 	mu     sync.Mutex
 	states []client.State
@@ -81,7 +81,7 @@ func TestWatcherFollowsFailovers(t *testing.T) {
 						c.Lease = lease.Off
 					}
 				}})
-				l := watch(t, c.Network, "n1:7400") // it learns the others
+				l := watch(t, c.Network, "n1:7400") // the watcher learns the addresses of the others
 				first := c.WaitLeader()
 				got := l.last(t)
 				require.Equal(t, client.Leader{ID: first.ID, Name: "n5", Addr: "n5:7400", Meta: map[string]string{"http": "n5:8080"}}, got.Leader)
@@ -139,7 +139,7 @@ func TestWatcherLearnsOfNewLeaderAtOnce(t *testing.T) {
 	})
 }
 
-// A paused member accepts connections and keeps the standing ones, so only its silence shows.
+// A paused member accepts connections and keeps the existing ones, so a watcher detects only its silence.
 func TestWatcherLeavesSilentMember(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := clustertest.New(t, clustertest.Config{Nodes: 3})
@@ -155,7 +155,7 @@ func TestWatcherLeavesSilentMember(t *testing.T) {
 	})
 }
 
-// A member that is cut off from a majority knows no leader. The watcher moves to one that does.
+// A member that is cut off from a majority knows no leader. The watcher moves to a member that does.
 func TestWatcherLeavesMemberWithoutLeader(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := clustertest.New(t, clustertest.Config{Nodes: 3})

@@ -128,8 +128,8 @@ func TestAllConfigErrorsAreReportedTogether(t *testing.T) {
 	require.Equal(t, "bully.answer_timeout", problems(err)[0].Field)
 }
 
-// The node sets Lease.DrainTimeout, so the settings of a node are settings of another one. A Lease with no other field
-// means the default.
+// A node sets Lease.DrainTimeout in its settings, and these settings are valid for another node. A Lease with no other
+// field means the default.
 func TestLeaseDrainTimeoutOfNodeIsAccepted(t *testing.T) {
 	config := good()
 	config.Lease, config.DrainTimeout = lease.Options{DrainTimeout: time.Minute}, time.Minute

@@ -51,8 +51,8 @@ func (m *member) losses(t testing.TB) (n uint64) {
 	return n
 }
 
-// rotate changes the files of one member after the other, step by step. No member may lose a connection or start an
-// election. The client of n1 has lost its connection a minute after the last step.
+// rotate performs each step on one member after another. No member may lose a connection or start an election. The
+// client of n1 must have lost its connection a minute after the last step.
 func (f *fleet) rotate(all []*member, steps ...func(*member)) {
 	f.t.Helper()
 	var before []uint64
@@ -91,7 +91,7 @@ func (f *fleet) watchAs(c tlsauth.Config) <-chan string {
 	return end
 }
 
-// The authority of a cluster is replaced, node by node: no node notices, except a client with an old certificate.
+// While the authority is replaced node by node, only a client with an old certificate is disconnected.
 func TestReplacedAuthorityKeepsLeadership(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		old, fresh := newAuthority(t), newAuthority(t)
@@ -110,8 +110,7 @@ func TestReplacedAuthorityKeepsLeadership(t *testing.T) {
 	})
 }
 
-// The secret of a cluster is replaced, node by node: no node notices, except a client with the old secret. It loses its
-// connection within a minute.
+// While the secret is replaced node by node, only a client with the old secret is disconnected, within a minute.
 func TestReplacedSecretKeepsLeadership(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		old, fresh := tlsauth.NewSecret(), tlsauth.NewSecret()
@@ -132,7 +131,7 @@ func TestReplacedSecretKeepsLeadership(t *testing.T) {
 	})
 }
 
-// A secret is replaced on all machines within half a minute, without a time in which both count. That causes no
+// A secret is replaced on all machines within half a minute, and no node ever accepts both secrets. That causes no
 // election either.
 func TestSecretReplacedWithoutOverlapKeepsLeadership(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

@@ -88,7 +88,7 @@ func TestDebugKeepsTraceOfProgram(t *testing.T) {
 	})
 }
 
-// More than 1000 events take several replies, and come in their order.
+// The last 1000 events take several replies, and arrive in their order.
 func TestDebugReadsAllParts(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := newFleet(t)
@@ -105,7 +105,8 @@ func TestDebugReadsAllParts(t *testing.T) {
 	})
 }
 
-// Many clients at once cost a node one reply in 10 ms, and delay no status and no election.
+// A node sends at most one debug reply in 10 ms, so debug requests of many clients delay no status and cause no
+// election.
 func TestDebugRequestsShareTheirCost(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := newFleet(t)
@@ -133,7 +134,7 @@ func TestDebugRequestsShareTheirCost(t *testing.T) {
 	})
 }
 
-// A node that hangs in a save shows its events, while it has no status.
+// A node with a blocked loop reports its events, although it replies to no status request.
 func TestDebugDoesNotWaitForLoop(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := newFleet(t)

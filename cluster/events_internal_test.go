@@ -130,7 +130,7 @@ func TestDebugReplyReportsGap(t *testing.T) {
 	require.Contains(t, next.Events[1].JSON, "later")
 }
 
-// Each part fits a frame, whatever the settings and the events are.
+// Each part of a debug report fits a frame, whatever the settings and the events are.
 func TestDebugRepliesFitFrames(t *testing.T) {
 	n := newEventNode(t)
 	for range 400 {
@@ -166,7 +166,7 @@ func newEventNode(t *testing.T) *Node {
 	return n
 }
 
-// What a heartbeat costs that the log leaves out, and an event that it keeps.
+// BenchmarkEventLog measures the cost of a heartbeat, which the log leaves out, and of events that it keeps.
 func BenchmarkEventLog(b *testing.B) {
 	n := new(Node)
 	for name, e := range map[string]trace.Event{

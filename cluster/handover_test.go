@@ -330,7 +330,7 @@ func TestLastMemberLeadsOnAfterDrain(t *testing.T) {
 	})
 }
 
-// ID, IsLeader, Leader and WaitLeader before, during and after Run.
+// A node reports its ID and the leadership before, during and after Run.
 func TestNodeReportsIDAndLeadership(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := clustertest.NewNetwork()

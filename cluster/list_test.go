@@ -108,7 +108,7 @@ func TestInvalidListIsRejected(t *testing.T) {
 	})
 }
 
-// The system has chosen the port. The list may name it, or the address in the settings.
+// If the system chooses the port, the list may name the chosen address, or the address in the settings.
 func TestListMayNameChosenPort(t *testing.T) {
 	const port0 = "127.0.0.1:0"
 	n := run(t, cluster.Config{Name: "n1", Listen: port0, Members: []string{port0}, Lease: lease.Off})

@@ -52,7 +52,7 @@ func TestNodeLimitsWatchers(t *testing.T) {
 	})
 }
 
-// A watcher that has gone makes room.
+// A watcher that disconnects frees its slot.
 func TestNodeForgetsWatchersThatLeft(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := newFleet(t)

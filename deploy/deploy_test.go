@@ -24,11 +24,12 @@ func read(t *testing.T, path string) string {
 	return string(text)
 }
 
-// metricName finds the metrics in an expression, without what Prometheus adds to the name of a histogram or summary.
+// metricName matches a metric in an expression. Its group is the suffix that Prometheus adds to the name of a histogram
+// or summary.
 var metricName = regexp.MustCompile(`\belect_[a-z_]+?(_bucket|_sum|_count)?\b`)
 
-// checkMetrics wants each metric of some text in the table of docs/operations.md, which its own test compares with the
-// program.
+// checkMetrics requires that docs/operations.md names each metric in text. Another test compares its table of metrics
+// with the program.
 func checkMetrics(t *testing.T, text string) {
 	t.Helper()
 	documented := read(t, "../docs/operations.md")
@@ -61,7 +62,7 @@ func TestAlertHasRunbookAndCase(t *testing.T) {
 	}
 }
 
-// headings returns the headings of a page as they stand in links.
+// headings returns the anchors of the headings of a page.
 func headings(page string) (all []string) {
 	for _, heading := range regexp.MustCompile(`(?m)^##+ (.+)$`).FindAllStringSubmatch(page, -1) {
 		link := regexp.MustCompile(`[^a-z0-9 -]`).ReplaceAllString(strings.ToLower(heading[1]), "")
@@ -70,7 +71,8 @@ func headings(page string) (all []string) {
 	return all
 }
 
-// A log line that a runbook names stands in the table of operations, which its own test compares with the program.
+// These log lines are in the runbooks and in the table of docs/operations.md, which another test compares with the
+// program.
 func TestRunbookNamesLinesOfLog(t *testing.T) {
 	operations := read(t, "../docs/operations.md")
 	for _, line := range []string{"waiting for members", "slow save", "lost leadership", "own certificate ends soon", "certificate of http_tls ends soon"} {
@@ -104,7 +106,7 @@ func TestDashboardShowsMetricsThatExist(t *testing.T) {
 	}
 }
 
-// build builds the program as the Dockerfile says, from a copy of the module if there is one.
+// build builds the program as the Dockerfile does, from the module in the given folder, and returns its path.
 func build(t *testing.T, module string) string {
 	t.Helper()
 	program := filepath.Join(t.TempDir(), "elect")
@@ -115,7 +117,7 @@ func build(t *testing.T, module string) string {
 	return program
 }
 
-// TestUnitIsValid has systemd check the unit, and how much it shuts off.
+// TestUnitIsValid checks the unit and its sandboxing with systemd-analyze.
 func TestUnitIsValid(t *testing.T) {
 	testkit.OnlyLong(t)
 	analyze, err := exec.LookPath("systemd-analyze")
@@ -132,7 +134,7 @@ func TestUnitIsValid(t *testing.T) {
 	}
 }
 
-// TestBuildIsReproducible builds the program in two folders.
+// TestBuildIsReproducible builds equal programs in two folders.
 func TestBuildIsReproducible(t *testing.T) {
 	testkit.OnlyLong(t)
 	copied := filepath.Join(t.TempDir(), "copy")

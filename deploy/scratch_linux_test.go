@@ -12,12 +12,12 @@ import (
 	"github.com/elect-go/elect/internal/testkit"
 )
 
-// TestProgramNeedsNothingBesideIt runs the program as another user in a folder that has nothing else, as an image from
-// scratch does.
+// TestProgramNeedsNothingBesideIt runs the program as another user in a root folder without any other file, as in an
+// image from scratch.
 func TestProgramNeedsNothingBesideIt(t *testing.T) {
 	testkit.OnlyLong(t)
 	testkit.Need(t, os.Geteuid() == 0, "root, for chroot")
-	root, err := os.MkdirTemp("", "elect-scratch") // that of the test is closed to other users
+	root, err := os.MkdirTemp("", "elect-scratch") // t.TempDir is closed to other users
 	require.NoError(t, err)
 	t.Cleanup(func() { _ = os.RemoveAll(root) })
 	require.NoError(t, os.Chmod(root, 0o755))

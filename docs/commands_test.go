@@ -17,10 +17,10 @@ var (
 	testFunc    = regexp.MustCompile(`(?m)^func ((?:Test|Benchmark|Fuzz|Example)\w*)\(`)
 )
 
-// idlePatterns select no test on purpose, or stand for any.
+// idlePatterns select no test on purpose, or stand for any test.
 var idlePatterns = []string{"xxx", ".", "…"}
 
-// topLevel returns the part of a pattern that selects functions, without that for subtests. In a table, | is \|.
+// topLevel returns the part of a pattern that selects functions, without the part for subtests. Tables write | as \|.
 func topLevel(pattern string) string {
 	pattern = strings.ReplaceAll(strings.Trim(pattern, "'"), `\|`, "|")
 	depth := 0

@@ -39,8 +39,8 @@ func readDocuments(t *testing.T) map[string]string {
 	return documents
 }
 
-// readSource returns the text of the Go files below some folders of the module: of the test
-// files, or of the others.
+// readSource returns the text of the Go files below some folders of the module: either of the test files, or of all
+// others.
 func readSource(t *testing.T, tests bool, folders ...string) string {
 	t.Helper()
 	var source strings.Builder

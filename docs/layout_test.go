@@ -13,7 +13,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// knownLong has the documents that break the rules, with the number of lines and cells that do. A number may only fall.
+// knownLong has the documents that break the rules, with the number of such lines and cells. A number may only fall.
 var knownLong = map[string]int{
 	"scenarios.md": 11, // the help of elect sim
 }
@@ -50,7 +50,7 @@ func layoutProblems(text string) (problems []string) {
 // TestDocumentsFitScreen checks every Markdown file of the module.
 func TestDocumentsFitScreen(t *testing.T) {
 	err := filepath.WalkDir(root, func(path string, entry fs.DirEntry, err error) error {
-		if err == nil && entry.IsDir() && entry.Name() == "node_modules" { // documents of others
+		if err == nil && entry.IsDir() && entry.Name() == "node_modules" { // third-party documents
 			return filepath.SkipDir
 		}
 		if err != nil || !strings.HasSuffix(path, ".md") {

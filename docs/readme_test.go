@@ -16,7 +16,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// The Go program in the README compiles. It stands in a function that has what the reader's program has.
+// The Go program in the README compiles, inside a function that stands for the reader's program.
 func TestReadmeProgramCompiles(t *testing.T) {
 	text, err := os.ReadFile("../README.md")
 	require.NoError(t, err)
@@ -40,7 +40,7 @@ func TestReadmeProgramCompiles(t *testing.T) {
 	require.NoError(t, err, "%s", out)
 }
 
-// Each method of a node that the README names exists, and has as many arguments.
+// Each method of a node that the README calls exists, and requires the same number of arguments.
 func TestReadmeNamesMethodsOfNode(t *testing.T) {
 	text, err := os.ReadFile("../README.md")
 	require.NoError(t, err)

@@ -22,7 +22,7 @@ import (
 
 var update = flag.Bool("update", false, "rewrite the golden files")
 
-// newBully has timeouts for a T of 10 ms, and no head start.
+// newBully returns bully with timeouts for a T of 10 ms, and no head start.
 func newBully(t testing.TB) algo.Spec {
 	t.Helper()
 	const T = 10 * time.Millisecond
@@ -42,8 +42,7 @@ func run(t testing.TB, o explore.Options) explore.Report {
 	return report
 }
 
-// Bully keeps its claims in every state within these budgets, and the numbers of states are
-// recorded.
+// Bully keeps its claims in every state within these budgets. The numbers of states equal the recorded ones.
 func TestBullyKeepsItsClaims(t *testing.T) {
 	if testkit.UnderRace {
 		t.Skip("too slow under the race detector")
@@ -98,9 +97,9 @@ func countTable(t *testing.T, searches []explore.Options) []byte {
 	return table.Bytes()
 }
 
-// viewWithWitnesses has three members, two of which are witnesses. With three eligible nodes that
-// start together, the search does not end: each inquires before it leads, and answers may take any
-// time. Random walks cover that case.
+// viewWithWitnesses returns a view of three members, two of which are witnesses. With three eligible nodes that start
+// together, the search does not end: each inquires before it leads, and answers may take any time. Random walks cover
+// that case.
 func viewWithWitnesses() algo.View {
 	var all []algo.Member
 	for i := 1; i <= 3; i++ {
@@ -125,7 +124,7 @@ func golden(t *testing.T, path string, got []byte) {
 	}
 }
 
-// A campaign starts an election, and its timeouts may be too short.
+// A campaign starts an election, in which timeouts may be too short.
 func TestCampaignsHaveBudget(t *testing.T) {
 	o := explore.Options{Spec: newBully(t), Nodes: 3, StartAgreed: true, Properties: []algo.Property{algo.OneLeaderPerEpoch}}
 	if r := run(t, o); !r.Complete || len(r.Violations) > 0 {

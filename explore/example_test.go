@@ -11,8 +11,8 @@ import (
 	"github.com/elect-go/elect/explore"
 )
 
-// Bully needs no majority. One false suspicion and two timeouts that are too short cause two leaders
-// in one epoch. No shorter run does.
+// Bully needs no quorum. One false suspicion and two timeouts that are too short cause two leaders in one epoch. No
+// shorter run does.
 func ExampleRun_twoLeaders() {
 	const T = 10 * time.Millisecond
 	spec, err := bully.New(bully.Options{AnswerTimeout: 2 * T, CoordinatorTimeout: 4 * T, AnnounceInterval: 10 * T, SkipSuspected: true})
@@ -85,8 +85,8 @@ func ExampleScenario_Replay() {
 	// a step is impossible
 }
 
-// A resource that stores the highest token may reject a new leader of bully with a lower token. A
-// node may also hear of the two leaders in that order.
+// A resource that stores the highest token may reject a new leader of bully with a lower token. A node may also follow
+// the two leaders in that order.
 func ExampleRun_tokens() {
 	spec, err := bully.New(bully.Defaults(algo.LAN()))
 	if err != nil {

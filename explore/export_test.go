@@ -1,4 +1,4 @@
 package explore
 
-// Head is what a scenario writes of its options.
+// Head returns the lines of a scenario that state its options.
 func (s *Scenario) Head() string { return head(&s.Options) }

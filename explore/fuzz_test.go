@@ -8,8 +8,8 @@ import (
 	"github.com/elect-go/elect/explore"
 )
 
-// Any text is parsed or rejected. A parsed scenario is written as text that is parsed to the same,
-// and its replay does not panic.
+// Any text is parsed or rejected. A parsed scenario is written as text that is parsed to the same scenario, and its
+// replay does not panic.
 func FuzzParseScenario(f *testing.F) {
 	spec := newBully(f)
 	build := func(_ string, options []algo.Setting) (algo.Spec, error) {

@@ -17,7 +17,7 @@ import (
 	"github.com/elect-go/elect/trace"
 )
 
-// builds returns a Build that knows only spec, under its name and with its options.
+// builds returns a Build that accepts only spec, under its name and with its options.
 func builds(spec algo.Spec) explore.Build {
 	return func(algorithm string, options []algo.Setting) (algo.Spec, error) {
 		if algorithm != spec.Name || fmt.Sprint(options) != fmt.Sprint(spec.Settings) {
@@ -84,7 +84,7 @@ type letter struct {
 
 func (letter) Kind() string { return "letter" }
 
-// Whatever a message holds is written so that it can be read again.
+// A message with any values is written as text that is parsed to the same message.
 func TestMessageTextIsParsedBack(t *testing.T) {
 	n1, n2, nonMember := explore.NodeID(1), explore.NodeID(2), algo.NodeID{15: 9}
 	full := letter{
@@ -252,7 +252,7 @@ func TestScenarioIsReplayed(t *testing.T) {
 	for _, tc := range []struct {
 		name, steps string
 		violations  string
-		want        string // an error
+		want        string // in the error
 	}{
 		{"no violation", "cluster 2\nleader n2\nepoch 1\ncrash n2\nfollows n1 n2\ncampaign n1\nsuspect n1 n2\nleader n1\nrestart n2\nexpire n2 answer\nfollows n2 n2\n", "", ""},
 		{"stated violation", "property one-leader-per-epoch\ncluster 2 # n2 leads\nsuspect n1 n2 wrongly\ncampaign n2\nviolates one-leader-per-epoch",

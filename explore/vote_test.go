@@ -12,7 +12,7 @@ import (
 	"github.com/elect-go/elect/internal/testkit"
 )
 
-// newVote has timeouts for a T of 10 ms.
+// newVote returns vote with timeouts for a T of 10 ms.
 func newVote(t testing.TB, change func(*vote.Options)) algo.Spec {
 	t.Helper()
 	o := vote.Defaults(algo.Timing{RoundTrip: 20 * time.Millisecond, Heartbeat: 10 * time.Millisecond})

@@ -9,7 +9,7 @@ import (
 	"github.com/elect-go/elect/algo"
 )
 
-// star is n1, monitored by all other nodes, with a delay of 1 ms.
+// star is a cluster in which all other nodes monitor n0. Messages take 1 ms.
 type star struct {
 	nodes  []*Detector
 	inbox  []delivery
@@ -78,7 +78,7 @@ func (s *star) run(end time.Duration) {
 	}
 }
 
-// "Cost is O(N) per interval for the cluster, never O(N²)."
+// A cluster in which all nodes monitor one costs O(N) frames per interval, not O(N²).
 func TestStarCostsFewFrames(t *testing.T) {
 	for _, size := range []int{2, 3, 5, 100} {
 		s := newStar(size)
@@ -94,8 +94,8 @@ func TestStarCostsFewFrames(t *testing.T) {
 	}
 }
 
-// Deadline is never later than what is due: a detector that is woken exactly then behaves like one that is woken each
-// millisecond.
+// Deadline never misses a due action: a detector that is woken only at its deadlines behaves like one that is woken
+// each millisecond.
 func TestDeadlineIsNeverTooLate(t *testing.T) {
 	for range 100 {
 		seed := rand.Uint64()

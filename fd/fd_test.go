@@ -41,8 +41,8 @@ func takeAndRearm(d *Detector) {
 	d.Deadline()
 }
 
-// hearUntil passes the time from at to end with a frame of n1 each interval, and wakes the detector at its deadlines.
-// It returns the output.
+// hearUntil delivers a frame of n1 each interval from at to end, wakes the detector at its deadlines, and returns the
+// output.
 func hearUntil(d *Detector, at, end time.Duration) (all Output) {
 	for at < end {
 		d.HandleFrame(at, n(1))
@@ -54,8 +54,8 @@ func hearUntil(d *Detector, at, end time.Duration) (all Output) {
 	return all
 }
 
-// runUntil wakes the detector at each of its deadlines up to end, inclusive. It fails if the detector is due again at
-// the same time: such a detector would be woken forever.
+// runUntil wakes the detector at each of its deadlines up to end, inclusive, and returns the output. It panics if the
+// next deadline is not later than the last: such a detector would be woken forever.
 func runUntil(d *Detector, end time.Duration) (all Output) {
 	for d.Deadline() <= end {
 		now := d.Deadline()
@@ -84,7 +84,7 @@ func kinds(out Output, kind string) (count int) {
 	return count
 }
 
-// expectChanges fails unless the changes are those of n1, in that order.
+// expectChanges fails unless out has exactly these suspicions (true) and trusts (false), all of n1 and in this order.
 func expectChanges(t *testing.T, what string, out Output, suspected ...bool) {
 	t.Helper()
 	var got []bool
@@ -144,8 +144,7 @@ func TestCheckReportsEveryProblem(t *testing.T) {
 	}
 }
 
-// "A watcher sends Watch (a lease that says the interval it wants, renewed at
-// half-life)."
+// A node subscribes to each peer that it monitors, and renews the subscription at half its TTL.
 func TestSubscriptionIsRenewedAtHalfItsTTL(t *testing.T) {
 	d := New(config())
 	d.SetDigest(99)
@@ -186,7 +185,7 @@ func TestSuspectedPeerIsSubscribedEachInterval(t *testing.T) {
 	}
 }
 
-// "The watched pushes Beat to live watchers only", while the lease lasts.
+// A node sends heartbeats to its subscribers only, and only until the subscription ends.
 func TestHeartbeatsEndWithSubscription(t *testing.T) {
 	d := New(config())
 	d.SetDigest(99)
@@ -237,7 +236,7 @@ func TestUnconnectedSubscriberGetsNoHeartbeats(t *testing.T) {
 	}
 }
 
-// "Any frame to a watcher replaces a beat."
+// Any frame to a subscriber replaces a heartbeat.
 func TestAnyFrameReplacesHeartbeat(t *testing.T) {
 	d := New(config())
 	d.Up(0, n(1), 7)
@@ -254,7 +253,7 @@ func TestAnyFrameReplacesHeartbeat(t *testing.T) {
 	}
 }
 
-// Beats to all watchers fall on the same ticks: one wake for all.
+// Heartbeats to all subscribers fall on the same ticks, so that one wake serves all of them.
 func TestHeartbeatsShareTicks(t *testing.T) {
 	d := New(config())
 	for i := range 20 {
@@ -299,7 +298,7 @@ func TestHeartbeatGapIsAtMostThreeHalfIntervals(t *testing.T) {
 	}
 }
 
-// "The timeout of a peer grows after each mistake and comes back slowly."
+// The timeout of a peer grows after each false suspicion, and decays slowly.
 func TestTimeoutGrowsAndDecays(t *testing.T) {
 	d := newMonitor(t)
 	at, p := time.Duration(0), d.peers[n(1)]
@@ -335,7 +334,7 @@ func TestTimeoutGrowsAndDecays(t *testing.T) {
 	}
 }
 
-// One long silence makes the timeout grow by half, and another one to what would have borne it.
+// The first long silence raises the timeout by half. The second raises it to a quarter more than the silence.
 func TestTimeoutGrowsToCoverSilence(t *testing.T) {
 	d := newMonitor(t)
 	at, p := time.Duration(0), d.peers[n(1)]
@@ -353,7 +352,7 @@ func TestTimeoutGrowsToCoverSilence(t *testing.T) {
 	expectChanges(t, "it is borne", runUntil(d, at))
 }
 
-// A process that was stopped for long would have been suspected with any timeout.
+// A silence longer than MaxTimeout does not raise the timeout: no timeout would have been long enough.
 func TestLongSilenceIsNoFalseSuspicion(t *testing.T) {
 	d := newMonitor(t)
 	expectChanges(t, "silence", runUntil(d, time.Minute), true)
@@ -364,12 +363,12 @@ func TestLongSilenceIsNoFalseSuspicion(t *testing.T) {
 	}
 }
 
-// Chandra and Toueg 1996, ◇P: with delays that are bounded, by a bound above the first
-// timeout, mistakes end; also when the timeout has had time to come back.
+// Chandra and Toueg 1996, ◇P: if delays are bounded, false suspicions end. That holds even if the bound is above the
+// initial timeout, and if the timeout has time to decay.
 func TestFalseSuspicionsEnd(t *testing.T) {
 	d := newMonitor(t)
 	mistakes, last := 0, time.Duration(0)
-	for at := time.Duration(0); at < time.Hour; at += 3 * timeout { // a frame each, when 340 ms are allowed
+	for at := time.Duration(0); at < time.Hour; at += 3 * timeout { // a frame each 1.02 s, and an initial timeout of 340 ms
 		for _, change := range runUntil(d, at).Changes {
 			if change.Suspected {
 				mistakes, last = mistakes+1, at
@@ -383,8 +382,8 @@ func TestFalseSuspicionsEnd(t *testing.T) {
 	}
 }
 
-// "A connection that ends without a goodbye is followed by a dial at once. Refused →
-// suspected now."
+// After a connection that ends without a goodbye, the detector dials at once. If the dial is refused, it suspects the
+// peer at once.
 func TestDeadProcessIsSuspectedAtOnce(t *testing.T) {
 	d := newMonitor(t)
 	d.Down(ms, n(1), false)
@@ -400,7 +399,7 @@ func TestDeadProcessIsSuspectedAtOnce(t *testing.T) {
 	expectChanges(t, "what was under way when it died", d.TakeOutput())
 }
 
-// The same for a peer that is not watched: the evidence is kept.
+// Evidence about a peer that is not monitored is kept, and counts when the peer is monitored.
 func TestEvidenceIsKeptUntilPeerIsMonitored(t *testing.T) {
 	d := New(config())
 	d.Up(0, n(1), 7)
@@ -430,7 +429,8 @@ func TestEvidenceIsKeptUntilPeerIsMonitored(t *testing.T) {
 	expectChanges(t, "it is back", d.TakeOutput())
 }
 
-// A refusal and a restart are the end of a process, whether or not it is watched; silence and a goodbye are not.
+// A refused dial and a new incarnation are reported as the end of an incarnation, whether or not the peer is monitored.
+// Silence and a goodbye are not.
 func TestDeathOfUnmonitoredPeerIsReported(t *testing.T) {
 	for _, watched := range [][]algo.NodeID{nil, {n(1)}} {
 		d := New(config())
@@ -464,7 +464,7 @@ func TestDeathOfUnmonitoredPeerIsReported(t *testing.T) {
 	}
 }
 
-// "Every refused dial to a monitored peer is evidence, also the first one ever."
+// Every refused dial to a monitored peer is evidence, even the first dial to it.
 func TestRefusedFirstDialIsEvidence(t *testing.T) {
 	d := New(config())
 	d.Monitor(0, []algo.NodeID{n(1)})
@@ -473,7 +473,8 @@ func TestRefusedFirstDialIsEvidence(t *testing.T) {
 	expectChanges(t, "refused", d.TakeOutput(), true)
 }
 
-// "Reset, or closed before its hello → dial again at once (10 tries, then back-off)."
+// After a dial that is reset, or closed before the hello, the detector dials again at once. After 10 such dials, it
+// dials with back-off if the peer is monitored, and otherwise no more.
 func TestDyingProcessIsRedialedAtOnce(t *testing.T) {
 	for _, monitored := range []bool{true, false} {
 		d := newMonitor(t)
@@ -505,7 +506,7 @@ func TestDyingProcessIsSuspectedOnceRefused(t *testing.T) {
 	d.HandleDialFailure(0, n(1), DialReset)
 	d.HandleDialFailure(0, n(1), DialRefused)
 	expectChanges(t, "refused", d.TakeOutput(), true)
-	// It comes back much later, and dies again just while it starts.
+	// The peer restarts much later, and dies again while it starts.
 	for range 40 {
 		d.HandleDialFailure(time.Minute, n(1), DialRefused)
 	}
@@ -520,8 +521,8 @@ func TestDyingProcessIsSuspectedOnceRefused(t *testing.T) {
 	}
 }
 
-// "Accepted with a new incarnation → Suspect, then Trust; with the same → nothing
-// happened."
+// A monitored peer that says hello with a new incarnation is suspected and then trusted. With the same incarnation,
+// nothing changes.
 func TestRestartedPeerIsSuspectedThenTrusted(t *testing.T) {
 	d := newMonitor(t)
 	d.Down(ms, n(1), false)
@@ -559,7 +560,7 @@ func TestRestartedPeerIsSuspectedThenTrusted(t *testing.T) {
 	}
 }
 
-// "Accepted without a hello → silence, the timeout decides."
+// A dial without an answer is no evidence: the peer is suspected only when its timeout has passed.
 func TestDialTimeoutIsNoEvidence(t *testing.T) {
 	d := newMonitor(t)
 	d.Down(ms, n(1), false)
@@ -572,7 +573,7 @@ func TestDialTimeoutIsNoEvidence(t *testing.T) {
 	expectChanges(t, "silence", runUntil(d, timeout), true)
 }
 
-// "A setting turns evidence off."
+// With TimeoutOnly, a refused or reset dial is no evidence.
 func TestEvidenceCanBeDisabled(t *testing.T) {
 	c := config()
 	c.TimeoutOnly = true
@@ -597,7 +598,7 @@ func TestEvidenceCanBeDisabled(t *testing.T) {
 	expectDials(t, "not monitored", runUntil(d, time.Minute), 0)
 }
 
-// "A goodbye (clean stop) is Suspect at once."
+// A peer that says goodbye is suspected at once.
 func TestGoodbyeIsSuspectedAtOnce(t *testing.T) {
 	d := newMonitor(t)
 	d.HandleGoodbye(ms, n(1))
@@ -625,7 +626,7 @@ func TestLateWakeSuspectsNoPeer(t *testing.T) {
 		expectChanges(t, "a late wake", d.TakeOutput())
 		out := runUntil(d, back+interval)
 		expectChanges(t, "an interval later", out)
-		// The peer lives: all is well.
+		// The peer is alive.
 		d.HandleFrame(back+interval, n(1))
 		expectChanges(t, "it was heard of", d.TakeOutput())
 		if got := d.peers[n(1)].timeout; got != timeout {
@@ -634,8 +635,8 @@ func TestLateWakeSuspectsNoPeer(t *testing.T) {
 	}
 }
 
-// Frames that waited on the sockets are delivered before the wake. They must not hide the stall for the peers with
-// frames that come a little later.
+// Frames that waited on the sockets are delivered before the wake. They must not hide the stall: frames of other peers
+// may come a little later.
 func TestLateWakeAfterFramesOfOtherPeers(t *testing.T) {
 	d := New(config())
 	both := []algo.NodeID{n(1), n(2)}
@@ -649,7 +650,7 @@ func TestLateWakeAfterFramesOfOtherPeers(t *testing.T) {
 	if out := d.TakeOutput(); len(out.Changes) != 0 {
 		t.Errorf("n1 has had no chance to be heard of: %v", out.Changes)
 	}
-	d.Up(back, n(2), 7) // a new connection hides nothing either, and is no lateness
+	d.Up(back, n(2), 7) // a new connection leaves no deadline in the past
 	if d.Deadline() < back {
 		t.Errorf("a wake is due at %v, which is past at %v", d.Deadline(), back)
 	}
@@ -663,8 +664,8 @@ func TestLateWakeSuspectsDeadPeerLater(t *testing.T) {
 	expectChanges(t, "soon after", runUntil(d, back+timeout+interval), true)
 }
 
-// A pause that ends just after a deadline is noticed: while a peer is silent the detector is
-// woken more often than it needs for that deadline.
+// A stall that ends just after a peer's deadline is detected: while the peer is silent, the detector wakes more often
+// than that deadline requires.
 func TestStallBeforeDeadlineIsDetected(t *testing.T) {
 	d := newMonitor(t)
 	expectChanges(t, "until the pause", runUntil(d, timeout-interval))
@@ -673,8 +674,8 @@ func TestStallBeforeDeadlineIsDetected(t *testing.T) {
 	expectChanges(t, "late by less than an interval", d.TakeOutput())
 }
 
-// A pause may have begun at any time in the last two intervals. So a peer gets two intervals to be heard after it, even
-// if its deadline would have ended just then, and no more.
+// A stall may have begun at any time in the last two intervals. So a peer gets two intervals after it to be heard, and
+// no more, even if its deadline passed right at the start of the stall.
 func TestPeerHasTwoIntervalsAfterStall(t *testing.T) {
 	d := newMonitor(t)
 	expectChanges(t, "silence, not too long", runUntil(d, timeout-1))
@@ -750,7 +751,7 @@ func TestPunctualWakeExtendsNothing(t *testing.T) {
 	}
 }
 
-// The wakes must not pile up either: the deadline goes forward.
+// Each wake moves the deadline forward, and wakes do not pile up.
 func TestDeadlineMovesForward(t *testing.T) {
 	d := newMonitor(t)
 	d.Receive(0, n(1), Subscribe{Interval: interval, TTL: time.Hour})
@@ -786,7 +787,7 @@ func TestDeadlineMovesForward(t *testing.T) {
 	}
 }
 
-// "Monitored peers are dialled with a back-off."
+// A monitored peer is redialed with back-off.
 func TestRedialBacksOff(t *testing.T) {
 	d := New(config())
 	d.Monitor(0, []algo.NodeID{n(1)})
@@ -815,8 +816,8 @@ func TestRedialBacksOff(t *testing.T) {
 	expectChanges(t, "refused while it is connected: it dialled us", d.TakeOutput(), false)
 }
 
-// Something ends each connection with a peer that lives. Two nodes must not be busy
-// with that for ever.
+// If each connection to a live peer ends after a short time, redials back off. Otherwise both nodes would be busy with
+// them forever.
 func TestBriefConnectionsAreRedialedWithBackoff(t *testing.T) {
 	for _, monitored := range []bool{true, false} {
 		d := New(config())
@@ -843,7 +844,7 @@ func TestBriefConnectionsAreRedialedWithBackoff(t *testing.T) {
 			t.Errorf("monitored %v: %d connections in 10s of a millisecond each, want few", monitored, count)
 		}
 	}
-	// A process that is killed again and again is another each time.
+	// A peer that is killed again and again has a new incarnation each time, so its redials do not back off.
 	d := newMonitor(t)
 	for i := range 100 {
 		d.Up(time.Duration(i)*ms, n(1), uint64(i+10))
@@ -870,7 +871,7 @@ func TestForgottenPeerIsUnknown(t *testing.T) {
 	}
 }
 
-// A pending change of a peer is dropped when the peer is monitored again.
+// A change that the driver has not taken is dropped when monitoring of the peer ends.
 func TestMonitoringAgainDropsSuspicion(t *testing.T) {
 	d := newMonitor(t)
 	d.Wake(d.Deadline())
@@ -901,7 +902,7 @@ func TestSilentPeerIsTrustedWhenHeard(t *testing.T) {
 	}
 }
 
-// A peer cannot make us busy with what it asks for.
+// A node rejects a Subscribe with an interval or TTL out of bounds, so that no peer can keep it busy.
 func TestInvalidSubscribeIsRejected(t *testing.T) {
 	const most = time.Duration(1<<63 - 1)
 	for _, w := range []Subscribe{
@@ -919,7 +920,7 @@ func TestInvalidSubscribeIsRejected(t *testing.T) {
 			t.Errorf("%+v: a wake is due at %v", w, d.Deadline())
 		}
 	}
-	// The fastest one that is granted.
+	// The shortest interval that is accepted.
 	d := New(config())
 	d.Up(0, n(1), 7)
 	if _, why := d.Receive(0, n(1), Subscribe{Interval: time.Millisecond, TTL: time.Second}); why != nil {

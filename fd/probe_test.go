@@ -39,9 +39,10 @@ func suspects(out Output) bool {
 	return slices.ContainsFunc(out.Changes, func(c Change) bool { return c.Suspected })
 }
 
-const probeTime = timeout * 3 / 4 // when others are asked
+const probeTime = timeout * 3 / 4 // silence after which peers are asked
 
-// Before the leader is suspected for silence, three peers are probed, at first those after it in the ring of IDs.
+// Before a node suspects its leader for silence, it sends probes to three peers, first those after the leader in the
+// ring of IDs.
 func TestProbesPrecedeSuspicionOfLeader(t *testing.T) {
 	d := newFollower(t)
 	if probes, _ := probesAndAcks(runUntil(d, probeTime-1)); len(probes) != 0 {
@@ -71,7 +72,8 @@ func TestProbesPrecedeSuspicionOfLeader(t *testing.T) {
 	}
 }
 
-// Three peers that are silent themselves are not probed forever, and a peer that is not connected is never probed.
+// Successive probes go to different peers, since three peers may be silent themselves. None goes to a peer that is not
+// connected.
 func TestProbesRotateAmongPeers(t *testing.T) {
 	d := New(config())
 	for i := range 9 {
@@ -117,7 +119,7 @@ func TestUselessProbesAreNotSent(t *testing.T) {
 	expectChanges(t, "of two", out, true)
 }
 
-// As long as peers hear the leader, it is followed. It is suspected one timeout after the last probe ack.
+// A follower does not suspect its leader as long as peers hear it. It suspects it one timeout after the last probe ack.
 func TestLeaderHeardByPeersIsNotSuspected(t *testing.T) {
 	d := newFollower(t)
 	var all Output
@@ -198,7 +200,7 @@ func TestProbeAckDelaysOnlySilence(t *testing.T) {
 		}
 	}
 
-	// A member that no longer leads is monitored for its link again, on which it was silent for long.
+	// A probe ack no longer counts when the peer stops leading: it is suspected for its silence on the link.
 	d = newFollower(t)
 	runUntil(d, probeTime)
 	d.Receive(probeTime, n(3), ProbeAck{Peer: n(5)})
@@ -212,8 +214,8 @@ func TestProbeAckDelaysOnlySilence(t *testing.T) {
 	}
 }
 
-// A probed node probes in turn, and acks only what it hears itself. So two nodes that probe each other learn nothing
-// that neither hears.
+// A node that receives a probe about a peer probes this peer itself, and sends an ack only when it hears the peer. So
+// two nodes that probe each other send no ack about a peer that neither hears.
 func TestOnlyHearingPeerAcksProbe(t *testing.T) {
 	d := newFollower(t)
 	d.Receive(ms, n(1), Probe{Peer: n(5)})
@@ -248,7 +250,7 @@ func TestOnlyHearingPeerAcksProbe(t *testing.T) {
 	}
 }
 
-// A node that has stalled probes when it runs again, and gives peers the time to answer.
+// A node that has stalled sends probes when it runs again, and waits for acks before it suspects its leader.
 func TestStalledNodeProbesBeforeSuspecting(t *testing.T) {
 	d := newFollower(t)
 	var out Output

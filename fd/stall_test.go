@@ -19,8 +19,8 @@ func beatsIn(out Output) (beats []Heartbeat) {
 	return beats
 }
 
-// A node that has stalled tells its subscribers at once, whatever it receives or sends first, and even if a
-// subscription has ended meanwhile. It repeats that for as long as a subscription lasts.
+// A node that has stalled reports the stall to its subscribers at once, whatever it receives or sends first, and even
+// if a subscription has ended meanwhile. Its heartbeats repeat the report for the TTL of a subscription.
 func TestStallIsReportedToSubscribers(t *testing.T) {
 	const slept = 10 * time.Second
 	for _, test := range []struct {
@@ -44,7 +44,7 @@ func TestStallIsReportedToSubscribers(t *testing.T) {
 			if len(beats) != 1 || beats[0].Stalled != slept-interval || beats[0].StalledAgo != 0 {
 				t.Fatalf("it said %+v, want that it did not run for %v until now", beats, slept-interval)
 			}
-			d.Wake(slept) // of the same stall
+			d.Wake(slept) // the same stall
 			if beats := beatsIn(d.TakeOutput()); len(beats) != 0 {
 				t.Errorf("it says %v once more", beats)
 			}
@@ -71,8 +71,8 @@ func TestStallIsReportedToSubscribers(t *testing.T) {
 	}
 }
 
-// A stalled peer is not slow: its timeout does not grow, even if another frame than a heartbeat ended the suspicion.
-// 40 stalls of a leader once made the timeout ten times as long.
+// A stalled peer is not slow: a heartbeat that reports the stall restores the timeout, even if another frame ended the
+// suspicion. Without this rule, 40 stalls of a leader made the timeout ten times as long.
 func TestStallOfPeerKeepsTimeout(t *testing.T) {
 	const silent, grown = 600 * ms, timeout + timeout/2
 	for _, test := range []struct {
@@ -117,15 +117,15 @@ func TestStallOfPeerKeepsTimeout(t *testing.T) {
 	}
 }
 
-// A stall does not undo the growth for another silence, nor any growth twice.
+// A reported stall does not undo the growth for another silence, and undoes no growth twice.
 func TestStallExplainsNoOtherSilence(t *testing.T) {
 	d := newMonitor(t)
 	at := timeout + 10*ms
 	expectChanges(t, "silence", runUntil(d, at), true)
-	d.HandleFrame(at, n(1)) // it was slow
+	d.HandleFrame(at, n(1)) // n1 was slow
 	grown := d.peers[n(1)].timeout
 	expectChanges(t, "silence", runUntil(d, time.Minute), false, true)
-	d.HandleFrame(time.Minute, n(1)) // it was stopped for longer than any timeout
+	d.HandleFrame(time.Minute, n(1)) // n1 was stopped for longer than any timeout
 	d.Receive(time.Minute, n(1), Heartbeat{Stalled: time.Minute - at + 20*ms})
 	d.Receive(time.Minute, n(1), Heartbeat{Stalled: time.Minute - at + 20*ms})
 	if got := d.peers[n(1)].timeout; got != grown {
@@ -155,8 +155,8 @@ func TestInvalidHeartbeatIsRejected(t *testing.T) {
 	}
 }
 
-// A peer without processor time stalls for short and long times, and will do so again. So its timeout must grow, as
-// for a peer that is slow for another reason. Rare or former short stalls do not count.
+// A peer that lacks processor time has short and long stalls, and will have more. So its timeout must grow, as for a
+// peer that is slow for another reason. Short stalls that are rare or long ago do not count.
 func TestStarvedPeerIsSlow(t *testing.T) {
 	const grown = timeout + timeout/2
 	for _, test := range []struct {

@@ -8,7 +8,7 @@ import (
 )
 
 // A suspicion for silence counts as false even if the peer is no longer monitored. Otherwise a node that suspects its
-// leader and follows another would never learn that it was too hasty.
+// leader and follows another would never raise the timeout of the first.
 func TestFalseSuspicionCountsAfterMonitoringEnds(t *testing.T) {
 	const cut, grown = timeout + 100*ms, timeout + timeout/2
 	for _, test := range []struct {

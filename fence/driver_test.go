@@ -16,8 +16,8 @@ import (
 	"github.com/elect-go/elect/algo"
 )
 
-// database is a small database that knows only the exact statements of a Table. Package examples/ledger
-// tests them in real databases. One transaction at a time has it.
+// database is a small database that knows only the exact statements of a Table. Package examples/ledger tests them in
+// real databases. It runs one transaction at a time.
 type database struct {
 	alone    sync.Mutex
 	rows     map[string]row // nil: the table is missing
@@ -47,7 +47,7 @@ func alone(write func() error) func(*sql.Tx) error { return func(*sql.Tx) error 
 func (d *database) Driver() driver.Driver                        { return nil }
 func (d *database) Connect(context.Context) (driver.Conn, error) { return &connection{d: d}, nil }
 
-// connection has at most one transaction, and the state before it.
+// connection has at most one transaction, and holds the state from before the transaction.
 type connection struct {
 	d       *database
 	in      bool
@@ -80,7 +80,7 @@ func (c *connection) Rollback() error {
 	return nil
 }
 
-// enter waits for the end of another's transaction.
+// enter waits until no other connection has a transaction.
 func (c *connection) enter() (leave func()) {
 	if c.in {
 		return func() {}

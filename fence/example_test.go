@@ -11,7 +11,7 @@ import (
 	"github.com/elect-go/elect/fence"
 )
 
-// A leader writes with its token. Once another has, the first is refused.
+// A leader writes with its token. After the next leader has written, the gate rejects the first token.
 func ExampleGate_Write() {
 	data, err := os.MkdirTemp("", "elect")
 	if err != nil {

@@ -127,7 +127,7 @@ func TestGateAdoptsCluster(t *testing.T) {
 		require.ErrorIs(t, g.write(nr(11), never(t)), ErrOtherCluster)
 		require.NoError(t, g.write(Token{theirs, 1}, nothing))
 
-		// A cluster that is started again with the same list has the same ID.
+		// A cluster that is bootstrapped again with the same list has the same ID.
 		require.NoError(t, g.adopt(Token{theirs, 1}, Token{theirs, 0}))
 		require.NoError(t, g.write(Token{theirs, 1}, nothing))
 	})

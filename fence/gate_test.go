@@ -66,8 +66,8 @@ func TestReopenedGateKeepsToken(t *testing.T) {
 	require.Equal(t, "fence 1 save 2 token 7 cluster 00000000-0000-0000-0000-000000000001 sum ", string(content(t, path)[:72]))
 }
 
-// A crash may cut the writes since the last sync at any byte. After it, the gate knows the last
-// accepted token and rejects lower ones, also if the disk has lost one half of the file before.
+// A crash may cut the writes since the last sync at any byte. After the crash, the gate holds the last accepted token
+// or the next one, even if the disk had lost one half of the file before.
 func TestCrashAtAnyByteKeepsOneSave(t *testing.T) {
 	g, path := fresh(t)
 	durable := content(t, path)
@@ -80,7 +80,7 @@ func TestCrashAtAnyByteKeepsOneSave(t *testing.T) {
 		now := content(t, path)
 		for at := range now {
 			if at > 0 && now[at-1] == durable[at-1] && at < len(now)-1 {
-				continue // the same as the cut before
+				continue // the same as the previous cut
 			}
 			for _, parts := range [][2][]byte{{now, durable}, {durable, now}} {
 				cuts++
@@ -125,7 +125,8 @@ type crash struct {
 	first   [2]int // number of bytes of each half that reached the disk since the last sync
 }
 
-// crashes interrupts writes one after another, without a repair in between.
+// crashes interrupts writes one after another, without a repair in between. It returns an error if the gate accepts a
+// token below an accepted one.
 func crashes(t testing.TB, path string, all []crash) error {
 	g := open(t, path)
 	durable, accepted := content(t, path), uint64(0)
@@ -180,9 +181,9 @@ func TestGateSurvivesRepeatedCrashes(t *testing.T) {
 	})
 }
 
-// These sequences were found by random search: the half that is cut is the only one on the disk.
+// In these sequences, which a random search found, the half that is cut is the only one on the disk.
 func TestGateSurvivesKnownCrashes(t *testing.T) {
-	cut := [2]int{14, 14} // behind the number of the save
+	cut := [2]int{14, 14} // after the number of the save
 	for _, all := range [][]crash{
 		{{token: 1}, {token: 2, sync: 2, machine: true, first: cut}, {token: 2, sync: 1, machine: true, first: cut}, {token: 3}},
 		{{token: 1}, {token: 2, sync: 3}, {token: 2, sync: 1, machine: true, first: cut}, {token: 3}},
@@ -213,7 +214,7 @@ func TestFailedSyncEndsSaves(t *testing.T) {
 	}
 }
 
-// If the disk loses one half of the file, or a byte of it, the other half is enough.
+// If one half of the file is damaged, the other half is enough.
 func TestEitherHalfIsEnough(t *testing.T) {
 	for _, at := range []int{0, 6, 13, 21, 100, half - 1, half, half + 6, half + 13, half + 21, half + 100, 2*half - 1} {
 		g, path := fresh(t)
@@ -246,7 +247,7 @@ func TestGateRejectsForeignFile(t *testing.T) {
 	require.Error(t, err, "a folder")
 }
 
-// An open gate notices if its file is removed or replaced by an older one.
+// An open gate detects that its file was removed or replaced by an older one.
 func TestGateNoticesReplacedFile(t *testing.T) {
 	g, path := fresh(t)
 	older := content(t, path)

@@ -9,7 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// put writes something, as a part of the transaction.
+// put returns a function that writes what, as a part of the transaction.
 func put(what string) func(*sql.Tx) error {
 	return func(tx *sql.Tx) error {
 		_, err := tx.Exec("write", what)

@@ -14,8 +14,8 @@ import (
 	"github.com/elect-go/elect/trace"
 )
 
-// measure runs a benchmark, and reports how many seconds of one processor each round of it
-// took: cpu-s/op. All are best read on one core: -cpu 1.
+// measure runs a benchmark, and reports the processor time of each round in seconds: cpu-s/op. Run all of them on one
+// core, with -cpu 1.
 func measure(b *testing.B, round func()) {
 	began := hostinfo.CPUTime()
 	for b.Loop() {
@@ -24,15 +24,14 @@ func measure(b *testing.B, round func()) {
 	b.ReportMetric((hostinfo.CPUTime()-began).Seconds()/float64(b.N), "cpu-s/op")
 }
 
-// memory reports what the process has taken from the system so far.
+// memory reports the memory that the process has obtained from the system.
 func memory(b *testing.B) {
 	var m runtime.MemStats
 	runtime.ReadMemStats(&m)
 	b.ReportMetric(float64(m.Sys>>20), "MiB-of-the-process")
 }
 
-// BenchmarkRun is the worst case of bully, as Run counts it, with the election before
-// it that makes the first leader.
+// BenchmarkRun measures the worst case of bully, together with the election of the first leader before it.
 func BenchmarkRun(b *testing.B) {
 	for _, n := range []int{10, 100, 1000} {
 		b.Run(fmt.Sprintf("N=%d", n), func(b *testing.B) {
@@ -51,7 +50,7 @@ func BenchmarkRun(b *testing.B) {
 	}
 }
 
-// BenchmarkRing is ten thousand nodes in a ring, in random order, that all start.
+// BenchmarkRing measures an election of ten thousand nodes in a ring, in random order, which all start it.
 func BenchmarkRing(b *testing.B) {
 	spec := known(b, "ring")
 	priorities := rand.New(rand.NewPCG(1, 1)).Perm(10_000)
@@ -65,8 +64,8 @@ func BenchmarkRing(b *testing.B) {
 	memory(b)
 }
 
-// BenchmarkDelivered is how many messages go through whole nodes in a second of one
-// processor: one election after the other, and heartbeats.
+// BenchmarkDelivered measures how many messages whole nodes handle in one second of processor time: in elections, and
+// as heartbeats.
 func BenchmarkDelivered(b *testing.B) {
 	for _, n := range []int{5, 30, 100} {
 		b.Run(fmt.Sprintf("elections, N=%d", n), func(b *testing.B) {
@@ -76,7 +75,7 @@ func BenchmarkDelivered(b *testing.B) {
 			w.ResetCounts()
 			began := hostinfo.CPUTime()
 			measure(b, func() {
-				must(b, w.Do("campaign n1")) // it asks all higher nodes, and each of them asks all higher nodes
+				must(b, w.Do("campaign n1")) // n1 asks all higher nodes, and each of these asks all higher ones
 				w.Run(8 * T)
 			})
 			var delivered uint64
@@ -96,8 +95,7 @@ func BenchmarkDelivered(b *testing.B) {
 	})
 }
 
-// BenchmarkChaos is 10 s of five nodes that crash and start again, with faults, and
-// their healing.
+// BenchmarkChaos measures chaos runs: 10 s of five nodes with crashes, restarts and other faults, and the recovery.
 func BenchmarkChaos(b *testing.B) {
 	for _, name := range slices.Sorted(maps.Keys(builtin.ForUse())) {
 		b.Run(name, func(b *testing.B) {

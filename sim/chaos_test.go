@@ -210,8 +210,8 @@ func differ(a, b string) string {
 	return fmt.Sprintf("in length: %d and %d lines", len(left), len(right))
 }
 
-// TestPickDeadLeavesQuorumWithoutUncommittedMember: the next config may not list a node that an uncommitted config
-// adds. The remaining nodes must then be a quorum.
+// The next config may leave out a node that an uncommitted config adds. The nodes that pickDead leaves must then still
+// be a quorum.
 func TestPickDeadLeavesQuorumWithoutUncommittedMember(t *testing.T) {
 	spec, err := build("vote", algo.LAN(), nil)
 	if err != nil {
@@ -271,7 +271,7 @@ func TestNoNodeIsExpendableBeforeBootstrap(t *testing.T) {
 	}
 }
 
-// TestScenarioReplaysChaosRun: the scenario of a failure replays it.
+// The scenario of a chaos run replays it, with the same trace.
 func TestScenarioReplaysChaosRun(t *testing.T) {
 	for seed := range few(20) {
 		var first, second bytes.Buffer
@@ -305,7 +305,7 @@ func TestScenarioReplaysChaosRun(t *testing.T) {
 	}
 }
 
-// broken is bully with a fault.
+// broken is an algorithm with a fault.
 type broken struct {
 	algo.Algorithm
 	start   func(b *broken, env algo.Env, view algo.View, saved algo.HardState)
@@ -430,8 +430,8 @@ func TestSentMessageIsDeliveredOrDropped(t *testing.T) {
 		s.endFaults()
 		w.Run(5 * time.Second)
 		for _, n := range w.nodes {
-			if n.up { // not removed
-				must(t, w.Do("crash %s", n.name)) // ends all open sends
+			if n.up { // the node was not removed
+				must(t, w.Do("crash %s", n.name)) // then each open send ends
 			}
 		}
 		w.Run(5 * time.Second)

@@ -187,7 +187,7 @@ func TestHaltedWorldPerformsNothing(t *testing.T) {
 		t.Run(test.name, func(t *testing.T) {
 			w := New(Config{Spec: known(t, "textbook-bully"), Detector: Scripted})
 			test.stop(w)
-			if err := w.Cluster(500); err != nil { // each asks all higher nodes
+			if err := w.Cluster(500); err != nil { // each node asks all higher nodes
 				t.Fatal(err)
 			}
 			if w.queue.Len() > budget || len(w.running()) > 4 {

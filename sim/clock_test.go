@@ -9,7 +9,7 @@ import (
 	"time"
 )
 
-// TestDeadlinesAreOrdered by time, and at the same time in the order of setting. A replaced deadline wakes no node.
+// Deadlines are ordered by time, and equal ones in the order of setting. A replaced deadline wakes no node.
 func TestDeadlinesAreOrdered(t *testing.T) {
 	type set struct{ at, turn int }
 	for seed := range uint64(50) {
@@ -49,8 +49,7 @@ func TestDeadlinesAreOrdered(t *testing.T) {
 	}
 }
 
-// TestNodeWakesAtDeadlineOfItsClock: at the time that when returns the clock shows that much, and
-// not a moment before.
+// At the time that when returns, the clock of the node shows the deadline, and not before.
 func TestNodeWakesAtDeadlineOfItsClock(t *testing.T) {
 	random := rand.New(rand.NewPCG(1, 0))
 	for range 20_000 {

@@ -6,8 +6,8 @@ import (
 	"github.com/elect-go/elect/internal/testkit"
 )
 
-// TestEveryElectionEnds in agreement and without violations, with any number of crashes, any initiators, any order of
-// the ring, each kind of delay, and network faults. -long runs six times as many seeds.
+// Every election ends in agreement and without violations, with any number of crashes, one or all initiators, any order
+// of the ring, each kind of delay, and network faults. -long runs six times as many seeds.
 func TestEveryElectionEnds(t *testing.T) {
 	seeds, most := uint64(testkit.Rounds(2, 12)), testkit.Rounds(6, 7)
 	if testkit.UnderRace {
@@ -32,7 +32,7 @@ func TestEveryElectionEnds(t *testing.T) {
 	}
 }
 
-// elections are all that n nodes can have which can end.
+// elections returns all kinds of elections of n nodes that can end.
 func elections(t *testing.T, name string, n int, seed uint64) []Options {
 	var all []Options
 	for crashed := range n {
@@ -50,7 +50,7 @@ func elections(t *testing.T, name string, n int, seed uint64) []Options {
 					if seed%2 == 1 {
 						o.Priorities = newRandom(seed).Perm(n)
 					}
-					if starts > 0 { // else all do
+					if starts > 0 { // otherwise, all nodes start
 						o.Initiators = o.Order()[starts-1 : starts]
 					}
 					if kind > 0 && seed%3 != 0 {

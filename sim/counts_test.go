@@ -19,7 +19,7 @@ const T = 10 * time.Millisecond
 
 var tight = algo.Timing{RoundTrip: 2 * T, Heartbeat: 12 * T}
 
-// patient has only timers end what bully and vote wait for, whatever a detector knows.
+// patient makes bully and vote wait for their timers, whatever the detector reports.
 func patient(options any) {
 	switch o := options.(type) {
 	case *bully.Options:
@@ -29,19 +29,19 @@ func patient(options any) {
 	}
 }
 
-// known makes an algorithm for messages that take T.
+// known returns an algorithm with timeouts for messages that take T.
 func known(t testing.TB, name string, changes ...func(options any)) algo.Spec {
 	t.Helper()
 	return made(t, name, Fixed(T).Algo(), changes...)
 }
 
-// lan makes one for a network in one place.
+// lan returns an algorithm with timeouts for a local network.
 func lan(t testing.TB, name string) algo.Spec {
 	t.Helper()
 	return made(t, name, algo.LAN())
 }
 
-// spec makes bully for messages that take T, and a detector that takes longer.
+// spec returns bully with timeouts for messages that take T, and for a slower detector.
 func spec(t testing.TB) algo.Spec {
 	t.Helper()
 	return made(t, "bully", tight)
@@ -61,20 +61,20 @@ func made(t testing.TB, name string, timing algo.Timing, changes ...func(options
 	return spec
 }
 
-// cost is what an election takes.
+// cost is the expected cost of an election.
 type cost struct {
 	kinds               map[string]uint64 // sent
-	lost                uint64            // of them, to crashed nodes
+	lost                uint64            // sent to crashed nodes
 	decided, turnaround float64           // in T
 }
 
-// which election it is.
+// which describes an election.
 func which(o Options) string {
 	return fmt.Sprintf("%s %v, %d nodes of priorities %v, %d crash, %v start, delay %v, %+v, seed %d",
 		o.Spec.Name, o.Spec.Settings, o.Nodes, o.Priorities, o.Crashed, o.Initiators, o.Delay, o.Faults, o.Seed)
 }
 
-// costs runs an election and checks its result, all of it.
+// costs runs an election and compares all parts of its result with want.
 func costs(t *testing.T, o Options, want cost) {
 	t.Helper()
 	o.Delay = Fixed(T)
@@ -100,8 +100,8 @@ func costs(t *testing.T, o Options, want cost) {
 	}
 }
 
-// TestCounts is the table of messages and turnaround that is known for the three
-// algorithms, through whole nodes. N counts the crashed ones too.
+// TestCounts has the table of messages and turnaround that is known for the three algorithms, and runs whole nodes. N
+// includes the crashed nodes.
 func TestCounts(t *testing.T) {
 	type kinds = map[string]uint64
 	bullyWorst := func(n int) cost {
@@ -202,7 +202,7 @@ func TestCounts(t *testing.T) {
 	}
 }
 
-// TestRingMeanMessageCount, when all start, over all orders of the ring: N·H(N)+N messages.
+// If all nodes start, the mean over all orders of the ring is N·H(N)+N messages.
 func TestRingMeanMessageCount(t *testing.T) {
 	spec := known(t, "ring")
 	most := 6
@@ -250,8 +250,8 @@ func permute(n int, do func([]int)) {
 	place(1)
 }
 
-// hops is how many Elections go round when all start: each token as far as the next
-// higher one, that of the highest all around.
+// hops returns the number of Elections if all nodes start: each token passes to the next higher node, and that of the
+// highest passes around the ring.
 func hops(order []int) uint64 {
 	total := 0
 	for i := range order {

@@ -26,12 +26,12 @@ func TestDelayRoundTrip(t *testing.T) {
 	}
 }
 
-// TestDelayDistribution: how delays lie between the least and the most.
+// Each kind of delay has its own distribution between the minimum and the maximum.
 func TestDelayDistribution(t *testing.T) {
 	const draws = 100_000
 	for _, test := range []struct {
 		delay        Delay
-		median, p999 [2]time.Duration // between these
+		median, p999 [2]time.Duration // lower and upper bound of each
 	}{
 		{Fixed(ms), [2]time.Duration{ms, ms}, [2]time.Duration{ms, ms}},
 		{Uniform(ms, 3*ms), [2]time.Duration{19 * ms / 10, 21 * ms / 10}, [2]time.Duration{29 * ms / 10, 3 * ms}},

@@ -11,7 +11,7 @@ import (
 // arrives. With a late detector, 24 nodes of bully sent 3,000 messages and 64 nodes 38,000, instead of about one each.
 func TestPerfectDetectorTrustsBeforeMessageArrives(t *testing.T) {
 	const nodes = 24
-	// Before its crash is known, and after.
+	// The node restarts before its crash is known, and after.
 	for _, down := range []time.Duration{time.Millisecond, time.Second} {
 		for seed := range uint64(20) {
 			var w *World

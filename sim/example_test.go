@@ -111,7 +111,7 @@ func ExampleWorld() {
 	// run 1s
 }
 
-// What broke decides where to look: at the algorithm, or at the membership.
+// The property of a violation shows where to look: at the algorithm, or at the membership.
 func ExampleViolation() {
 	about := func(v sim.Violation) string {
 		switch v.Property {

@@ -108,8 +108,8 @@ func (o *omniscient) see(e trace.Event) {
 	}
 }
 
-// report has the watchdog of a crashed node report the end of its work to some of the nodes, early, late and again. A
-// report may come from a member that was removed or runs again.
+// report lets the watchdogs of crashed nodes report the end of the work to some of the nodes: early, late and
+// repeatedly. A report may be about a member that was removed or runs again.
 func (o *omniscient) report() {
 	for _, d := range o.deaths {
 		if !o.watched || o.random.IntN(3) == 0 {
@@ -176,7 +176,7 @@ func leaseChaos(t *testing.T, spec algo.Spec, timing algo.Timing, options lease.
 				n.perform(n.engine.HandleWorkReturned(n.now()))
 			}
 		}
-		see.drains = false // from now on leases expire
+		see.drains = false // from now on no return is reported: leases expire
 		w.Await(o.Within)
 	}()
 	return w, see
@@ -223,7 +223,7 @@ func TestAtMostOneLeaseHolderUnderChaos(t *testing.T) {
 	}
 }
 
-// leased returns a cluster of five with bully and a lease, and a leader.
+// leased returns a cluster of five with bully and a lease, and with a leader.
 func leased(t *testing.T, see func(trace.Event)) *World {
 	t.Helper()
 	spec, err := lease.Wrap(lan(t, "bully"), algo.LAN(), lease.Defaults(algo.LAN()))
@@ -304,8 +304,8 @@ func TestLeaderSurvivesRollingRestart(t *testing.T) {
 	}
 }
 
-// TestIsolatedNodeDoesNotBlockLease: a connected majority has a leader, although peers hear the highest node and it
-// hears no peer or reaches only one, and also if the same holds for the two highest.
+// A connected majority has a leader, although the highest node is heard by its peers and hears none, or reaches only
+// one peer. The same holds if the two highest nodes are heard and hear no peer.
 func TestIsolatedNodeDoesNotBlockLease(t *testing.T) {
 	deaf := []string{"cut n1 n5", "cut n2 n5", "cut n3 n5", "cut n4 n5"}
 	for _, inner := range []string{"bully", "ring", "vote"} {

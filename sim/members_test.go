@@ -48,7 +48,7 @@ func TestMembershipConverges(t *testing.T) {
 // interfere changes the membership or injects a fault. The first three nodes are never removed.
 func interfere(t *rapid.T, w *World) {
 	node := func(what string) int { return rapid.IntRange(1, w.Nodes()).Draw(t, what) }
-	var err error // ignored: the command is not possible now
+	var err error // ignored: it means that the command is not possible now
 	switch n := node("node"); rapid.SampledFrom([]string{"join", "remove", "leave", "crash", "restart", "cut", "part", "heal", "set", "resign", "after"}).Draw(t, "what") {
 	case "join":
 		if w.Nodes() < 8 {
@@ -138,7 +138,7 @@ crash n3
 			t.Errorf("%q is understood", wrong)
 		}
 	}
-	for _, mistake := range []string{"remove n3 n3", "leave n3", "remove n1 n2"} { // down
+	for _, mistake := range []string{"remove n3 n3", "leave n3", "remove n1 n2"} { // n3 is down
 		s, err := ParseScenario("mistake", text+mistake)
 		if err != nil {
 			t.Fatal(err)

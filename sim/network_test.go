@@ -33,7 +33,7 @@ func must(t testing.TB, err error) {
 	}
 }
 
-// links counts the connections that nodes know to stand.
+// links counts the open ends of connections at running nodes.
 func links(w *World) (count int) {
 	for _, n := range w.nodes {
 		for _, c := range n.links {
@@ -45,7 +45,7 @@ func links(w *World) (count int) {
 	return count
 }
 
-// TestPairHasOneConnection: all dial each other at once at the start.
+// Each pair of nodes has one connection, although all nodes dial each other at the start.
 func TestPairHasOneConnection(t *testing.T) {
 	for seed := range uint64(20) {
 		w := cluster(t, 5, func(c *Config) { c.Seed, c.Delay = seed, Uniform(ms, 20*ms) })
@@ -62,8 +62,8 @@ func TestPairHasOneConnection(t *testing.T) {
 	}
 }
 
-// TestCrashIsDetectedByEvidence: the kernel hangs up, a dial is refused: three message
-// times, and no timeout.
+// A crash is detected after three message times, without a timeout: the kernel closes the connection, and a dial is
+// refused.
 func TestCrashIsDetectedByEvidence(t *testing.T) {
 	w := cluster(t, 5, nil)
 	must(t, w.Do("crash n5"))
@@ -80,7 +80,7 @@ func TestCrashIsDetectedByEvidence(t *testing.T) {
 	}
 }
 
-// TestRestartedNodeIsNewIncarnation: an immediate restart still shows the crash.
+// After an immediate restart, each peer still suspects the node once.
 func TestRestartedNodeIsNewIncarnation(t *testing.T) {
 	suspected := make(map[algo.NodeID]int)
 	w := cluster(t, 3, func(c *Config) {
@@ -101,8 +101,7 @@ func TestRestartedNodeIsNewIncarnation(t *testing.T) {
 	}
 }
 
-// TestHalfOpenConnectionIsReset: n3 crashes during a cut and restarts.
-// The others still believe in their connections until they send on them.
+// n3 crashes during a partition and restarts. Its peers keep their old connections until they send on them.
 func TestHalfOpenConnectionIsReset(t *testing.T) {
 	w := cluster(t, 3, nil)
 	must(t, w.Do("partition n1,n2"))
@@ -124,7 +123,7 @@ type numberedMessage struct{ N int }
 
 func (numberedMessage) Kind() string { return "numbered" }
 
-// TestConnectionKeepsFrameOrder, unless the network reorders frames.
+// A connection keeps the order of frames, unless the network reorders them.
 func TestConnectionKeepsFrameOrder(t *testing.T) {
 	for _, reorder := range []float64{0, 0.5} {
 		var order []int
@@ -155,12 +154,12 @@ func TestConnectionKeepsFrameOrder(t *testing.T) {
 	}
 }
 
-// TestFaultFrequency: to a tenth.
+// Faults are as frequent as configured, to a tenth.
 func TestFaultFrequency(t *testing.T) {
 	const frames = 20_000
 	for _, test := range []struct {
 		faults Faults
-		want   int // that arrive
+		want   int // frames that arrive
 	}{
 		{Faults{}, frames},
 		{Faults{Loss: 0.25}, frames * 3 / 4},
@@ -180,13 +179,13 @@ func TestFaultFrequency(t *testing.T) {
 	}
 }
 
-// TestCutDropsFrames, neither what is under way, and only in that direction.
+// A cut drops frames of one direction only, also those in flight.
 func TestCutDropsFrames(t *testing.T) {
 	w := New(Config{Spec: spec(t), Detector: Scripted, Delay: Fixed(T)})
 	must(t, w.Cluster(2))
 	w.Run(time.Second)
 	w.ResetCounts()
-	must(t, w.Do("campaign n2")) // a Coordinator is under way
+	must(t, w.Do("campaign n2")) // a Coordinator is in flight
 	must(t, w.Do("cut n2 n1"))
 	w.Run(2 * T)
 	if c := w.Counts(); c.Sent["coordinator"] != 1 || len(c.Delivered) != 0 {
@@ -219,7 +218,7 @@ func TestResumedNodeHandlesWaitingEventsFirst(t *testing.T) {
 	}
 }
 
-// TestCrashDuringOutput: a crash after n effects performs the save and n-1 messages.
+// A node that crashes after n effects has performed the save and n-1 sends.
 func TestCrashDuringOutput(t *testing.T) {
 	for effects := range 6 {
 		w := New(Config{Spec: spec(t), Detector: Scripted, Delay: Fixed(T)})

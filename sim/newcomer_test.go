@@ -24,8 +24,8 @@ func voters(t *testing.T, nodes int) (w *World, do func(format string, args ...a
 	}
 }
 
-// TestClusterSurvivesThreeCrashesAfterJoin: while a seventh node joins, a leader of six hears only some of them. If it
-// commits the join, any three nodes may crash: the others are a quorum with the new member, and adopt its config.
+// While a seventh node joins, a leader of six hears only some of them. If it commits the join, it may crash together
+// with two followers: the others are a quorum with the new member, and adopt its config.
 func TestClusterSurvivesThreeCrashesAfterJoin(t *testing.T) {
 	for _, test := range []struct {
 		hears string // number of followers that the leader hears

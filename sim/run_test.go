@@ -48,7 +48,7 @@ func TestRunEndsWithContext(t *testing.T) {
 	}
 }
 
-// TestPrioritiesDecide: the leader is known by its rank, whatever its place in the ring.
+// The result has the rank of the leader, whatever the place of the leader in the ring.
 func TestPrioritiesDecide(t *testing.T) {
 	r, err := Run(t.Context(), Options{
 		Spec: known(t, "textbook-bully"), Nodes: 5, Priorities: []int{5, 1, 4, 2, 3}, Crashed: 1, Initiators: []int{2}, Delay: Fixed(T),
@@ -61,7 +61,7 @@ func TestPrioritiesDecide(t *testing.T) {
 	}
 }
 
-// TestRunIsRepeatable, also with delays and faults, by its seed.
+// Runs with the same seed have the same result, also with delays and faults.
 func TestRunIsRepeatable(t *testing.T) {
 	run := func(seed uint64) Result {
 		r, err := Run(t.Context(), Options{
@@ -91,7 +91,7 @@ func TestCandidateOrder(t *testing.T) {
 		want []int
 	}{
 		{Options{Nodes: 3}, []int{1, 2, 3}},
-		{Options{Nodes: 5, Priorities: []int{5, 1, 4, 1, 3}}, []int{2, 4, 5, 3, 1}}, // of equal ones, the higher ID is the higher
+		{Options{Nodes: 5, Priorities: []int{5, 1, 4, 1, 3}}, []int{2, 4, 5, 3, 1}}, // of equal priorities, the higher ID ranks higher
 		{Options{Nodes: 3, Priorities: []int{1}}, nil},
 		{Options{Nodes: -1}, nil},
 	} {

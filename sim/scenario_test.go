@@ -19,7 +19,7 @@ import (
 
 var update = flag.Bool("update", false, "rewrite the transcripts in testdata")
 
-// TestScenarios runs each scenario in testdata. What it says is to be read in review.
+// TestScenarios runs each scenario in testdata. Review changes of the output.
 func TestScenarios(t *testing.T) {
 	files, err := filepath.Glob("testdata/*.txt")
 	if err != nil || len(files) == 0 {
@@ -52,7 +52,7 @@ func TestScenarios(t *testing.T) {
 	}
 }
 
-// TestScenarioComparesOutput is compared, unless it is run otherwise than it was.
+// The output of a run must equal that in the scenario, unless the run is unchecked or has another seed.
 func TestScenarioComparesOutput(t *testing.T) {
 	const text = "seed 7\ncluster 2\nrun 1s\n> 5ms n2 leads in epoch 1\n"
 	for _, test := range []struct {
@@ -79,7 +79,7 @@ func TestScenarioComparesOutput(t *testing.T) {
 	}
 }
 
-// TestScenarioRequiresDeclaredViolations: a scenario says what is known to be broken, and nothing else may be.
+// A scenario declares its violations. Each of them must occur, and no other.
 func TestScenarioRequiresDeclaredViolations(t *testing.T) {
 	const text = "cluster 3\nrun 1s\npartition n1,n2\nawait 2s\n"
 	for _, test := range []struct{ text, want string }{
@@ -102,7 +102,7 @@ func TestScenarioRequiresDeclaredViolations(t *testing.T) {
 	}
 }
 
-// TestEveryCommandIsPerformed that the language has for this package.
+// This package performs each command that the language has for it, and no other.
 func TestEveryCommandIsPerformed(t *testing.T) {
 	for _, f := range scenario.Language {
 		verb, _, _ := strings.Cut(f.Usage, " ")
@@ -198,7 +198,7 @@ func TestFailedAssertionIsReported(t *testing.T) {
 	}
 }
 
-// TestDoPerformsCommand, or nothing is: then the error has the line and what is wrong.
+// Do performs a command, or returns an error and does nothing. The error has the line and the reason.
 func TestDoPerformsCommand(t *testing.T) {
 	w := cluster(t, 3, nil)
 	before := w.Scenario()
@@ -262,7 +262,7 @@ func TestScenarioPassesOptions(t *testing.T) {
 	}
 }
 
-// TestScenarioSeedOverride replaces that of the scenario: zero, too.
+// The seed of the options replaces that of the scenario, also if it is zero.
 func TestScenarioSeedOverride(t *testing.T) {
 	s, err := ParseScenario("test", "seed 3\ncluster 3")
 	if err != nil {
@@ -279,7 +279,7 @@ func TestScenarioSeedOverride(t *testing.T) {
 	}
 }
 
-// TestScenarioWithFaultyAlgorithm: the panic of its Machine is what the scenario finds.
+// If the Machine of an algorithm panics, the scenario reports the violation.
 func TestScenarioWithFaultyAlgorithm(t *testing.T) {
 	s, err := ParseScenario("test", "detector perfect\ncluster 3\nrun 1s\ncampaign n3\ncrash n3\nrestart n3\nrun 1s\nleader n3")
 	if err != nil {

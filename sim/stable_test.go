@@ -76,8 +76,8 @@ type most struct {
 	two     time.Duration
 }
 
-// TestWorkingLeaderIsKept: what is wrong with the links of some ends no leadership, or not each
-// time. L leads five nodes at first, and the others are A to D, A the lowest of them.
+// Bad links of some nodes end no leadership, or not each time. L leads five nodes at first, and the others are A to D,
+// A the lowest of them.
 func TestWorkingLeaderIsKept(t *testing.T) {
 	for _, test := range []struct {
 		name, do          string
@@ -166,8 +166,7 @@ func TestRepeatedPauseIsDetectedEquallyFast(t *testing.T) {
 	}
 }
 
-// TestResumedLeaderLearnsSuccessorImmediately: a resumed leader still believes that it leads. The new leader receives
-// its heartbeats and replies.
+// A resumed leader still considers itself leader. The new leader receives its heartbeats and replies.
 func TestResumedLeaderLearnsSuccessorImmediately(t *testing.T) {
 	for _, algorithm := range []string{"bully", "ring"} {
 		for _, pause := range []time.Duration{500 * ms, time.Second, 5 * time.Second} {
@@ -199,7 +198,7 @@ func TestResumedLeaderLearnsSuccessorImmediately(t *testing.T) {
 	}
 }
 
-// TestOftenPausedLeaderLearnsSuccessorImmediately, also after several pauses within one announce interval.
+// A leader that is paused more than once in an announce interval also learns of its successor at once.
 func TestOftenPausedLeaderLearnsSuccessorImmediately(t *testing.T) {
 	for _, algorithm := range []string{"bully", "ring"} {
 		disturb(t, algorithm, 1, func(w *World, _ int) {

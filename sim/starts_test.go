@@ -93,7 +93,7 @@ func TestStartsAreQuick(t *testing.T) {
 func TestSlowMessages(t *testing.T) {
 	for _, test := range []struct {
 		algorithm string
-		takes     Delay // a message, one way; the timing says 100 ms
+		takes     Delay // time of a message, one way; the timing assumes 100 ms
 		enough    time.Duration
 	}{
 		{"bully", Uniform(450*ms, 500*ms), 10 * time.Second},

@@ -14,7 +14,7 @@ import (
 	"github.com/elect-go/elect/internal/testkit"
 )
 
-// replaceByFIFO blocks an open that waits for a writer.
+// replaceByFIFO replaces a file by a FIFO. An open of the FIFO could wait for a writer forever.
 func replaceByFIFO(t *testing.T, path string) {
 	t.Helper()
 	require.NoError(t, os.Remove(path))

@@ -40,7 +40,7 @@ func TestNonMemberConnectsButCannotListen(t *testing.T) {
 				a := newAuthority(t)
 				asks := a.endpoint(Identity{Cluster: "demo", Role: role})
 				require.Equal(t, role, asks.Self().Role)
-				asks.files.Cluster = "" // it knows it by its certificate
+				asks.files.Cluster = "" // it finds the name in its certificate
 				dialled, accepted := meet(t, asks, a.endpoint(member("n1")))
 				require.NoError(t, dialled.err)
 				require.Equal(t, role, accepted.id.Role)
@@ -55,7 +55,7 @@ func TestNonMemberConnectsButCannotListen(t *testing.T) {
 	}
 }
 
-// TestIdentityEndsWithCertificates: with the first one of the chain, and never with a secret.
+// TestIdentityEndsWithCertificates: an identity ends with its certificate; one that a secret proved does not end.
 func TestIdentityEndsWithCertificates(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		a, day := newAuthority(t), 24*time.Hour
@@ -83,7 +83,7 @@ func TestValidityCoversWholePath(t *testing.T) {
 	require.Equal(t, at(7), until)
 }
 
-// TestOperatorCannotBeDialed, whatever else its certificate is for.
+// TestOperatorCannotBeDialed: not even if its certificate allows the use as a server.
 func TestOperatorCannotBeDialed(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		a := newAuthority(t)
@@ -94,7 +94,7 @@ func TestOperatorCannotBeDialed(t *testing.T) {
 	})
 }
 
-// TestInvalidCertificateIsRejected: each side says why, and names the certificate of the other.
+// TestInvalidCertificateIsRejected: each side reports the reason, and names the certificate of the other side.
 func TestInvalidCertificateIsRejected(t *testing.T) {
 	day := 24 * time.Hour
 	for name, test := range map[string]struct {
@@ -145,13 +145,13 @@ func TestInvalidCertificateIsRejected(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				a := newAuthority(t)
-				// Both hold longer than the bubble lasts.
+				// The good certificate is valid for longer than the bubble lasts.
 				good, bad := endpoint(t, a.issue(member("n1"), 100*day)), test.other(t, a)
 				_, accepted := meet(t, bad, good)
 				require.ErrorContains(t, accepted.err, test.want)
 				dialled, accepted := meet(t, good, bad)
 				require.ErrorContains(t, dialled.err, test.want)
-				if name != "foreign" { // that is an alert of TLS: see TestForeignCertificateRaisesAlert
+				if name != "foreign" { // this is an alert of TLS: see TestForeignCertificateRaisesAlert
 					require.ErrorContains(t, accepted.err, "refused by the other side: ", "the listener receives the reason")
 				}
 			})
@@ -159,7 +159,7 @@ func TestInvalidCertificateIsRejected(t *testing.T) {
 	}
 }
 
-// odd makes a certificate of the authority as no command does.
+// odd issues a certificate of the authority that no command issues.
 func (a *authority) odd(change func(*x509.Certificate)) tls.Certificate {
 	pair, err := tls.X509KeyPair(a.cert, a.key)
 	require.NoError(a.t, err)
@@ -175,7 +175,7 @@ func (a *authority) odd(change func(*x509.Certificate)) tls.Certificate {
 	return own
 }
 
-// TestDNSNameIdentifiesMember: as public authorities, and cert-manager, issue them.
+// TestDNSNameIdentifiesMember: public authorities and cert-manager issue certificates with DNS names.
 func TestDNSNameIdentifiesMember(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		a := newAuthority(t)
@@ -190,7 +190,7 @@ func TestDNSNameIdentifiesMember(t *testing.T) {
 	})
 }
 
-// TestOwnCertificateIsChecked: an endpoint checks its certificate as its peers will, at the start.
+// TestOwnCertificateIsChecked: at its start, an endpoint checks its certificate as its peers will.
 func TestOwnCertificateIsChecked(t *testing.T) {
 	a := newAuthority(t)
 	good := a.issue(member("n1"), time.Hour)
@@ -217,7 +217,7 @@ func TestOwnCertificateIsChecked(t *testing.T) {
 	}
 }
 
-// TestCertificateIsRenewedDuringConnections: those go on, and the next ones have the new one.
+// TestCertificateIsRenewedDuringConnections: existing connections continue, and later ones use the new certificate.
 func TestCertificateIsRenewedDuringConnections(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		a := newAuthority(t)
@@ -229,7 +229,7 @@ func TestCertificateIsRenewedDuringConnections(t *testing.T) {
 			standing = append(standing, [2]net.Conn{dialled, accepted})
 		}
 		before := two.files.current().own.Leaf.SerialNumber
-		for range 3 { // the first one has expired by then
+		for range 3 { // the first certificate expires meanwhile
 			testkit.Advance(20 * time.Hour)
 			a.issue(member("n1"), 24*time.Hour)
 			a.issue(member("n2"), 24*time.Hour)
@@ -245,7 +245,7 @@ func TestCertificateIsRenewedDuringConnections(t *testing.T) {
 	})
 }
 
-// TestFailedRenewalKeepsPreviousCertificate, and is said once.
+// TestFailedRenewalKeepsPreviousCertificate: the failure is logged once.
 func TestFailedRenewalKeepsPreviousCertificate(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		a, said := newAuthority(t), new(testkit.Log)
@@ -269,7 +269,7 @@ func TestFailedRenewalKeepsPreviousCertificate(t *testing.T) {
 	})
 }
 
-// TestRenewalOfTwoFilesLogsNoError: between the two the key does not fit the certificate.
+// TestRenewalOfTwoFilesLogsNoError: between the two writes, the key does not match the certificate.
 func TestRenewalOfTwoFilesLogsNoError(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		a, said := newAuthority(t), new(testkit.Log)
@@ -292,7 +292,7 @@ func TestRenewalOfTwoFilesLogsNoError(t *testing.T) {
 	})
 }
 
-// TestMissingFileKeepsPreviousContent is no reason to stop.
+// TestMissingFileKeepsPreviousContent: an endpoint keeps the content of a missing file until the file exists again.
 func TestMissingFileKeepsPreviousContent(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := NewSecret()
@@ -308,7 +308,7 @@ func TestMissingFileKeepsPreviousContent(t *testing.T) {
 	})
 }
 
-// TestHandshakeDoesNotWaitForBlockedFile has a file system that does not answer for some time.
+// TestHandshakeDoesNotWaitForBlockedFile uses a file system that does not answer for some time.
 func TestHandshakeDoesNotWaitForBlockedFile(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s, fresh, log := NewSecret(), NewSecret(), new(testkit.Log)
@@ -341,7 +341,7 @@ func TestHandshakeDoesNotWaitForBlockedFile(t *testing.T) {
 	})
 }
 
-// TestFromPlainToSecretToCertificates: each step accepts the previous way, and no other.
+// TestFromPlainToSecretToCertificates: each step accepts the previous method, and no earlier one.
 func TestFromPlainToSecretToCertificates(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		a, s := newAuthority(t), NewSecret()

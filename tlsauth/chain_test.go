@@ -42,7 +42,7 @@ func newKey(t testing.TB, curve elliptic.Curve) crypto.Signer {
 	return key
 }
 
-// below returns a certificate that i has signed. Without change it is one of an authority.
+// below returns a certificate that i has signed. Without change, it is a certificate of an authority.
 func (i issued) below(t testing.TB, name string, key crypto.Signer, change func(*x509.Certificate)) issued {
 	template := &x509.Certificate{
 		SerialNumber: big.NewInt(1), Subject: pkix.Name{CommonName: name}, NotBefore: time.Now().Add(-time.Hour), NotAfter: time.Now().Add(time.Hour),
@@ -58,14 +58,14 @@ func (i issued) below(t testing.TB, name string, key crypto.Signer, change func(
 	return issued{c, key}
 }
 
-// leaf makes a template one of member n2.
+// leaf changes a template to that of a certificate of member n2.
 func leaf(c *x509.Certificate) {
 	c.IsCA, c.BasicConstraintsValid, c.KeyUsage = false, false, x509.KeyUsageDigitalSignature
 	c.URIs = []*url.URL{member("n2").uri()}
 	c.ExtKeyUsage = []x509.ExtKeyUsage{x509.ExtKeyUsageClientAuth, x509.ExtKeyUsageServerAuth}
 }
 
-// shows has e show a chain, the leaf first.
+// shows makes e show a chain, the leaf first.
 func (e *Endpoint) shows(chain ...issued) *Endpoint {
 	own := tls.Certificate{PrivateKey: chain[0].key}
 	for _, c := range chain {
@@ -82,7 +82,7 @@ func TestSignedChain(t *testing.T) {
 	low := middle.below(t, "low", p256, nil)
 	good := low.below(t, "good", p256, leaf)
 	direct := root.below(t, "direct", p256, leaf)
-	bad := direct.below(t, "bad", p256, leaf) // signed by a certificate that is none of an authority
+	bad := direct.below(t, "bad", p256, leaf) // signed by a certificate that is not of an authority
 	forgedRoot := newAuthority(t).root()      // the same name, another key
 	forged := forgedRoot.below(t, "forged", p256, leaf)
 	for name, test := range map[string]struct {
@@ -113,7 +113,7 @@ func TestSignedChain(t *testing.T) {
 	}
 }
 
-// TestPeerShowsBadChain is about chains that cost the other side more than a handshake, or would.
+// TestPeerShowsBadChain shows chains that could cost the other side more than a handshake.
 func TestPeerShowsBadChain(t *testing.T) {
 	p256, p521 := newKey(t, elliptic.P256()), newKey(t, elliptic.P521())
 	for name, test := range map[string]struct {
@@ -190,7 +190,7 @@ func TestCostlyKeyIsNotCheap(t *testing.T) {
 }
 
 // TestKeyIsUsedAfterItsSignature: a peer cannot make the other side verify a signature of a key that no authority has
-// signed. This one sends a wrong signature, which would be the error otherwise.
+// signed. The peer of this test sends a wrong signature, which would be the error otherwise.
 func TestKeyIsUsedAfterItsSignature(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		a := newAuthority(t)
@@ -251,8 +251,8 @@ func TestCostlyCurveIsNotOffered(t *testing.T) {
 	}
 }
 
-// TestForeignCertificateRaisesAlert: it ends the handshake, so the other side hears no reason. An alert needs a
-// connection that has a buffer.
+// TestForeignCertificateRaisesAlert: a certificate of a foreign authority ends the handshake, so its holder receives an
+// alert and no reason. An alert needs a connection that has a buffer.
 func TestForeignCertificateRaisesAlert(t *testing.T) {
 	for _, dials := range []bool{true, false} {
 		a := newAuthority(t)
@@ -287,7 +287,7 @@ func TestForeignCertificateRaisesAlert(t *testing.T) {
 	}
 }
 
-// TestErrorsHaveNoWordsOfPeer: errors are logged, and say what this side has found.
+// TestErrorsHaveNoWordsOfPeer: errors are logged, so they contain no text that an unauthenticated peer chose.
 func TestErrorsHaveNoWordsOfPeer(t *testing.T) {
 	const words = "leader n1 has left"
 	fake := func(t *testing.T, a *authority, change func(*x509.Certificate)) *Endpoint {
@@ -351,7 +351,7 @@ func TestErrorsHaveNoWordsOfPeer(t *testing.T) {
 	}
 }
 
-// play is a peer that says something inside the channel, if it comes to that.
+// play is a peer that sends says inside the channel, if the handshake succeeds.
 func play(nc net.Conn, config *tls.Config, dials bool, says []byte) {
 	defer nc.Close()
 	config.VerifyConnection, config.ClientAuth = nil, tls.RequireAnyClientCert
@@ -366,7 +366,7 @@ func play(nc net.Conn, config *tls.Config, dials bool, says []byte) {
 	}
 }
 
-// TestMemberIsRepeated: a peer that has shown the certificate of a member is a member, and its reason helps.
+// TestMemberIsRepeated: the error repeats the reason of a peer that has shown the certificate of a member.
 func TestMemberIsRepeated(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		a := newAuthority(t)

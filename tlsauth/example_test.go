@@ -12,7 +12,7 @@ import (
 	"github.com/elect-go/elect/tlsauth"
 )
 
-// A connection that both ends make safe before anything goes over it.
+// Both ends authenticate each other before they use a connection.
 func Example() {
 	folder, err := os.MkdirTemp("", "secure")
 	if err != nil {

@@ -33,7 +33,7 @@ func TestDueWarnings(t *testing.T) {
 	}
 }
 
-// TestNoCertificateHasNoWarning: a secret does not end.
+// TestNoCertificateHasNoWarning: a secret does not expire.
 func TestNoCertificateHasNoWarning(t *testing.T) {
 	require.Zero(t, dueWarnings(Identity{}, time.Now()))
 }

@@ -14,7 +14,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// write makes a file that only this user can read.
+// write creates or replaces a file that only this user can read, and returns its path.
 func write(t testing.TB, path string, lines ...string) string {
 	t.Helper()
 	fresh := path + ".new"
@@ -23,7 +23,7 @@ func write(t testing.TB, path string, lines ...string) string {
 	return path
 }
 
-// holders are endpoints that have these secrets, the first one to use.
+// holder returns an endpoint with these secrets. It uses the first one.
 func holder(t testing.TB, secrets ...string) *Endpoint {
 	return endpoint(t, Config{Cluster: "demo", SecretFile: write(t, filepath.Join(t.TempDir(), "secret"), secrets...)})
 }
@@ -35,7 +35,7 @@ func endpoint(t testing.TB, c Config) *Endpoint {
 	return e
 }
 
-// authority is one, for tests.
+// authority is a certificate authority.
 type authority struct {
 	t         testing.TB
 	folder    string
@@ -71,7 +71,7 @@ func (a *authority) endpoint(id Identity) *Endpoint {
 	return endpoint(a.t, a.issue(id, 24*time.Hour))
 }
 
-// end is what came of one end of a connection.
+// end is the result of a handshake at one end of a connection.
 type end struct {
 	net.Conn
 	id  Identity
@@ -84,7 +84,7 @@ func (e end) proved() Identity {
 	return e.id
 }
 
-// meet connects two endpoints, each of which closes what it was given if it fails.
+// meet connects two endpoints. An endpoint that fails closes its end.
 func meet(t testing.TB, dials, listens *Endpoint) (dialled, accepted end) {
 	near, far := pipe(t)
 	return shake(near, far, dials, listens)
@@ -125,7 +125,7 @@ func talk(t testing.TB, a, b net.Conn) {
 	}
 }
 
-// attacker is the other end of an endpoint, and knows no secret.
+// attacker is a peer that knows no secret.
 type attacker struct {
 	*tls.Conn
 	material []byte
@@ -146,7 +146,7 @@ func attack(t testing.TB, nc net.Conn, dials bool) *attacker {
 
 type attackConfig = tls.Config
 
-// tlsAttack dials with another channel than the usual, and knows the secret.
+// tlsAttack dials as a peer that knows the secret, with a changed TLS configuration.
 func tlsAttack(t testing.TB, nc net.Conn, known secret, change func(*attackConfig)) {
 	own, err := ephemeral()
 	require.NoError(t, err)
@@ -164,7 +164,7 @@ func tlsAttack(t testing.TB, nc net.Conn, known secret, change func(*attackConfi
 	_, _ = c.Read(make([]byte, 1+proofLen))
 }
 
-// rest is all that comes until the connection ends.
+// rest returns all bytes that arrive until the connection ends.
 func rest(c net.Conn) []byte {
 	all, _ := io.ReadAll(c)
 	return all

@@ -32,8 +32,8 @@ type pipes struct {
 	open []net.Conn // both ends of each pipe
 }
 
-// closeAll closes all pipes. Otherwise, the ends of TLS could wait for each other: each writes that it closes, and a
-// pipe has no buffer.
+// closeAll closes all pipes. Otherwise, the two ends of a TLS connection could wait for each other: each sends an alert
+// when it closes, and a pipe has no buffer.
 func (p *pipes) closeAll() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -107,13 +107,13 @@ func (s *site) client(t *testing.T, own ...tls.Certificate) *http.Client {
 	return &http.Client{Transport: transport}
 }
 
-// get returns the text of an answer, or of the error.
+// get returns the status and the text of the response, or 0 and the text of the error.
 func get(t *testing.T, c *http.Client) (status int, text string) {
 	t.Helper()
 	answer, err := c.Get("https://n1.example/")
 	for attempts := 0; errors.Is(err, io.ErrClosedPipe) && attempts < 100; attempts++ {
-		// The client believes that the handshake has ended, so its request may meet the closed connection before it
-		// reads the alert. The next attempt may read it.
+		// For the client, the handshake has ended, so its request may fail on the closed connection before it reads the
+		// alert. The next attempt may read it.
 		answer, err = c.Get("https://n1.example/")
 	}
 	if alert, ok := errors.AsType[*net.OpError](err); ok {
@@ -148,8 +148,8 @@ func TestHTTPSClientIsIdentifiedByCertificate(t *testing.T) {
 	observer := Identity{Cluster: "demo", Role: Observer}
 	for name, test := range map[string]struct {
 		own        func(t *testing.T, a *authority) tls.Certificate
-		ofCluster  string // text with the certificates of the cluster
-		ofAnything string // text where any certificate of the authority suffices
+		ofCluster  string // text if only certificates of the cluster suffice
+		ofAnything string // text if any certificate of the authority suffices
 	}{
 		"observer": {func(t *testing.T, a *authority) tls.Certificate { return a.pair(observer, day) }, "observer", "observer"},
 		"operator": {func(t *testing.T, a *authority) tls.Certificate {
@@ -215,7 +215,7 @@ func TestHTTPSClientWithoutCertificate(t *testing.T) {
 	})
 }
 
-// TestHTTPSBytesAreLimited: a client reaches the limit before it has proved anything.
+// TestHTTPSBytesAreLimited: the limit applies until the handshake has ended.
 func TestHTTPSBytesAreLimited(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		a := newAuthority(t)
@@ -239,7 +239,7 @@ func TestHTTPSBytesAreLimited(t *testing.T) {
 	})
 }
 
-// TestHTTPSIdentityEnds: also on an open connection.
+// TestHTTPSIdentityEnds: an identity ends with its certificate or authority, even on an open connection.
 func TestHTTPSIdentityEnds(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		a := newAuthority(t)
@@ -294,7 +294,7 @@ func TestHTTPSTakesOverRenewedCertificate(t *testing.T) {
 	})
 }
 
-// TestHTTPSReplacedFilesAreReported, on connections that were made before, and not on later ones.
+// TestHTTPSReplacedFilesAreReported: they are reported on connections from before the change, not on later ones.
 func TestHTTPSReplacedFilesAreReported(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		a := newAuthority(t)

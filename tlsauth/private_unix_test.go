@@ -15,8 +15,8 @@ import (
 	"github.com/elect-go/elect/internal/testkit"
 )
 
-// TestReadableSecretIsRejected, but for a group where the file is of root and this process is not: so are secrets that
-// are mounted.
+// TestReadableSecretIsRejected: other users must not read a secret. For the exception, a mounted secret, see
+// TestMountedSecretIsReadByGroup.
 func TestReadableSecretIsRejected(t *testing.T) {
 	path := write(t, t.TempDir()+"/secret", NewSecret())
 	for mode, want := range map[os.FileMode]bool{0o600: true, 0o400: true, 0o640: false, 0o604: false, 0o644: false, 0o660: false, 0o602: false, 0o606: false} {
@@ -68,8 +68,7 @@ func TestFileOfAnotherUserIsRejected(t *testing.T) {
 	}
 }
 
-// TestFileIsReloadedAfterChangeOfOwner has a file that differs in nothing but its owner from the
-// one that was rejected.
+// TestFileIsReloadedAfterChangeOfOwner changes nothing but the owner of a file that was rejected.
 func TestFileIsReloadedAfterChangeOfOwner(t *testing.T) {
 	if os.Geteuid() != 0 {
 		t.Skip("only root can make a file of another user")

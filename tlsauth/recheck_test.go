@@ -12,7 +12,8 @@ import (
 	"github.com/elect-go/elect/internal/testkit"
 )
 
-// check returns the reason of an endpoint for the end of a connection, after it has read its files again.
+// check waits until e may read its files again, and returns the reason why e ends a connection with the identity id, or
+// an empty text.
 func check(e *Endpoint, id Identity) string {
 	testkit.Advance(recheckInterval)
 	if err := e.Check(id); err != nil {
@@ -21,7 +22,7 @@ func check(e *Endpoint, id Identity) string {
 	return ""
 }
 
-// TestRemovedSecretEndsItsConnections: those of another secret stay, whichever is the first in the file.
+// TestRemovedSecretEndsItsConnections: connections with another secret stay, whichever secret is first in the file.
 func TestRemovedSecretEndsItsConnections(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		old, fresh := NewSecret(), NewSecret()
@@ -51,7 +52,8 @@ func TestRemovedSecretEndsItsConnections(t *testing.T) {
 	})
 }
 
-// TestReplacedCertificateEndsConnections, of this side or of the other side's authority, and nothing else does.
+// TestReplacedCertificateEndsConnections: a connection ends with a new certificate of this side, or with the removal of
+// the authority of the other side, and with no other change.
 func TestReplacedCertificateEndsConnections(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		old, fresh := newAuthority(t), newAuthority(t)
@@ -65,7 +67,7 @@ func TestReplacedCertificateEndsConnections(t *testing.T) {
 		}
 		dialled, accepted := connect()
 		before := a.Version()
-		write(t, own.TLS.CA, string(old.cert), string(fresh.cert)) // of both
+		write(t, own.TLS.CA, string(old.cert), string(fresh.cert)) // a and b share this file
 		require.Empty(t, check(a, dialled.id))
 		require.Empty(t, check(b, accepted.id))
 		require.NotEqual(t, before, a.Version())

@@ -42,7 +42,7 @@ func TestPeerWithOtherSecretIsRejected(t *testing.T) {
 	})
 }
 
-// TestSecretOfOtherClusterIsRejected: two clusters that share a file stay two.
+// TestSecretOfOtherClusterIsRejected: two clusters with the same secret do not connect to each other.
 func TestSecretOfOtherClusterIsRejected(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := NewSecret()
@@ -54,7 +54,7 @@ func TestSecretOfOtherClusterIsRejected(t *testing.T) {
 	})
 }
 
-// TestClientNeedsNoClusterName: with the secret alone one may ask and give orders, and not take part.
+// TestClientNeedsNoClusterName: a client with only the secret may send queries and admin requests, and is no member.
 func TestClientNeedsNoClusterName(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := NewSecret()
@@ -135,7 +135,7 @@ func TestDialerSendsOnlyProofToUnprovenListener(t *testing.T) {
 	}
 }
 
-// TestInterceptorIsRejected has a channel to each side, and hands on all that is said in them.
+// TestInterceptorIsRejected opens a channel to each side, and forwards all bytes between the two.
 func TestInterceptorIsRejected(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := NewSecret()
@@ -160,7 +160,7 @@ func TestInterceptorIsRejected(t *testing.T) {
 	})
 }
 
-// TestReplayedProofIsRejected says again, in a channel of its own, what was proved in another.
+// TestReplayedProofIsRejected sends a proof that it received in one channel in another channel.
 func TestReplayedProofIsRejected(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := NewSecret()
@@ -182,7 +182,7 @@ func TestReplayedProofIsRejected(t *testing.T) {
 	})
 }
 
-// TestPlainTextIsRejected: neither side falls back.
+// TestPlainTextIsRejected: neither side falls back to plain text.
 func TestPlainTextIsRejected(t *testing.T) {
 	t.Run("dialer", func(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
@@ -214,7 +214,7 @@ func TestPlainTextIsRejected(t *testing.T) {
 	})
 }
 
-// TestWeakerChannelIsRejected: TLS 1.2, and what speaks another protocol over TLS, also where it knows the secret.
+// TestWeakerChannelIsRejected: a peer with TLS 1.2 or another protocol is rejected, even if it knows the secret.
 func TestWeakerChannelIsRejected(t *testing.T) {
 	for name, test := range map[string]struct {
 		change func(*attackConfig)
@@ -256,7 +256,7 @@ func TestNetworkErrorIsKept(t *testing.T) {
 	})
 }
 
-// TestSecretIsRotatedWithoutRestart: all believe the new one, then all use it, then the old one goes.
+// TestSecretIsRotatedWithoutRestart: all endpoints accept the new secret, then all use it, then the old one is removed.
 func TestSecretIsRotatedWithoutRestart(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		old, fresh := NewSecret(), NewSecret()

@@ -15,7 +15,7 @@ import (
 	"github.com/elect-go/elect/internal/testkit"
 )
 
-// accepted is a connection within this machine, as the listener sees it.
+// accepted returns the two ends of a connection within this machine: the listener's, and the result of dial.
 func accepted(t *testing.T, network, addr string, dial func(addr string) io.Closer) (net.Conn, io.Closer) {
 	l, err := net.Listen(network, addr)
 	if err != nil {
@@ -61,7 +61,8 @@ func TestSameUserIsFound(t *testing.T) {
 	require.ErrorIs(t, sameUserError(near), ErrUnknownUser)
 }
 
-// TestSocketTables are read where the kernel does not answer for one socket: with the same result.
+// TestSocketTables: a search of the socket tables, which replaces the query of a kernel that does not answer for one
+// socket, has the same result as the query.
 func TestSocketTables(t *testing.T) {
 	for _, network := range []string{"tcp4", "tcp6"} {
 		c, _ := accepted(t, network, "localhost:0", func(addr string) io.Closer {
@@ -85,8 +86,8 @@ func TestSocketTables(t *testing.T) {
 	}
 }
 
-// TestReusedPortIsDetected: a process resets its connection, and one of this user takes the port, as if it had given
-// the orders that were sent before.
+// TestReusedPortIsDetected: a process resets its connection, and a process of this user takes over the port. The orders
+// that the first one sent must not count as orders of this user.
 func TestReusedPortIsDetected(t *testing.T) {
 	l, err := net.Listen("tcp4", "127.0.0.1:0")
 	require.NoError(t, err)
@@ -122,7 +123,7 @@ func TestOverflowUserIsUnknown(t *testing.T) {
 	}
 }
 
-// process ends when it is closed.
+// process is a command that Close kills.
 type process struct{ *exec.Cmd }
 
 func (p process) Close() error {
@@ -130,10 +131,10 @@ func (p process) Close() error {
 	return p.Wait()
 }
 
-// runAs starts this test once more, as another user. The test must be one of root.
+// runAs returns a command that runs this test again as another user. Only root can start it.
 func runAs(t *testing.T, uid uint32, env ...string) *exec.Cmd {
 	t.Helper()
-	self, err := os.Open("/proc/self/exe") // its folder may be of root alone
+	self, err := os.Open("/proc/self/exe") // its folder may be readable for root only
 	require.NoError(t, err)
 	t.Cleanup(func() { self.Close() })
 	cmd := exec.Command("/proc/self/fd/3", "-test.run=^"+t.Name()+"$")
@@ -143,7 +144,7 @@ func runAs(t *testing.T, uid uint32, env ...string) *exec.Cmd {
 	return cmd
 }
 
-// TestOtherUserIsRejected: the test runs itself again, as another user.
+// TestOtherUserIsRejected runs itself again as another user, which dials.
 func TestOtherUserIsRejected(t *testing.T) {
 	if addr := os.Getenv("SECURE_TEST_DIAL"); addr != "" {
 		_, err := net.Dial("tcp", addr)
@@ -166,8 +167,8 @@ func TestOtherUserIsRejected(t *testing.T) {
 	require.Contains(t, other.User, "user 65533")
 }
 
-// TestOverflowUserIsNotOneUser: this test runs as the overflow user, and another process too. In a user namespace
-// they may be two users.
+// TestOverflowUserIsNotOneUser runs itself again as the overflow user, which has both ends of a connection. In a user
+// namespace, the two ends may belong to different users.
 func TestOverflowUserIsNotOneUser(t *testing.T) {
 	if os.Getenv("SECURE_TEST_OVERFLOW") != "" {
 		c, _ := accepted(t, "tcp4", "127.0.0.1:0", func(addr string) io.Closer {
@@ -185,8 +186,8 @@ func TestOverflowUserIsNotOneUser(t *testing.T) {
 	require.NoError(t, err, "%s", output)
 }
 
-// TestMountedSecretIsReadByGroup has files of root for a process of another user, as a container
-// mounts them: by a link in a folder that only root can write.
+// TestMountedSecretIsReadByGroup reads files of root in a process of another user, as a container mounts them: through
+// a link in a folder that only root can write.
 func TestMountedSecretIsReadByGroup(t *testing.T) {
 	if path := os.Getenv("SECURE_TEST_SECRET"); path != "" {
 		_, err := New(Config{SecretFile: path})

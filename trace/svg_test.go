@@ -12,7 +12,7 @@ import (
 	"github.com/elect-go/elect/trace"
 )
 
-// crash draws how bully replaces a leader that has crashed.
+// crash returns a diagram in which bully replaces a crashed leader.
 func crash(t *testing.T) *trace.Diagram {
 	t.Helper()
 	d := &trace.Diagram{}

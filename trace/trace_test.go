@@ -52,7 +52,7 @@ func TestTimesAreInUnits(t *testing.T) {
 	}
 }
 
-// TestMessageSentBeforeDrawing: the time of the send is negative.
+// A message that was sent before the start of the drawing has a negative time of its send.
 func TestMessageSentBeforeDrawing(t *testing.T) {
 	d := trace.Diagram{Unit: 10, From: 100}
 	n1, n2 := algo.NodeID{15: 1}, algo.NodeID{15: 2}

@@ -11,8 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// BenchmarkRoundTrip is a small frame there and back over loopback TCP, between two
-// transports in one process.
+// BenchmarkRoundTrip measures the round trip of a small frame over loopback TCP, between two transports in one process.
 func BenchmarkRoundTrip(b *testing.B) {
 	x, y := startTCP(b, 1, 1), startTCP(b, 2, 1)
 	back := make(chan struct{}, 1)
@@ -28,7 +27,7 @@ func BenchmarkRoundTrip(b *testing.B) {
 	}
 }
 
-// BenchmarkSend is the cost to the sender, of a frame that is written and taken.
+// BenchmarkSend measures the sender's cost of a frame that the peer reads.
 func BenchmarkSend(b *testing.B) {
 	x, y := startTCP(b, 1, 1), startTCP(b, 2, 1)
 	y.onFrame = func(Peer, []byte) {}
@@ -43,7 +42,7 @@ func BenchmarkSend(b *testing.B) {
 	}
 }
 
-// evidence is a Handler that does what an engine does when a connection ends.
+// evidence is a Handler that dials a peer when its connection has ended, as an engine does.
 type evidence struct {
 	*recorder
 	t      *Transport
@@ -55,9 +54,8 @@ func (e *evidence) Up(Peer)                  { e.up <- struct{}{} }
 func (e *evidence) Down(p Peer, _ error)     { e.t.Dial(Target{ID: p.ID}) }
 func (e *evidence) DialFailed(Target, error) { e.failed <- time.Now() }
 
-// BenchmarkKillToRefused is the time from the moment a peer's sockets are closed, over
-// the end of stream, Down, Dial and the refused connection, to DialFailed; loopback
-// TCP, in one process.
+// BenchmarkKillToRefused measures the time from the close of a peer's sockets to DialFailed: end of stream, Down, Dial,
+// refused connection. It uses loopback TCP in one process.
 func BenchmarkKillToRefused(b *testing.B) {
 	e := &evidence{recorder: newRecorder(), up: make(chan struct{}), failed: make(chan time.Time, 1)}
 	x := startTCP(b, 1, 1, func(o *Options) { o.Handler = e })
@@ -80,8 +78,7 @@ func BenchmarkKillToRefused(b *testing.B) {
 	b.ReportMetric(float64(total.Microseconds())/float64(b.N), "µs/kill")
 }
 
-// BenchmarkReadFrames is the cost to the receiver of a heartbeat that has come: to find
-// where it ends.
+// BenchmarkReadFrames measures the receiver's cost of finding the ends of small frames, such as heartbeats.
 func BenchmarkReadFrames(b *testing.B) {
 	const batch = 1000
 	var stream []byte
@@ -110,7 +107,7 @@ func BenchmarkReadFrames(b *testing.B) {
 	b.ReportMetric(float64(b.N*batch)/b.Elapsed().Seconds(), "frames/s")
 }
 
-// BenchmarkStartStop is a whole life of a transport.
+// BenchmarkStartStop measures New and Close.
 func BenchmarkStartStop(b *testing.B) {
 	for b.Loop() {
 		l, err := net.Listen("tcp", "127.0.0.1:0")

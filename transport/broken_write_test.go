@@ -12,7 +12,7 @@ import (
 	"github.com/elect-go/elect/internal/testkit"
 )
 
-// halfBroken is a connection that reads, but does not write any more once it is broken.
+// halfBroken is a connection on which each write fails once broken is set. Reads still succeed.
 type halfBroken struct {
 	net.Conn
 	broken *atomic.Bool
@@ -26,7 +26,7 @@ func (c halfBroken) Write(b []byte) (int, error) {
 }
 
 // After a failed write, the transport reads for a moment, because earlier frames may explain the failure. A peer that
-// sends nothing meanwhile must neither keep the connection nor the processor.
+// sends nothing meanwhile must not keep the connection open or the processor busy.
 func TestConnectionEndsAfterFailedWrite(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		m, broken := newMemory(), new(atomic.Bool)
@@ -44,8 +44,7 @@ func TestConnectionEndsAfterFailedWrite(t *testing.T) {
 	})
 }
 
-// TestCloseFrameFollowsQueuedFrames: the write loop stands still while a session begins, frames are sent and the
-// transport is closed.
+// A session begins while the write loop collects a batch. Its frames are written before the close frame.
 func TestCloseFrameFollowsQueuedFrames(t *testing.T) {
 	s := &session{peer: newPeer(id(2))}
 	c := &conn{t: new(Transport), session: s}

@@ -15,7 +15,7 @@ import (
 	"github.com/elect-go/elect/internal/testkit"
 )
 
-// fakeCredentials are numbers: the one that a node shows, and those that it accepts.
+// fakeCredentials are numbers: the number that a node shows, and the numbers that it accepts.
 type fakeCredentials struct {
 	mu      sync.Mutex
 	version uint64
@@ -37,7 +37,7 @@ func (c *fakeCredentials) Version() uint64 {
 	return c.version
 }
 
-// shown is the principal of a connection: what both sides have shown.
+// shown is the principal of a connection: the numbers that both sides have shown.
 type shown struct{ own, peer int }
 
 func (c *fakeCredentials) Check(principal any) error {
@@ -58,7 +58,7 @@ func (c *fakeCredentials) checked() int {
 	return c.checks
 }
 
-// numbered is a node with credentials. The hello of its peer is followed by the number that the peer shows.
+// numbered configures a node with credentials. Each side appends the number that it shows to its hello.
 func numbered(c *fakeCredentials, more ...func(*Options)) func(*Options) {
 	return func(o *Options) {
 		patient(o)
@@ -75,7 +75,7 @@ func numbered(c *fakeCredentials, more ...func(*Options)) func(*Options) {
 				}
 				own := c.own
 				if p.Dialed {
-					own, _ = p.Principal.(int) // of the hello that this side has sent
+					own, _ = p.Principal.(int) // the number in the hello that this side has sent
 				}
 				p.Principal = shown{own, number}
 			} else {
@@ -107,7 +107,7 @@ func pair(t *testing.T, m *memory, dials bool) (a, b *node, ofA, ofB *fakeCreden
 	return a, b, ofA, ofB
 }
 
-// show says the hello of a client that shows a number, and takes the other one.
+// show sends the hello of a client that shows a number, and reads the hello of the node.
 func (r raw) show(self ID, number byte) {
 	r.t.Helper()
 	go r.say(append(helloFrame(self, 1, true, 0), number)...) // a pipe has no buffer
@@ -115,7 +115,7 @@ func (r raw) show(self ID, number byte) {
 	synctest.Wait()
 }
 
-// principals returns those of the connections of a node.
+// principals returns the principals of a node's connections.
 func (n *node) principals() (all []any) {
 	for _, c := range n.sessionConns() {
 		all = append(all, c.peer.Principal)
@@ -123,7 +123,7 @@ func (n *node) principals() (all []any) {
 	return all
 }
 
-// requireSession checks that two nodes have stayed connected, that nothing was lost or logged, and what was shown.
+// requireSession checks that two nodes have kept their session, over one connection, and which numbers they have shown.
 func requireSession(t *testing.T, a, b *node, own, peer int) {
 	t.Helper()
 	synctest.Wait()
@@ -136,8 +136,8 @@ func requireSession(t *testing.T, a, b *node, own, peer int) {
 	require.Equal(t, []any{shown{peer, own}}, b.principals())
 }
 
-// TestReplacedCredentialsKeepSession: node by node, the new credentials are accepted, shown, and then the old ones are
-// not accepted any more. The application notices nothing, and no frame is lost.
+// Each node first accepts the new credentials, then shows them, and at last rejects the old ones. The session
+// continues, and no frame is lost.
 func TestReplacedCredentialsKeepSession(t *testing.T) {
 	for name, dials := range map[string]bool{"a has dialed": true, "b has dialed": false} {
 		t.Run(name, func(t *testing.T) {
@@ -172,7 +172,7 @@ func TestReplacedCredentialsKeepSession(t *testing.T) {
 	}
 }
 
-// TestReplacedCredentialsOfBothAtOnce: both sides dial.
+// The session continues if both nodes replace their credentials at once, so that both dial.
 func TestReplacedCredentialsOfBothAtOnce(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		a, b, ofA, ofB := pair(t, newMemory(), true)
@@ -184,8 +184,8 @@ func TestReplacedCredentialsOfBothAtOnce(t *testing.T) {
 	})
 }
 
-// TestLateCredentialsKeepSession: a peer that receives its new credentials within the grace is dialed again until it
-// accepts them, and the session continues. A peer that only accepts more than before has no reason to dial.
+// A peer that receives its new credentials within the grace is dialed again until it accepts them, and the session
+// continues. A peer that only accepts more than before has no reason to dial.
 func TestLateCredentialsKeepSession(t *testing.T) {
 	for own, accepts := range map[int][]int{1: {1, 2}, 2: {2}} {
 		synctest.Test(t, func(t *testing.T) {
@@ -200,8 +200,8 @@ func TestLateCredentialsKeepSession(t *testing.T) {
 	}
 }
 
-// TestReplacedCredentialsEndConnection: within a minute, if the peer does not accept the new ones or has old ones, and
-// also that of a client, which this side cannot dial.
+// A connection ends within a minute if the peer neither has nor accepts the new credentials. The connection of a
+// client, which this side cannot dial, ends as well.
 func TestReplacedCredentialsEndConnection(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		m := newMemory()
@@ -225,7 +225,7 @@ func TestReplacedCredentialsEndConnection(t *testing.T) {
 	})
 }
 
-// TestHandshakeBeforeChangeEnds: a handshake that began before the change makes a connection that ends as well.
+// A connection ends as well if its handshake began before the change of the credentials.
 func TestHandshakeBeforeChangeEnds(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		m, of := newMemory(), &fakeCredentials{own: 1, accepts: []int{1}}
@@ -233,7 +233,7 @@ func TestHandshakeBeforeChangeEnds(t *testing.T) {
 			handshake := o.Handshake
 			o.Handshake = func(p *Peer, theirs []byte) ([]byte, error) {
 				ours, err := handshake(p, theirs)
-				p.Principal = shown{1, 1} // as a Security that has read the files before
+				p.Principal = shown{1, 1} // as if Security had read the files before the change
 				return ours, err
 			}
 		}
@@ -251,7 +251,7 @@ func TestHandshakeBeforeChangeEnds(t *testing.T) {
 	})
 }
 
-// TestValidConnectionIsCheckedOnce, after each change, because the check of a certificate takes time.
+// A valid connection is checked once after each change, because the check of a certificate takes time.
 func TestValidConnectionIsCheckedOnce(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		_, _, of, _ := pair(t, newMemory(), true)
@@ -264,7 +264,7 @@ func TestValidConnectionIsCheckedOnce(t *testing.T) {
 	})
 }
 
-// TestManyPeersAreRedialedOneByOne: the new connections are made one after the other, and within a bounded time.
+// The new connections to many peers are made one after the other, and within a bounded time.
 func TestManyPeersAreRedialedOneByOne(t *testing.T) {
 	for peers, want := range map[int]time.Duration{4: renewSpacing, 100: renewSpread / 100} {
 		synctest.Test(t, func(t *testing.T) {

@@ -14,7 +14,7 @@ import (
 	"github.com/elect-go/elect/internal/testkit"
 )
 
-// startOn makes node number b on a host of a network that may be cut.
+// startOn starts node b on a host of a network that may be split.
 func startOn(t *testing.T, lab *netlab.Lab, host int, b byte, change ...func(*Options)) *node {
 	t.Helper()
 	var l net.Listener
@@ -34,8 +34,8 @@ func startOn(t *testing.T, lab *netlab.Lab, host int, b byte, change ...func(*Op
 	return startNode(t, b, 1, l, l.Addr().String(), append(change, dial)...)
 }
 
-// Left to itself TCP tries again after ever longer times: when the way is open again,
-// nothing gets through for as long as it was closed.
+// TCP retransmits at growing intervals, so after a network failure a connection may stay silent for as long as the
+// failure lasted. The transport closes a connection without acknowledgements.
 func TestUnacknowledgedConnectionIsClosed(t *testing.T) {
 	testkit.OnlyLong(t)
 	const within = 500 * time.Millisecond
@@ -49,12 +49,12 @@ func TestUnacknowledgedConnectionIsClosed(t *testing.T) {
 	a, b := startOn(t, lab, 0, 1, shorten), startOn(t, lab, 1, 2, shorten)
 	a.SetAddr(b.id, b.addr)
 	b.SetAddr(a.id, a.addr)
-	// One dial is one attempt, and on a machine with much else to do it may take too long.
+	// A dial makes one attempt, which may time out on a busy machine.
 	connect := func(ups int) {
 		a.until(t, func(lines []string) bool {
 			up := count(lines, "up") == ups
 			if !up {
-				a.Dial(Target{ID: b.id}) // nothing happens while one is under way
+				a.Dial(Target{ID: b.id}) // does nothing while a dial is under way
 			}
 			return up
 		})
@@ -65,7 +65,7 @@ func TestUnacknowledgedConnectionIsClosed(t *testing.T) {
 	require.NoError(t, lab.Split())
 	begin := time.Now()
 	require.True(t, a.Send(b.id, body("lost")))
-	require.True(t, b.Send(a.id, body("lost"))) // the side that accepted gives up too
+	require.True(t, b.Send(a.id, body("lost"))) // the side that accepted must close, too
 	for n, line := range map[*node]string{a: "down 2/1 timeout", b: "down 1/1 timeout"} {
 		n.untilLine(t, line)
 		require.ErrorIs(t, n.lastWhy(), syscall.ETIMEDOUT)

@@ -14,7 +14,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// errnoOf returns a number of this system that means kind.
+// errnoOf returns an errno of this system with the given kind.
 func errnoOf(kind Kind) (least syscall.Errno) {
 	for errno, means := range errnos {
 		if means == kind && (least == 0 || errno < least) {
@@ -86,7 +86,7 @@ func TestOptionsReportEveryProblem(t *testing.T) {
 	require.ErrorIs(t, err, net.ErrClosed, "the listener is the transport's, also when New fails")
 }
 
-// TestDialErrorDoesNotRepeatItself has the text of an error name the address and the reason once each.
+// The text of a dial error has the address and the reason once each.
 func TestDialErrorDoesNotRepeatItself(t *testing.T) {
 	target := Target{Addr: "n1:7400"}
 	refused := &net.OpError{Op: "dial", Net: "tcp", Addr: &net.TCPAddr{Port: 7400}, Err: os.NewSyscallError("connect", syscall.ECONNREFUSED)}

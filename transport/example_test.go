@@ -17,7 +17,7 @@ func ExampleSecurity() {
 	authority := x509.NewCertPool()
 	var security transport.Security = func(nc net.Conn, dialed bool) (net.Conn, any, error) {
 		if !dialed {
-			return nc, nil, nil // it would look at the first byte here
+			return nc, nil, nil // a real function inspects the first byte here
 		}
 		safe := tls.Client(nc, &tls.Config{MinVersion: tls.VersionTLS13, RootCAs: authority, ServerName: "n2"})
 		if err := safe.Handshake(); err != nil {

@@ -84,7 +84,7 @@ func TestPoolEvicts(t *testing.T) {
 	}
 }
 
-// TestTurnsAlternate: hosts have their turns round robin, and every second turn is for a member's host.
+// Hosts have their turns round robin, and every second turn is for a member's host.
 func TestTurnsAlternate(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		turns := newTurns(1)
@@ -110,7 +110,7 @@ func TestTurnsAlternate(t *testing.T) {
 	})
 }
 
-// TestTurnIsNotLost if its handshake ends while it waits.
+// If a handshake ends when its turn comes, the turn goes to the next handshake.
 func TestTurnIsNotLost(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		turns := newTurns(1)
@@ -125,12 +125,12 @@ func TestTurnIsNotLost(t *testing.T) {
 		}
 		cancels[1]()
 		require.False(t, <-taken)
-		turns.mu.Lock() // so that both come before the handshake notices either
+		turns.mu.Lock() // so that the handshake gets its turn and its end at once
 		cancels[0]()
 		next := turns.lines[1].pop()
 		turns.mu.Unlock()
 		close(next)
-		if <-taken { // it has taken the turn
+		if <-taken { // the first handshake has got the turn
 			turns.release()
 		}
 		require.True(t, <-taken, "the turn goes to the last one")
@@ -141,7 +141,7 @@ func TestTurnIsNotLost(t *testing.T) {
 	})
 }
 
-// computing is a Security that reads a byte, computes until release, and counts how many compute.
+// computing is a Security that computes until release, and counts the concurrent computations.
 type computing struct {
 	mu        sync.Mutex
 	now, most int
@@ -171,7 +171,7 @@ func (s *computing) count(n int) {
 	s.most = max(s.most, s.now)
 }
 
-// TestFewHandshakesCompute at the same time.
+// A limited number of handshakes compute at the same time.
 func TestFewHandshakesCompute(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		m := newMemory()
@@ -182,7 +182,7 @@ func TestFewHandshakesCompute(t *testing.T) {
 			require.NoError(t, err)
 		}
 		m.listen("n2")
-		a.Dial(Target{ID: id(2), Addr: "n2"}) // the own dials as well
+		a.Dial(Target{ID: id(2), Addr: "n2"}) // own dials need a turn as well
 		synctest.Wait()
 		require.Equal(t, 2, s.now)
 		close(s.release)
@@ -193,7 +193,7 @@ func TestFewHandshakesCompute(t *testing.T) {
 	})
 }
 
-// TestSlowPeerHoldsNoTurn, whether it does not write or does not read.
+// A handshake holds no turn while its peer does not write or does not read.
 func TestSlowPeerHoldsNoTurn(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		m := newMemory()
@@ -201,7 +201,7 @@ func TestSlowPeerHoldsNoTurn(t *testing.T) {
 		for range 10 {
 			_, err := m.raw(t, "192.0.2.1:1", a.addr).Write([]byte{saidFirst})
 			require.NoError(t, err)
-			_, err = m.raw(t, "192.0.2.1:1", a.addr).Write([]byte("\x16\x01\x00w")) // and does not read the answer
+			_, err = m.raw(t, "192.0.2.1:1", a.addr).Write([]byte("\x16\x01\x00w")) // and the peer reads no answer
 			require.NoError(t, err)
 		}
 		synctest.Wait()
@@ -213,7 +213,7 @@ func TestSlowPeerHoldsNoTurn(t *testing.T) {
 	})
 }
 
-// TestHandshakeWithoutTurnEnds: a handshake that waits for its turn ends with its time, or with the transport.
+// A handshake that waits for its turn ends after handshakeTimeout, or when the transport is closed.
 func TestHandshakeWithoutTurnEnds(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		m := newMemory()
@@ -236,8 +236,8 @@ func TestHandshakeWithoutTurnEnds(t *testing.T) {
 	})
 }
 
-// TestLoopDoesNotWaitForNewConnections: what the loop of a node calls does not need the lock that new connections take,
-// and new connections do not take its lock.
+// Methods that the loop of a node calls do not wait for the lock of new connections, and new connections do not wait
+// for the lock that the loop takes.
 func TestLoopDoesNotWaitForNewConnections(t *testing.T) {
 	m := newMemory()
 	a := m.start(t, 1, 1, secured(password{word: "w"}), func(o *Options) { o.MaxPeers = 4 })
@@ -278,8 +278,8 @@ func TestLoopDoesNotWaitForNewConnections(t *testing.T) {
 	})
 }
 
-// TestFloodFromManyAddressesSparesMembers: their hosts are known from the address book, or from an earlier connection
-// if the book has names.
+// A flood evicts no connection from a member's host. The transport knows the hosts from the address book, or from an
+// earlier connection if the book has names.
 func TestFloodFromManyAddressesSparesMembers(t *testing.T) {
 	for name, book := range map[string]string{"address": "10.0.0.2:1", "name": "n2.example.com:1"} {
 		t.Run(name, func(t *testing.T) {
@@ -307,7 +307,7 @@ func TestFloodFromManyAddressesSparesMembers(t *testing.T) {
 	}
 }
 
-// TestUnprovedPeerIsNotQuoted: the log has no words of a peer that has not proved that it is a node.
+// The log quotes a peer only if the peer has proved that it is a node, or, without Security, if it is up as a node.
 func TestUnprovedPeerIsNotQuoted(t *testing.T) {
 	for _, test := range []struct {
 		name   string
@@ -340,8 +340,8 @@ func TestUnprovedPeerIsNotQuoted(t *testing.T) {
 	}
 }
 
-// TestTCPMembersConnectDuringFlood: many connections send the beginning of a handshake, or one that they have
-// recorded, and wait. There is one turn.
+// Members connect although many connections send a recorded start of a handshake, whole or truncated, and wait. Only
+// one handshake computes at a time.
 func TestTCPMembersConnectDuringFlood(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "secret")
 	require.NoError(t, os.WriteFile(file, []byte(tlsauth.NewSecret()+"\n"), 0o600))
@@ -382,7 +382,7 @@ func ofEndpoint(nc net.Conn, id tlsauth.Identity, err error) (net.Conn, any, err
 	return nc, id, err
 }
 
-// recording is a connection that keeps what is written first.
+// recording is a connection that sends the bytes of its first write to first.
 type recording struct {
 	net.Conn
 	once  sync.Once

@@ -92,7 +92,7 @@ func TestCloseFrame(t *testing.T) {
 	require.Equal(t, Protocol, Cause(parseClose([]byte{0, 0xff})))
 }
 
-// FuzzReadFrame compares the reader, fed in pieces, with a plain cut of the whole.
+// FuzzReadFrame compares the reader, which gets its input in pieces, with a plain split of the whole input.
 func FuzzReadFrame(f *testing.F) {
 	f.Add([]byte{}, uint8(1))
 	f.Add(appendFrame(appendFrame(nil, []byte{0x91, 1}), []byte{0xdc, 0, 1, 2}), uint8(3))
@@ -136,7 +136,7 @@ func FuzzReadFrame(f *testing.F) {
 	})
 }
 
-// pieces reads a few bytes at a time.
+// pieces is a reader that returns at most size bytes at a time.
 type pieces struct {
 	rest []byte
 	size int
@@ -151,8 +151,8 @@ func (p *pieces) Read(b []byte) (int, error) {
 	return n, nil
 }
 
-// A connection that closes does not answer a probe: the other side would keep it and give up
-// the one that stays here.
+// A closing connection does not answer a ping. Otherwise the peer would keep it, and close the connection that this
+// side keeps.
 func TestClosingConnectionSendsNoPong(t *testing.T) {
 	c := &conn{t: new(Transport), pongDue: true}
 	batch, _, last := c.collect()

@@ -27,11 +27,11 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 func id(b byte) ID { return ID{15: b} }
 
-// body is a frame of the layer above that carries text.
+// body returns a frame of the layer above that carries text.
 func body(text string) []byte { return append([]byte{0x91}, text...) }
 
-// hello is a symmetric handshake: each side says its id, the number of its start and
-// whether it is a client.
+// hello returns a symmetric handshake: each side sends its ID, its incarnation, its running time and whether it is a
+// client.
 func hello(self ID, incarnation uint64, client bool) Handshake {
 	began := time.Now()
 	return func(p *Peer, theirs []byte) ([]byte, error) {
@@ -59,12 +59,12 @@ func parseHello(p *Peer, frame []byte) error {
 		return fmt.Errorf("hello of %d bytes", len(frame))
 	}
 	p.ID, p.Client = ID(frame[1:17]), frame[33] == 1
-	p.Incarnation = bits.RotateLeft64(binary.BigEndian.Uint64(frame[17:]), 32) // small numbers count starts
+	p.Incarnation = bits.RotateLeft64(binary.BigEndian.Uint64(frame[17:]), 32) // small test numbers become starts
 	p.Started = time.Now().Add(-time.Duration(binary.BigEndian.Uint64(frame[25:])))
 	return nil
 }
 
-// counted returns the counters that begin so, by the rest of their names.
+// counted returns the counters with a prefix, by the rest of their names.
 func (n *node) counted(prefix string) map[string]uint64 {
 	counts := make(map[string]uint64)
 	for name, count := range n.Counters() {
@@ -75,16 +75,16 @@ func (n *node) counted(prefix string) map[string]uint64 {
 	return counts
 }
 
-// pending is how many connections have said no hello, or leave.
+// pending returns the number of connections without a session, not yet or no longer.
 func (n *node) pending() int {
-	n.Transport.mu.Lock() // what tests read next has happened before
+	n.Transport.mu.Lock() // the test then sees all earlier changes
 	defer n.Transport.mu.Unlock()
 	n.pool.mu.Lock()
 	defer n.pool.mu.Unlock()
 	return len(n.pool.pending[0].conns) + len(n.pool.pending[1].conns)
 }
 
-// open is how many connections there are.
+// open returns the number of open connections.
 func (n *node) open() int {
 	n.pool.mu.Lock()
 	defer n.pool.mu.Unlock()
@@ -174,7 +174,7 @@ func (r *recorder) all() []string {
 	return slices.Clone(r.lines)
 }
 
-// with returns the lines that begin so.
+// with returns the lines with a prefix.
 func (r *recorder) with(prefix string) []string {
 	return slices.DeleteFunc(r.all(), func(line string) bool { return !strings.HasPrefix(line, prefix) })
 }
@@ -225,8 +225,7 @@ type node struct {
 	log  *testkit.Log // warnings and errors
 }
 
-// memory is a network of pipes, with addresses that are names. Its connections have
-// no CloseWrite.
+// memory is a network of pipes, with names as addresses. Its connections have no CloseWrite.
 type memory struct {
 	mu        sync.Mutex
 	listeners map[string]*memoryListener
@@ -300,7 +299,7 @@ func (m *memory) dial(from string) func(context.Context, string) (net.Conn, erro
 	}
 }
 
-// kill closes all that the process at addr has open, as its kernel does.
+// kill closes the listener and all connections at addr, as the kernel does for a killed process.
 func (m *memory) kill(addr string) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -314,8 +313,7 @@ func (m *memory) kill(addr string) {
 	delete(m.conns, addr)
 }
 
-// start makes node number b, at the address "n<b>". Its transport is closed at the
-// end of the test.
+// start starts node b at the address "n<b>", and closes its transport at the end of the test.
 func (m *memory) start(t testing.TB, b byte, incarnation uint64, change ...func(*Options)) *node {
 	addr := fmt.Sprintf("n%d", b)
 	return startNode(t, b, incarnation, m.listen(addr), addr, append([]func(*Options){func(o *Options) { o.Dial = m.dial(addr) }}, change...)...)
@@ -337,7 +335,7 @@ func startNode(t testing.TB, b byte, incarnation uint64, l net.Listener, addr st
 	return n
 }
 
-// raw is a peer played by hand.
+// raw is a connection on which the test plays the peer.
 type raw struct {
 	t testing.TB
 	net.Conn
@@ -350,17 +348,17 @@ func (m *memory) raw(t testing.TB, from, to string) raw {
 	return raw{t, c}
 }
 
-// claim says hello, and does not wait for the other one.
+// claim sends a hello, and does not wait for the hello of the node.
 func (r raw) claim(self ID, incarnation uint64, ran time.Duration) {
 	r.t.Helper()
 	_, err := r.Write(appendFrame(nil, helloFrame(self, incarnation, false, ran)))
 	require.NoError(r.t, err)
 }
 
-// greet says hello, and takes the other one.
+// greet sends a hello, and reads the hello of the node.
 func (r raw) greet(self ID, incarnation uint64, client bool) {
 	r.t.Helper()
-	sent := make(chan error, 1) // a pipe has no buffer, and both sides speak first
+	sent := make(chan error, 1) // a pipe has no buffer, and both sides may send first
 	go func() {
 		_, err := r.Write(appendFrame(nil, helloFrame(self, incarnation, client, 0)))
 		sent <- err
@@ -387,7 +385,7 @@ func (r raw) tryNext() ([]byte, error) {
 	return frame, err
 }
 
-// ends reads until the stream does, and returns the last frame before it.
+// ends reads until the stream ends, and returns the last frame.
 func (r raw) ends() []byte {
 	r.t.Helper()
 	var last []byte
@@ -407,7 +405,7 @@ func (r raw) say(payload ...byte) {
 	require.NoError(r.t, err)
 }
 
-// answer plays a live connection in the background: it answers probes.
+// answer answers pings in the background, as a live peer does.
 func (r raw) answer() {
 	go func() {
 		for {
@@ -422,5 +420,5 @@ func (r raw) answer() {
 	}()
 }
 
-// drain reads in the background and never says a word.
+// drain reads in the background, and sends nothing.
 func (r raw) drain() { go io.Copy(io.Discard, r) }

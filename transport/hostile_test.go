@@ -13,15 +13,15 @@ import (
 	"github.com/elect-go/elect/internal/testkit"
 )
 
-// TestInvalidInputClosesConnection plays each kind of bad peer against a node that serves a good one.
+// A node closes a connection with silent, slow or invalid input, and continues to serve a good peer.
 func TestInvalidInputClosesConnection(t *testing.T) {
 	greeted := func(r raw) { r.greet(id(6), 1, false); r.drain() }
 	for _, test := range []struct {
 		name   string
 		play   func(r raw)
 		reason string        // in the counters and in the log
-		within time.Duration // until it is closed
-		up     bool          // it had said hello
+		within time.Duration // limit for the close
+		up     bool          // the bad peer had sent a hello
 	}{
 		{name: "silence", play: func(r raw) { r.drain() }, reason: "slow hello", within: handshakeTimeout},
 		{name: "a byte a second", play: func(r raw) {
@@ -97,7 +97,7 @@ func TestInvalidInputClosesConnection(t *testing.T) {
 					require.Empty(t, a.with("up 6"))
 				}
 				r.Close()
-				testkit.Advance(10 * time.Second) // until the bad one has seen its end
+				testkit.Advance(10 * time.Second) // until the bad peer has read the end of the stream
 			})
 		})
 	}
@@ -131,8 +131,7 @@ func TestRandomBytes(t *testing.T) {
 	})
 }
 
-// TestFloodOfConnections: the oldest that has not said hello makes room, so that a
-// good peer gets in.
+// A node evicts the oldest connection without a hello, so that a good peer connects.
 func TestFloodOfConnections(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		m := newMemory()
@@ -159,7 +158,7 @@ func TestFloodOfConnections(t *testing.T) {
 	})
 }
 
-// TestFloodInHandshake: what comes before the hello is done is not taken in.
+// Before the hello is done, a node reads a bounded number of bytes.
 func TestFloodInHandshake(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		m := newMemory()
@@ -180,7 +179,7 @@ func TestFloodInHandshake(t *testing.T) {
 	})
 }
 
-// Each answer to a probe replaces the answers in the queue, and one answer may reply to several probes.
+// A flood of pings costs one pong at a time, because one pong may answer several pings.
 func TestFloodOfProbes(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		m := newMemory()
@@ -188,7 +187,7 @@ func TestFloodOfProbes(t *testing.T) {
 		r := m.raw(t, "bad", a.addr)
 		r.greet(id(6), 1, false)
 		for range 10000 {
-			r.say(controlPing) // and no answer is read
+			r.say(controlPing) // and no pong is read
 		}
 		require.Equal(t, []byte{controlPong}, r.next())
 		r.drain()
@@ -201,7 +200,7 @@ func TestFloodOfProbes(t *testing.T) {
 	})
 }
 
-// TestInvalidHandshakeIsRejected: a handshake of this side that sends what it must not.
+// The transport rejects an invalid hello of its own Handshake.
 func TestInvalidHandshakeIsRejected(t *testing.T) {
 	for _, frame := range [][]byte{nil, {controlClose}, append(body(""), make([]byte, 1024)...)} {
 		t.Run(fmt.Sprintf("%d bytes", len(frame)), func(t *testing.T) {

@@ -7,8 +7,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// TestIncarnationBelongsToOneIdentity: a peer that claims the ID and the incarnation of another peer does not join
-// its session.
+// A peer that claims the ID and the incarnation of another peer does not join the other peer's session.
 func TestIncarnationBelongsToOneIdentity(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		m := newMemory()

@@ -10,7 +10,7 @@ import (
 
 // The implementation notes of the bully readme that are about the transport, by number.
 
-// typed is a listener that notes what it accepts.
+// typed is a listener that reports the connections that it accepts.
 type typed struct {
 	net.Listener
 	conns chan net.Conn

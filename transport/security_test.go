@@ -70,7 +70,7 @@ func (s password) secure(nc net.Conn, dialed bool) (net.Conn, any, error) {
 	return changed{nc}, string(text[head[1]:]), nil
 }
 
-// changed is a connection on which each bit is turned.
+// changed is a connection on which each bit is inverted.
 type changed struct{ net.Conn }
 
 func turned(b []byte) []byte {
@@ -89,7 +89,7 @@ func (c changed) Read(b []byte) (int, error) {
 
 func (c changed) Write(b []byte) (int, error) { return c.Conn.Write(turned(b)) }
 
-// begun is a connection of which the first byte was read.
+// begun is a connection with a first byte that was already read.
 type begun struct {
 	net.Conn
 	first []byte
@@ -108,7 +108,7 @@ func secured(s password) func(*Options) {
 	return func(o *Options) { o.Security = s.secure }
 }
 
-// tapped is a connection of which all that is written is kept.
+// tapped is a connection that records all written bytes.
 type tapped struct {
 	net.Conn
 	mu   *sync.Mutex
@@ -153,13 +153,13 @@ func TestSecurityPrecedesHello(t *testing.T) {
 	})
 }
 
-// TestSecurityRejectsConnection: a peer without the required proof receives no byte of a hello, and no reason in
-// plain text. A peer that speaks plain text receives the reason.
+// A peer without the required proof receives no byte of a hello, and no reason in plain text. A peer that speaks plain
+// text receives the reason.
 func TestSecurityRejectsConnection(t *testing.T) {
 	for _, test := range []struct {
 		name   string
 		says   string
-		reason string // told
+		reason string // sent to the peer
 		label  string // counted
 	}{
 		{"another password", "\x16\x01\x00x", "", "security"},
@@ -190,7 +190,7 @@ func TestSecurityRejectsConnection(t *testing.T) {
 	}
 }
 
-// TestSecurityOfDialedPeer: this side has dialed a peer that does not prove its identity.
+// A dial fails if the peer does not prove its identity. The peer receives no hello.
 func TestSecurityOfDialedPeer(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		m := newMemory()
@@ -215,8 +215,7 @@ func TestSecurityOfDialedPeer(t *testing.T) {
 	})
 }
 
-// TestSecurityNeverFallsBack: only a node that may continue in plain text does so, and only with a peer that speaks
-// it.
+// Only a node that migrates continues in plain text, and only with a peer that sends plain text.
 func TestSecurityNeverFallsBack(t *testing.T) {
 	for _, test := range []struct {
 		name         string
@@ -265,7 +264,7 @@ func TestSecurityNeverFallsBack(t *testing.T) {
 	}
 }
 
-// TestHelloIsCheckedAgainstPrincipal: the handshake receives the principal, and rejects another name.
+// The handshake receives the principal, and can reject a hello with another name.
 func TestHelloIsCheckedAgainstPrincipal(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		m := newMemory()
@@ -287,8 +286,8 @@ func TestHelloIsCheckedAgainstPrincipal(t *testing.T) {
 	})
 }
 
-// TestHandshakesThatHang: many begin to make their connection safe and stall. They keep out neither a member
-// nor a client, and are gone in time.
+// Many connections stall in Security. They keep out neither a member nor a client, and are closed after
+// handshakeTimeout.
 func TestHandshakesThatHang(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		m := newMemory()
@@ -315,7 +314,7 @@ func TestHandshakesThatHang(t *testing.T) {
 	})
 }
 
-// TestFloodEvictsOwnConnections: a flood does not evict a slow peer with another address.
+// A flood does not evict a slow peer with another address.
 func TestFloodEvictsOwnConnections(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		m := newMemory()
@@ -331,7 +330,7 @@ func TestFloodEvictsOwnConnections(t *testing.T) {
 	})
 }
 
-// TestCloseWhileSecurityHangs: Close does not wait for it.
+// Close does not wait for a Security that hangs.
 func TestCloseWhileSecurityHangs(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		m := newMemory()

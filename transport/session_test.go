@@ -50,7 +50,7 @@ func dialAtOnce(t *testing.T, byID bool) {
 	require.NotEqual(t, dialed(a), dialed(b), "the two ends keep different connections")
 }
 
-// dialed tells whether a node dialled its only connection.
+// dialed reports whether a node dialled its only connection.
 func dialed(n *node) bool {
 	for c := range n.pool.all {
 		return c.dialed
@@ -58,8 +58,7 @@ func dialed(n *node) bool {
 	return false
 }
 
-// TestGracefulCloseKeepsSession: a session has two connections, and its peer closes the one that
-// carries it.
+// A session has two connections, and the peer closes the active one. The session continues on the other.
 func TestGracefulCloseKeepsSession(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		m := newMemory()
@@ -81,11 +80,12 @@ func TestGracefulCloseKeepsSession(t *testing.T) {
 	})
 }
 
-// TestGracefulCloseWaitsForWrites: the peer says that it closes, and does not read what was sent to it before.
+// The peer closes gracefully, and does not read an earlier frame. Its session ends after a timeout, or when another
+// incarnation connects.
 func TestGracefulCloseWaitsForWrites(t *testing.T) {
 	for _, test := range []struct {
 		name        string
-		incarnation uint64 // of the second connection; 0: it says nothing
+		incarnation uint64 // of the second connection; 0: it sends no hello
 		want        []string
 	}{
 		{"silence", 0, []string{"up 2/1", "down 2/1 polite"}},
@@ -114,7 +114,7 @@ func TestGracefulCloseWaitsForWrites(t *testing.T) {
 	}
 }
 
-// TestGracefulCloseThenRefusedDial: a dial fails after the peer was connected in another way, and is no more.
+// While a dial waits, its target connects and closes gracefully. The later failure of the dial is reported.
 func TestGracefulCloseThenRefusedDial(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		m := newMemory()
@@ -135,10 +135,8 @@ func TestGracefulCloseThenRefusedDial(t *testing.T) {
 	})
 }
 
-// TestLateForgetRemovesNoOtherPeer: the end of a session is tidied up when its node has
-// been forgotten meanwhile, and is connected again. The new entry of the node was taken for the
-// old one: the node was heard, but what was sent to it went nowhere, as long as it had reason to
-// keep the connection.
+// forget is called for an old entry of a node that has connected again since. It must not remove the new entry: frames
+// to the connected node would be lost.
 func TestLateForgetRemovesNoOtherPeer(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		m := newMemory()
@@ -166,7 +164,7 @@ func TestActiveConnectionIsSelected(t *testing.T) {
 		self, peer byte
 		opposite   bool // the first was dialled by this side
 		age        time.Duration
-		stays      int // which of the two
+		stays      int // index of the connection that stays
 	}{
 		{"dialled again by the peer", 1, 2, false, time.Minute - 1, 1},
 		{"dialled twice by the peer", 1, 2, false, 0, 1},
@@ -233,8 +231,7 @@ func TestNewIncarnationReplacesUnresponsiveSession(t *testing.T) {
 	})
 }
 
-// TestOldConnectionMayEndLate: right after a kill and a quick restart the
-// hello of the new incarnation can overtake the end of the old connection.
+// Right after a kill and a quick restart the hello of the new incarnation can overtake the end of the old connection.
 func TestOldConnectionMayEndLate(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		m := newMemory()
@@ -286,8 +283,7 @@ func TestResponsiveSessionRejectsNewIncarnation(t *testing.T) {
 	})
 }
 
-// TestDialThatFindsDuplicateFails: this side dialled an address and met the id of a node
-// that is connected and alive.
+// A dial fails if it reaches a process with the ID of a node that is connected and alive.
 func TestDialThatFindsDuplicateFails(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		m := newMemory()
@@ -302,8 +298,8 @@ func TestDialThatFindsDuplicateFails(t *testing.T) {
 	})
 }
 
-// TestOlderIncarnationIsReplaced: a process that did not answer returns after another process has taken its slot.
-// The peer rejects it with the reason "replaced", because it cannot tell which process is the copy.
+// A process dials after a younger process has taken its slot. The peer rejects the older process with the reason
+// "replaced", because the peer cannot tell which process is the copy.
 func TestOlderIncarnationIsReplaced(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		m := newMemory()
@@ -325,8 +321,8 @@ func TestOlderIncarnationIsReplaced(t *testing.T) {
 	})
 }
 
-// TestOlderStateIsRejected: what a process was started from must have counted more starts than
-// any that is known, unless it ran before that one came.
+// A process that was started after the latest known incarnation of its node must have counted more starts. The
+// transport keeps no incarnation of a non-member.
 func TestOlderStateIsRejected(t *testing.T) {
 	for _, test := range []struct {
 		name   string
@@ -371,7 +367,7 @@ func TestOlderStateIsRejected(t *testing.T) {
 	}
 }
 
-// TestDuplicateOfOwnIDIsRejected: another process runs with this node's id, on a copy of its data.
+// A dial reaches another process with this node's ID, which runs on a copy of its data.
 func TestDuplicateOfOwnIDIsRejected(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		m := newMemory()
@@ -419,8 +415,7 @@ func TestSecondDialIsClosed(t *testing.T) {
 	})
 }
 
-// TestNoFrameAfterDown: an inactive connection of a session is read too. After the end of the session, its frames are
-// dropped.
+// An inactive connection of a session is read too. After the end of the session, its frames are dropped.
 func TestNoFrameAfterDown(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		m := newMemory()
@@ -443,8 +438,7 @@ func TestNoFrameAfterDown(t *testing.T) {
 	})
 }
 
-// TestFramesForOldIncarnationAreDropped: the next incarnation of a peer does not get what
-// was meant for the one before.
+// Frames for one incarnation of a peer are not sent to the next one.
 func TestFramesForOldIncarnationAreDropped(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		m := newMemory()
@@ -467,7 +461,7 @@ func TestFramesForOldIncarnationAreDropped(t *testing.T) {
 	})
 }
 
-// TestGracefulCloseDropsFramesForNewIncarnation: the same, where the one before had said that it closes.
+// Frames for one incarnation are not sent to the next one, even if the first one has closed gracefully.
 func TestGracefulCloseDropsFramesForNewIncarnation(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		m := newMemory()
@@ -492,7 +486,7 @@ func TestGracefulCloseDropsFramesForNewIncarnation(t *testing.T) {
 	})
 }
 
-// TestUpWaitsForDown: another process comes while the Handler still takes the end of the one before.
+// Up of a new incarnation waits until Down of the previous one has returned.
 func TestUpWaitsForDown(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		m := newMemory()
@@ -512,7 +506,7 @@ func TestUpWaitsForDown(t *testing.T) {
 	})
 }
 
-// slow is a Handler that takes its time when a peer is down.
+// slow is a Handler with a Down that waits for release.
 type slow struct {
 	*recorder
 	release chan struct{}
@@ -523,7 +517,7 @@ func (s *slow) Down(p Peer, why error) {
 	s.recorder.Down(p, why)
 }
 
-// TestConnectedPeerIsNotDialed: a dial to a peer with a session does nothing.
+// A dial to a peer with a session does nothing.
 func TestConnectedPeerIsNotDialed(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		m := newMemory()
@@ -537,8 +531,7 @@ func TestConnectedPeerIsNotDialed(t *testing.T) {
 	})
 }
 
-// TestConnectionsAwaitingPingAreLimited: a flood of connections that claim one ID occupies at most MaxPeers slots, and
-// none after the ping is answered.
+// A flood of connections that claim one ID occupies at most MaxPeers slots, and none after the ping is answered.
 func TestConnectionsAwaitingPingAreLimited(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		m := newMemory()
@@ -554,13 +547,13 @@ func TestConnectionsAwaitingPingAreLimited(t *testing.T) {
 				newcomers = append(newcomers, r)
 				synctest.Wait()
 			}
-			newcomers[0].ends() // the oldest made room
+			newcomers[0].ends() // the oldest was evicted
 			require.Equal(t, []byte{controlPing}, first.next())
 			first.say(controlPong)
 			for _, r := range newcomers[1:] {
 				require.Contains(t, string(r.next()), "is in use by another process")
 			}
-			testkit.Advance(2 * rejectLinger) // they are gone
+			testkit.Advance(2 * rejectLinger) // until all are closed
 		}
 	})
 }

@@ -20,7 +20,7 @@ import (
 	"github.com/elect-go/elect/internal/testkit"
 )
 
-// startTCP makes node number b on a free port of the loopback.
+// startTCP starts node b on a free port of the loopback.
 func startTCP(t testing.TB, b byte, incarnation uint64, change ...func(*Options)) *node {
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	require.NoError(t, err)
@@ -77,7 +77,7 @@ func TestTCPSimultaneousDials(t *testing.T) {
 	}
 }
 
-// waitIdle waits until no connection of the nodes is in the making or leaves.
+// waitIdle waits until the nodes have no dial under way, and one connection for each session.
 func waitIdle(t *testing.T, nodes ...*node) {
 	require.Eventually(t, func() bool {
 		return !slices.ContainsFunc(nodes, func(n *node) bool {
@@ -157,8 +157,7 @@ func TestTCPKill(t *testing.T) {
 	}
 }
 
-// TestTCPListenerThatDies: a connection in the backlog of a process that ends is
-// reset, or closed before its hello.
+// A connection in the backlog of a process that ends is reset, or closed before its hello.
 func TestTCPListenerThatDies(t *testing.T) {
 	a := startTCP(t, 1, 1)
 	l, err := net.Listen("tcp", "127.0.0.1:0")
@@ -171,7 +170,7 @@ func TestTCPListenerThatDies(t *testing.T) {
 	}
 	a.Dial(Target{ID: id(2), Addr: l.Addr().String()})
 	<-connected
-	l.Close() // it never accepted
+	l.Close() // before it has accepted
 	a.until(t, func(lines []string) bool { return count(lines, "failed") == 1 })
 	require.Contains(t, []Kind{Reset, ClosedBeforeHello}, Cause(a.lastWhy()), "%v", a.lastWhy())
 }
@@ -183,7 +182,7 @@ func TestTCPUnreachableName(t *testing.T) {
 	require.Equal(t, Unreachable, Cause(a.lastWhy()), "%v", a.lastWhy())
 }
 
-// TestTCPRestart: the kernel of a process that has ended reports the end, and a new incarnation connects.
+// The kernel closes the connections of a process that has ended, and a new incarnation connects.
 func TestTCPRestart(t *testing.T) {
 	a := startTCP(t, 1, 1)
 	for round := range uint64(50) {
@@ -216,13 +215,13 @@ func TestTCPDuplicateIsRejected(t *testing.T) {
 }
 
 func TestTCPSlowReader(t *testing.T) {
-	// The queue is short, so that it fills in time also where nothing runs for a while.
+	// The queue is short, so that it fills in time even on a busy machine.
 	a := startTCP(t, 1, 1, func(o *Options) { o.writeTimeout, o.queueFrames = 200*time.Millisecond, 1 })
 	r := rawTCP(t, a.addr)
 	r.greet(id(2), 1, false)
 	a.untilLine(t, "up 2/1")
 	frame := append(body(""), make([]byte, 32<<10)...)
-	for len(a.with("down")) == 0 { // what the kernel takes, and then the queue
+	for len(a.with("down")) == 0 { // fills the buffers of the kernel, and then the queue
 		a.Send(id(2), frame)
 		runtime.Gosched()
 	}
@@ -232,8 +231,7 @@ func TestTCPSlowReader(t *testing.T) {
 	require.EqualValues(t, 1, a.Counters()["closed.slow write"])
 }
 
-// TestTCPGracefulCloseLosesNoFrame: within the time that Close may take. A machine that runs no process for that time
-// would end it, so here it is long.
+// Close loses no frame within its time limit. The limit is long here, because a busy machine may exceed the usual one.
 func TestTCPGracefulCloseLosesNoFrame(t *testing.T) {
 	patient := func(o *Options) {
 		o.closeTimeout, o.drainTime, o.writeTimeout = 2*time.Minute, 2*time.Minute, 2*time.Minute
@@ -254,8 +252,8 @@ func TestTCPGracefulCloseLosesNoFrame(t *testing.T) {
 	}
 }
 
-// TestTCPReasonArrives: a refusal is read although the refused one has much in flight. The transport reads that for
-// a bounded time, which a busy machine exceeds.
+// A rejected peer receives the reason although it has sent more data. The transport reads that data for a bounded time,
+// which a busy machine exceeds.
 func TestTCPReasonArrives(t *testing.T) {
 	testkit.OnlyLong(t)
 	for range 20 {
@@ -284,7 +282,7 @@ func TestTCPFloodLeavesMemoryFlat(t *testing.T) {
 	for i := range floods {
 		c, err := net.Dial("tcp", a.addr)
 		require.NoError(t, err)
-		c.Write([]byte{0, 0, 4, 0}) // 1 KiB is to come
+		c.Write([]byte{0, 0, 4, 0}) // the header of a frame of 1 KiB
 		if len(open) == cap(open) {
 			open[0].Close()
 			open = open[:copy(open, open[1:])]
@@ -300,7 +298,7 @@ func TestTCPFloodLeavesMemoryFlat(t *testing.T) {
 		runtime.ReadMemStats(&after)
 		return int64(after.HeapAlloc+after.StackInuse) - int64(before.HeapAlloc+before.StackInuse)
 	}
-	// Those that were closed may have yet to end.
+	// Some of the closed connections may not have ended yet.
 	require.Eventually(t, func() bool { return grown() < 4<<20 }, 2*time.Minute, 10*time.Millisecond, "%d bytes more", grown())
 	for _, c := range open {
 		c.Close()
@@ -312,7 +310,7 @@ func TestThousandCyclesLeakNothing(t *testing.T) {
 	m := newMemory()
 	for i := range 1000 {
 		a, b := newBare(t, m, 1, uint64(i)), newBare(t, m, 2, uint64(i))
-		a.Dial(Target{Addr: "n2"}) // is under way when Close comes
+		a.Dial(Target{Addr: "n2"}) // under way when Close is called
 		b.Dial(Target{Addr: "n1"})
 		if i%2 == 0 {
 			a.untilLine(t, fmt.Sprintf("up 2/%d", i))
@@ -323,7 +321,7 @@ func TestThousandCyclesLeakNothing(t *testing.T) {
 	goleak.VerifyNone(t)
 }
 
-// newBare starts a node without leaving its end to the test.
+// newBare starts a node that the caller must close.
 func newBare(t *testing.T, m *memory, b byte, incarnation uint64) *node {
 	n := &node{recorder: newRecorder(), id: id(b)}
 	addr := fmt.Sprintf("n%d", b)
@@ -333,7 +331,7 @@ func newBare(t *testing.T, m *memory, b byte, incarnation uint64) *node {
 	return n
 }
 
-// TestNoCallAfterClose watches for calls that come late.
+// After Close has returned, the Handler is not called.
 func TestNoCallAfterClose(t *testing.T) {
 	for range 100 {
 		a, b := startTCP(t, 1, 1), startTCP(t, 2, 1)
@@ -360,8 +358,7 @@ func TestNoCallAfterClose(t *testing.T) {
 	}
 }
 
-// TestTCPPartlyWrittenBatchArrivesWhole: what the kernel does not take at once is written
-// later, before what comes next.
+// The rest of a partly written batch is written before the next batch.
 func TestTCPPartlyWrittenBatchArrivesWhole(t *testing.T) {
 	a := startTCP(t, 1, 1, func(o *Options) { o.queueFrames, o.queueBytes, o.writeTimeout = 1000, 64<<20, time.Minute })
 	c, err := net.Dial("tcp", a.addr)
@@ -371,7 +368,7 @@ func TestTCPPartlyWrittenBatchArrivesWhole(t *testing.T) {
 	r.greet(id(2), 1, false)
 	a.untilLine(t, "up 2/1")
 	require.NoError(t, c.SetReadDeadline(time.Now().Add(time.Minute)))
-	const frames = 400 // 25 MB, more than any socket holds
+	const frames = 400 // 25 MB, more than the buffers of a socket hold
 	for i := range frames {
 		frame := body(strings.Repeat("x", 64<<10-100))
 		frame[1], frame[2] = byte(i), byte(i>>8)

@@ -91,7 +91,7 @@ func TestDialFailures(t *testing.T) {
 	for _, test := range []struct {
 		name   string
 		target Target
-		peer   func(raw) // what listens at n5, if anything
+		peer   func(raw) // the peer at n5; nil if no process listens there
 		want   Kind
 		text   string
 	}{
@@ -147,8 +147,7 @@ func TestDialTimesOut(t *testing.T) {
 	})
 }
 
-// TestDialFailureIsNotReportedWhileConnected holds back a refused dial until its target has dialled
-// in: the refusal says nothing any more.
+// A refused dial is not reported if its target has connected meanwhile.
 func TestDialFailureIsNotReportedWhileConnected(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		m := newMemory()
@@ -261,7 +260,7 @@ func TestCloseEndsWithContext(t *testing.T) {
 		m := newMemory()
 		a := m.start(t, 1, 1)
 		r := m.raw(t, "x", a.addr)
-		r.greet(id(2), 1, false) // and never answers the goodbye
+		r.greet(id(2), 1, false) // the peer never answers the close frame
 		synctest.Wait()
 		ctx, cancel := context.WithTimeout(t.Context(), 10*time.Millisecond)
 		defer cancel()
@@ -309,7 +308,7 @@ func TestNextConnectionCarriesFramesLeftByGracefulClose(t *testing.T) {
 		synctest.Wait()
 		a.Send(id(2), body("left"))
 		b := m.start(t, 2, 1)
-		r.say(controlClose) // and still does not read, as it should
+		r.say(controlClose) // the peer should still read, and does not
 		testkit.Advance(pingTimeout)
 		synctest.Wait()
 		require.Equal(t, []string{"up 1/1", "frame 1 left"}, b.all())
@@ -355,7 +354,7 @@ func TestQueueIsBoundedAndCounts(t *testing.T) {
 				r := m.raw(t, "x", a.addr)
 				r.greet(id(2), 1, false)
 				synctest.Wait()
-				a.Send(id(2), body("y")) // is taken, and waits for the pipe
+				a.Send(id(2), body("y")) // the write loop takes it, and waits for the pipe
 				synctest.Wait()
 				sent := 0
 				for range 100 {
@@ -406,7 +405,7 @@ func TestConnectedClientIsReached(t *testing.T) {
 		a.onFrame = func(p Peer, b []byte) { a.Send(p.ID, body(fmt.Sprint("client ", p.starts()))) }
 		first, second := m.raw(t, "x", a.addr), m.raw(t, "y", a.addr)
 		first.greet(ID{}, 1, true)
-		synctest.Wait()             // the second client is the last one
+		synctest.Wait()             // so that lastPeer returns the second client
 		second.greet(ID{}, 2, true) // clients replace neither each other nor a node with the ID that they send
 		first.say(0x90)
 		require.Equal(t, body("client 1"), first.next())
@@ -422,8 +421,7 @@ func TestConnectedClientIsReached(t *testing.T) {
 	})
 }
 
-// TestIdlestSessionIsEvicted: one identity, or one host of it, does not keep others out, neither as nodes nor as
-// clients.
+// The sessions of one identity, or of one of its hosts, keep out no other peer, neither as nodes nor as clients.
 func TestIdlestSessionIsEvicted(t *testing.T) {
 	for _, client := range []bool{false, true} {
 		t.Run(fmt.Sprintf("client=%v", client), func(t *testing.T) {
@@ -434,7 +432,7 @@ func TestIdlestSessionIsEvicted(t *testing.T) {
 					o.MaxPeers, o.maxClients = limit, limit
 					said := o.Handshake
 					o.Handshake = func(p *Peer, theirs []byte) ([]byte, error) {
-						p.Identity, _, _ = strings.Cut(p.Addr, ".") // of the host
+						p.Identity, _, _ = strings.Cut(p.Addr, ".") // the host up to its first dot
 						return said(p, theirs)
 					}
 				})
@@ -494,8 +492,8 @@ func TestIdlestSessionIsEvicted(t *testing.T) {
 	}
 }
 
-// TestSimultaneousHellos: as at the first start of a large cluster on a busy machine. As many as may be connected
-// may be about to be, and each may take seconds over it.
+// MaxPeers connections may wait for their hellos at once, each for seconds, as at the first start of a large cluster on
+// a busy machine.
 func TestSimultaneousHellos(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		const peers = 200
@@ -515,7 +513,7 @@ func TestSimultaneousHellos(t *testing.T) {
 	})
 }
 
-// failingListener fails a few times, as when the process has no file descriptor left.
+// failingListener fails a few times, as if the process had no file descriptor left.
 type failingListener struct {
 	net.Listener
 	failures atomic.Int32
@@ -547,7 +545,7 @@ func TestAcceptBacksOffAndContinues(t *testing.T) {
 	})
 }
 
-// TestHandlerMayCallTransport: a Handler calls the Transport from within its calls.
+// A Handler may call the Transport from each of its methods.
 func TestHandlerMayCallTransport(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		m := newMemory()

@@ -12,7 +12,7 @@ import (
 	"github.com/elect-go/elect/internal/testkit"
 )
 
-// knows has each handshake fill in more about the peer, as one that looks at certificates does.
+// knows configures a handshake that sets more fields of the peer, as a handshake with certificates does.
 func knows(more func(p *Peer)) func(*Options) {
 	return func(o *Options) {
 		o.idleTimeout = 24 * time.Hour
@@ -64,8 +64,7 @@ func TestConnectionEndsWithCertificateOfPeer(t *testing.T) {
 	}
 }
 
-// TestClientEndsWithItsCertificate: an operator that stays connected gives no order after the end of its certificate,
-// also if the clock has been set since and no timer has seen it.
+// The connection of a client ends with the client's certificate.
 func TestClientEndsWithItsCertificate(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		m := newMemory()
@@ -82,13 +81,14 @@ func TestClientEndsWithItsCertificate(t *testing.T) {
 	})
 }
 
-// TestFrameIsCheckedAgainstCertificate, because the clock may be set, or the machine sleep, while a timer runs.
+// Each frame is checked against the certificate, because the clock may be set, or the machine sleep, while a timer
+// runs.
 func TestFrameIsCheckedAgainstCertificate(t *testing.T) {
 	c := &conn{peer: Peer{ValidUntil: time.Now().Add(-1)}}
 	require.ErrorContains(t, c.handle(body("x")), "ended at")
 }
 
-// TestRenewedCertificateKeepsSession: the application notices nothing, whichever certificates are renewed.
+// If certificates are renewed in time, the session continues, whether they end on one side or on both.
 func TestRenewedCertificateKeepsSession(t *testing.T) {
 	for _, both := range []bool{true, false} {
 		t.Run(fmt.Sprintf("both %v", both), func(t *testing.T) {

@@ -22,7 +22,7 @@ import (
 	"github.com/elect-go/elect/web"
 )
 
-// looked is what a person sees: see browser/look.mjs.
+// looked is one view of the page: see browser/look.mjs.
 type looked struct {
 	Title, Leader, Link, Back, Picture string
 	Members                            [][]string
@@ -52,7 +52,7 @@ func browse(t *testing.T, url string) *browser {
 	return &browser{t, bufio.NewScanner(out), in}
 }
 
-// look is the next one.
+// look returns the next view.
 func (b *browser) look() (l looked) {
 	b.t.Helper()
 	require.True(b.t, b.lines.Scan(), "the browser has ended: %v", b.lines.Err())
@@ -97,7 +97,7 @@ func TestPageInBrowser(t *testing.T) {
 	}()
 	server := httptest.NewServer(web.New(ctx, first))
 	defer server.Close()
-	for s := range first.Watch(ctx) { // the highest of all
+	for s := range first.Watch(ctx) { // until the highest member leads
 		if s.Leader.Name == "n3" {
 			break
 		}
@@ -118,7 +118,7 @@ func TestPageInBrowser(t *testing.T) {
 	b.goOn()
 	after := b.look()
 	require.Equal(t, "★ n2 leads", after.Leader)
-	require.Contains(t, after.Changes[0], "★ n2 leads") // n1 has heard the goodbye of n3, or the word of n2 before that
+	require.Contains(t, after.Changes[0], "★ n2 leads") // the cause is n3's goodbye or n2's announcement
 	require.Greater(t, len(after.Changes), len(light.Changes))
 	require.Equal(t, []string{"n1", "n2", "n3"}, after.Lanes)
 	require.Equal(t, epochsOf(after.Changes), after.Epochs)
@@ -154,7 +154,8 @@ func epochsOf(changes []string) (epochs []string) {
 	return epochs
 }
 
-// cut is what has the focus, which has to show.
+// cut returns the elements that get the focus, without the suffix of a visible focus. It fails the test if a focus does
+// not show.
 func cut(t *testing.T, focused []string) (all []string) {
 	for _, f := range focused {
 		what, shows := strings.CutSuffix(f, " solid")

@@ -12,7 +12,7 @@ import (
 	"github.com/elect-go/elect/web"
 )
 
-// A service mounts it in a mux of its own.
+// A service mounts the handler in its own mux.
 func ExampleNew() {
 	data, err := os.MkdirTemp("", "elect")
 	if err != nil {
@@ -48,7 +48,7 @@ func ExampleNew() {
 	// <nil>
 }
 
-// The data of an event of /events.
+// A client decodes the data of an event from /events.
 func ExampleChange() {
 	var change web.Change
 	err := json.Unmarshal([]byte(`{"at":"2026-11-23T12:00:01Z","leader":{"name":"n2","addr":"10.0.0.2:7400","epoch":8},"leads":false,`+

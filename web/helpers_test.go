@@ -20,7 +20,7 @@ import (
 	"github.com/elect-go/elect/web"
 )
 
-// watched is a cluster in memory, each node of which has its handler.
+// watched is a cluster in memory, with a handler for each node.
 type watched struct {
 	*clustertest.Cluster
 	sites map[string]*web.Handler
@@ -52,7 +52,7 @@ func ask(h http.Handler, method, path string) *httptest.ResponseRecorder {
 	return w
 }
 
-// asked is a JSON answer.
+// asked returns the content of a JSON response.
 func asked[T any](t *testing.T, w *httptest.ResponseRecorder) (answer T) {
 	t.Helper()
 	require.Equal(t, "application/json", w.Header().Get("Content-Type"))
@@ -60,7 +60,7 @@ func asked[T any](t *testing.T, w *httptest.ResponseRecorder) (answer T) {
 	return answer
 }
 
-// other is a node that is not of that name.
+// other returns a node with another name.
 func (c *watched) other(name string) *cluster.Node {
 	for _, n := range c.Nodes() {
 		if n.Config().Name != name {
@@ -70,7 +70,7 @@ func (c *watched) other(name string) *cluster.Node {
 	panic("there is one node only")
 }
 
-// serve has a server answer for a handler in the network of the cluster, and returns a client.
+// serve starts a server for h in the network of the cluster, and returns a client.
 func (c *watched) serve(t *testing.T, h http.Handler) *http.Client {
 	t.Helper()
 	p := c.Network.Process("web")
@@ -92,7 +92,7 @@ func client(t *testing.T, _ *http.Server, dial func(ctx context.Context) (net.Co
 	return &http.Client{Transport: transport}
 }
 
-// stream is what /events sends.
+// stream is the response of /events.
 type stream struct {
 	t     *testing.T
 	body  io.ReadCloser
@@ -100,7 +100,7 @@ type stream struct {
 	id    string // of the last event
 }
 
-// listen opens /events, where a client has got as far as an event.
+// listen opens /events for a client that has received the event with ID last, or no event if last is empty.
 func listen(t *testing.T, c *http.Client, last string) *stream {
 	t.Helper()
 	r, err := http.NewRequestWithContext(t.Context(), http.MethodGet, "http://web/events", nil)
@@ -117,7 +117,7 @@ func listen(t *testing.T, c *http.Client, last string) *stream {
 	return s
 }
 
-// next reads the next event; of a comment it is nil, and over says that there is no other.
+// next reads the next event. For a comment, c is nil. At the end of the stream, over is true.
 func (s *stream) next() (c *web.Change, over bool) {
 	s.t.Helper()
 	for s.lines.Scan() {
@@ -144,7 +144,7 @@ func (s *stream) next() (c *web.Change, over bool) {
 	return nil, true
 }
 
-// change reads the next event, past some comments.
+// change returns the next event, and skips up to eight comments.
 func (s *stream) change() web.Change {
 	s.t.Helper()
 	for range 9 {

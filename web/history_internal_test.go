@@ -21,7 +21,7 @@ func led(by algo.NodeID, epoch algo.Epoch, at time.Time) cluster.State {
 	return cluster.State{Leader: cluster.Leadership{ID: by, Epoch: epoch}, At: at}
 }
 
-// In a long life only the last changes are kept, also for one that listens and is slow.
+// The history keeps the last 64 changes, also for a slow client.
 func TestHistoryKeepsLastChanges(t *testing.T) {
 	h := newHistory()
 	for epoch := range algo.Epoch(1000) {

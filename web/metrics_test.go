@@ -31,7 +31,7 @@ import (
 	"github.com/elect-go/elect/tlsauth"
 )
 
-// figures are what a node tells Prometheus, by name.
+// figures are the metrics that a node serves, by name.
 type figures map[string]*dto.MetricFamily
 
 func (c *watched) scrape(t *testing.T, name string) figures {
@@ -50,7 +50,7 @@ func parseMetrics(t *testing.T, page io.Reader) figures {
 	return all
 }
 
-// value adds up what has these labels, "name=value" each.
+// value returns the sum of the gauges and counters with these labels, each "name=value".
 func (f figures) value(name string, labels ...string) (sum float64) {
 	for _, m := range f["elect_"+name].GetMetric() {
 		has := make(map[string]bool)
@@ -100,7 +100,7 @@ func TestMetrics(t *testing.T) {
 		saved := leader["elect_save_duration_seconds"].GetMetric()[0].GetSummary()
 		assert.Positive(t, saved.GetSampleCount())
 
-		// The killed member was suspected and replaced once.
+		// A refused dial caused the suspicion of the killed member. It was replaced once.
 		refused := leader.value("suspicions_total", "cause=refused") + follower.value("suspicions_total", "cause=refused")
 		assert.GreaterOrEqual(t, refused, 1.0)
 		assert.Positive(t, leader.value("elections_total", "cause=refused")+follower.value("elections_total", "cause=refused"))
@@ -142,7 +142,7 @@ func TestScrapeDuringPartition(t *testing.T) {
 	})
 }
 
-// TestWarningsInMetrics has one member with other options of the algorithm: the others warn of it, and it of them.
+// n1 has other options of the algorithm than its two peers. It warns of both, and each of them warns of n1.
 func TestWarningsInMetrics(t *testing.T) {
 	other := func(c *cluster.Config) {
 		if c.Name == "n1" {
@@ -215,7 +215,7 @@ func TestWriteMetricsReturnsError(t *testing.T) {
 	})
 }
 
-// Every figure is described where operators look for it, and no other.
+// docs/operations.md describes each metric, and no other.
 func TestMetricsAreDocumented(t *testing.T) {
 	inBubble(t, clustertest.Config{}, func(t *testing.T, c *watched) {
 		old := c.WaitLeader().Name
@@ -231,13 +231,13 @@ func TestMetricsAreDocumented(t *testing.T) {
 		}
 		there := slices.Collect(maps.Keys(c.scrape(t, c.WaitLeader().Name)))
 		assert.Subset(t, documented, there)
-		// Nothing has caused these.
+		// This test causes none of these.
 		there = append(there, "elect_connections_closed_total", "elect_frames_dropped_total", "elect_lease_remaining_seconds", "elect_nonmember_messages_total", "elect_certificate_expiry_timestamp_seconds", "elect_http_certificate_expiry_timestamp_seconds")
 		assert.ElementsMatch(t, documented, slices.Compact(slices.Sorted(slices.Values(there))))
 	})
 }
 
-// TestMetricsReportCertificateExpiry, of a cluster that has certificates.
+// In a cluster with certificates, a metric shows the end of the node's certificate.
 func TestMetricsReportCertificateExpiry(t *testing.T) {
 	inBubble(t, clustertest.Config{Configure: certified(t)}, func(t *testing.T, c *watched) {
 		end := time.Date(2000, 1, 1, 1, 0, 0, 0, time.UTC)
@@ -270,7 +270,7 @@ func certified(t *testing.T) func(c *cluster.Config) {
 	var ca, key []byte
 	return func(c *cluster.Config) {
 		var err error
-		if ca == nil { // in the bubble, because of the time
+		if ca == nil { // in the bubble, because its time is virtual
 			ca, key, err = tlsauth.NewAuthority("elect", 24*time.Hour)
 			require.NoError(t, err)
 		}

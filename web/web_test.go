@@ -20,7 +20,7 @@ import (
 	"github.com/elect-go/elect/web"
 )
 
-// A load balancer that asks for /leader finds the one that leads.
+// Only the leader answers /leader with status 200, so a load balancer can find it.
 func TestLeader(t *testing.T) {
 	inBubble(t, clustertest.Config{}, func(t *testing.T, c *watched) {
 		leads := c.WaitLeader()
@@ -149,7 +149,7 @@ func TestStoppedNodeReportsError(t *testing.T) {
 	})
 }
 
-// Nothing is changed by it, and what is asked for in another way is refused.
+// The handler accepts only GET and HEAD, and serves only its own paths.
 func TestMethods(t *testing.T) {
 	inBubble(t, clustertest.Config{}, func(t *testing.T, c *watched) {
 		h := c.sites["n1"]
@@ -168,7 +168,7 @@ func TestMethods(t *testing.T) {
 	})
 }
 
-// Every answer has a browser load nothing, guess nothing and keep nothing.
+// A browser may not show a response in a frame, guess its type, store it, or load other content for it.
 func TestHeaders(t *testing.T) {
 	inBubble(t, clustertest.Config{}, func(t *testing.T, c *watched) {
 		for _, path := range append(paths, "/nothing") {

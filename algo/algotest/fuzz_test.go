@@ -8,7 +8,8 @@ import (
 	textbookring "github.com/elect-go/elect/algo/textbook/ring"
 )
 
-// FuzzTextbook is skipped, because the walk violates assumptions of a textbook. Without that, its seeds fail.
+// FuzzTextbook is skipped by algotest.Fuzz, because the walk violates assumptions of a textbook. Without the skip, its
+// seeds fail.
 func FuzzTextbook(f *testing.F) {
 	spec, err := textbookring.Factory(algo.LAN(), nil)
 	if err != nil {

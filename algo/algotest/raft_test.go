@@ -23,7 +23,7 @@ type raft struct {
 	view        algo.View
 	term        algo.Epoch
 	vote        algo.NodeID
-	isCandidate bool // it is a candidate in term
+	isCandidate bool // whether it is a candidate in term
 	votes       algo.Set
 	leader      algo.Leader
 	suspected   algo.Set
@@ -44,7 +44,7 @@ func (grant) Kind() string     { return "raft/grant" }
 func (lead) Kind() string      { return "raft/lead" }
 func (newerTerm) Kind() string { return "raft/newer" }
 
-// termMessage is each of these messages.
+// termMessage is a message of raft; each carries a term.
 type termMessage interface{ term() algo.Epoch }
 
 func (m ask) term() algo.Epoch       { return m.Term }
@@ -74,8 +74,8 @@ func (r *raft) Start(env algo.Env, view algo.View, saved algo.HardState) {
 	r.monitor(env)
 }
 
-// adoptView adopts the epoch of the view: the process requests no votes in epochs up to it, and has no
-// vote left in it, because it has voted for itself.
+// adoptView enters the config term of the view as if the process had voted for itself in it: the process neither
+// requests nor gives votes in epochs up to this term.
 func (r *raft) adoptView() {
 	term := r.view.ConfigID().Term
 	switch {
@@ -87,7 +87,7 @@ func (r *raft) adoptView() {
 	}
 }
 
-// setElectionTimer gives the others time to elect a leader.
+// setElectionTimer gives the other processes from d to 2d to elect a leader.
 func (r *raft) setElectionTimer(env algo.Env, d time.Duration) { env.SetTimer("election", d, 2*d) }
 
 func (r *raft) Expire(env algo.Env, t algo.Timer) {
@@ -102,8 +102,8 @@ func (r *raft) Expire(env algo.Env, t algo.Timer) {
 	r.monitor(env)
 }
 
-// Campaign requests votes. An ineligible process gets none, but the others learn of a newer term, in
-// which they wait and then request votes themselves.
+// Campaign requests votes. An ineligible process gets none, but its request takes the other processes to a newer term,
+// in which they wait and then request votes themselves.
 func (r *raft) Campaign(env algo.Env) {
 	if r.isLeader() {
 		return

@@ -7,8 +7,7 @@ import (
 	"github.com/elect-go/elect/internal/algosim"
 )
 
-// Short names for what the tests use of package algosim:
-// n(3) is the ID of node n3, T is the one-way message time.
+// Short names of identifiers of package algosim: n(3) is the ID of node n3, T is the one-way message time.
 const T = algosim.T
 
 var (
@@ -44,7 +43,7 @@ func agreedCluster(t testing.TB, o Options, count int) *algosim.Cluster {
 	return c
 }
 
-// alone returns node i without its cluster, not started yet.
+// alone returns node i without its cluster. The node is not started.
 func alone(i int, view algo.View, o Options) *algosim.Single {
 	return algosim.NewSingle(newSpec(o), i, view)
 }

@@ -9,7 +9,7 @@ import (
 	"github.com/elect-go/elect/internal/algosim"
 )
 
-// The rules of the algorithm as the readme has them, by number.
+// The rules of the algorithm as the readme states them, by number.
 
 // Rule 1: "If P has the highest process id, it sends a Victory message to all other
 // processes and becomes the new Coordinator. Otherwise, P broadcasts an Election
@@ -154,9 +154,9 @@ func TestNote4EpochLastsAsLongAsLeader(t *testing.T) {
 	}
 }
 
-// Note 5: epochs "are/can be saved in persistent storage". Before anything that
-// depends on them is sent: a process that crashes after the save has sent nothing, and a
-// process that crashes after a message has saved.
+// Note 5: epochs "are/can be saved in persistent storage". A process saves an epoch before it sends anything that
+// depends on it: a process that crashes right after the save has sent nothing, and a process that crashes after its
+// first message has saved.
 func TestNote5EpochIsSavedBeforeItIsSent(t *testing.T) {
 	for moment, want := range map[string]struct {
 		dieIn int
@@ -316,7 +316,7 @@ func TestProcessRunsElectionsOneByOne(t *testing.T) {
 	expect(t, "an election while it waits for the coordinator", s.Receive(1, Election{6}), "n1 <- answer epoch=6")
 }
 
-// The rules that close what the sources leave open.
+// Rules for what the sources leave open.
 
 func TestCandidatesAreOrderedByPriorityThenID(t *testing.T) {
 	all := members(3)
@@ -439,8 +439,8 @@ func TestHighestTakesOverWhenItRecovers(t *testing.T) {
 	c.RequireAgreement(t)
 }
 
-// The known ways to two leaders for a while. A slow leader that is falsely suspected is
-// Example_twoLeaders.
+// The known cases in which two processes lead for a while. Example_twoLeaders is the case of a slow leader that is
+// falsely suspected.
 
 func TestTwoLeadersAfterRecoveryWithoutAnswers(t *testing.T) {
 	c := agreedCluster(t, Defaults(timing), 3)
@@ -448,7 +448,7 @@ func TestTwoLeadersAfterRecoveryWithoutAnswers(t *testing.T) {
 	c.DropIf(func(_, _ int, m algo.Message) bool { return m.Kind() == "answer" })
 	c.Suspect(3, 2) // n2 leads in epoch 2, and its messages are on their way
 	c.Start(3)      // n3 has epoch 1 on its disk, and leads in epoch 2 as well
-	c.Run(2 * T)    // for the answers
+	c.Run(2 * T)    // n3 waits for answers
 	if got := c.Leaders(); got != 2 || c.Leader(2).Epoch != c.Leader(3).Epoch {
 		t.Errorf("%d leaders, want two in one epoch\n%s", got, c.Transcript())
 	}
@@ -472,7 +472,7 @@ func TestTwoLeadersWhenCoordinatorsOvertakeEachOther(t *testing.T) {
 	c.Run(3 * T)
 	c.RequireAgreement(t) // the Coordinator of n3 overtook the one of n2
 	c.Run(4 * T)
-	c.RequireLeader(t, 1, leadership(3, 3)) // which came late, and was rejected
+	c.RequireLeader(t, 1, leadership(3, 3)) // the Coordinator of n2 came late, and was rejected
 	c.Run(100 * T)
 	c.RequireAgreement(t)
 }
@@ -494,7 +494,7 @@ func TestCloneSharesNothing(t *testing.T) {
 	}
 }
 
-// A failover waits for the save of the new leader only, not for a second save of the follower.
+// A failover waits for the save of the new leader only: a follower has saved the next epoch already.
 func TestFollowerSavesNextEpochEarly(t *testing.T) {
 	s := follower(t, 2, 4, viewOf(4))
 	expect(t, "n2 suspects its leader", s.Suspect(4), "save 8; head-start in 10ms; monitor n3 n4; announce none in 7")

@@ -52,7 +52,7 @@ func TestSuspectingLastPendingEndsWait(t *testing.T) {
 }
 
 // A process that has had no leader since its start inquires before it leads. Without this rule, the highest
-// process returns, leads in an epoch in which another has led, and then leads again in a newer one.
+// process returns, leads in an epoch in which another process has led, and then leads again in a newer one.
 func TestStartingNodeInquiresBeforeLeading(t *testing.T) {
 	t.Run("it leads once, above the epoch of its peers", func(t *testing.T) {
 		checkRun(t, 3, func(c *algosim.Cluster) string {
@@ -101,8 +101,8 @@ func TestStartingNodeInquiresBeforeLeading(t *testing.T) {
 	})
 }
 
-// Without this rule, a process with an Election that did not reach n3 would lead as well, although an Inquiry
-// shows that n3 is about to lead.
+// An Inquiry from a higher process ends the election of its receiver, because it shows that its sender is about to
+// lead. Without this rule, the receiver would lead as well if its Election was lost.
 func TestInquiryFromHigherEndsElection(t *testing.T) {
 	s := alone(2, viewOf(3), Defaults(timing))
 	s.Start(6)
@@ -157,8 +157,8 @@ func TestElectionIsSentToTrustedProcess(t *testing.T) {
 	})
 }
 
-// A leader sends its Coordinator to a higher process at its heartbeat. Without this rule, a leader that was
-// stopped and continues leads beside it until one of the two repeats its Coordinator.
+// A leader sends its Coordinator to a higher process that sends a heartbeat. Without this rule, a higher leader that
+// was stopped and continues leads beside it until one of the two repeats its Coordinator.
 func TestLeaderInformsHigherAtItsHeartbeat(t *testing.T) {
 	s := leading(t, 2, viewOf(3))
 	expect(t, "a heartbeat of n3", s.Trust(3), "n3 <- coordinator epoch=7 leader=n2")
@@ -200,9 +200,9 @@ func TestRestartedProcessIgnoresOldCoordinator(t *testing.T) {
 	})
 }
 
-// strayEpoch makes a cluster of four in which n1 knows epoch 5 from a process that
-// has crashed since, and no other process knows it; n1 follows n3, which leads in epoch 2. Then n4
-// recovers, and leads in epoch 2 as well, with the higher ID.
+// strayEpoch runs a cluster of four in which only n1 knows epoch 5, from n2, which has crashed since. n1 follows n3,
+// which leads in epoch 2. Then n4, which knows epoch 1, recovers and takes over. strayEpoch returns the problem, if
+// any.
 func strayEpoch(c *algosim.Cluster) string {
 	c.StartAll()
 	c.Run(3 * T)
@@ -249,12 +249,12 @@ func TestLeaderRaisesEpochAfterRejection(t *testing.T) {
 	checkRun(t, 4, strayEpoch)
 }
 
-// A leader takes at most maxBumps epochs in one AnnounceInterval. Without this limit, two leaders that are
-// ineligible in each other's view answer each bump with the next one.
+// A leader takes at most maxBumps epochs in one AnnounceInterval. Without this limit, two leaders that may not follow
+// each other, because their views differ, answer each bump with the next one.
 func TestLeaderBumpsAreLimited(t *testing.T) {
 	checkRun(t, 2, func(c *algosim.Cluster) string {
 		c.StartAll()
-		c.Run(3 * T) // n2 leads, and by the new view of n1 it may not
+		c.Run(3 * T) // n2 leads, but is ineligible in the new view of n1
 		second := members(2)
 		second[1].Eligible = false
 		c.Reconfigure(algo.NewView(2, second...), 1)
@@ -273,15 +273,15 @@ func TestLeaderBumpsAreLimited(t *testing.T) {
 	})
 }
 
-// The views of n3 and n4 differ, both lead, and messages are duplicated: replies to
-// replies filled the memory.
+// In this walk, the views of n3 and n4 differ, both lead, and messages are duplicated. Replies to replies once filled
+// the memory.
 func TestSeed37317(t *testing.T) {
 	if c := walk.Run(algosim.Seeded(37317), false); c.Violation != "" {
 		t.Error(c.Violation)
 	}
 }
 
-// The same rule for each message that can carry a newer epoch to a leader. The announce timer keeps running.
+// A leader takes a newer epoch after each kind of message that carries one. The announce timer keeps running.
 func TestLeaderBumpsItsEpoch(t *testing.T) {
 	const bumped = "save 10; monitor; "
 	const toAll = "n1 n2 <- coordinator epoch=10 leader=n3"
@@ -315,7 +315,7 @@ func TestProcessDoesNotFollowItself(t *testing.T) {
 			return fmt.Sprintf("n1 follows %s in epoch %d", name(got.ID), got.Epoch)
 		}
 		c.Crash(2)
-		c.Start(2) // so fast that n1 does not notice, and n1 sends n2 the leadership of n2
+		c.Start(2) // before n1 notices; n1 sends n2 the leadership of n2
 		c.Deliver(1, 2, Coordinator{Epoch: 1, Leader: n(2)})
 		c.Run(6 * T)
 		if got := c.Leader(1); got != leadership(2, 2) {
@@ -342,7 +342,7 @@ func TestSuspectedProcessIsNotFollowed(t *testing.T) {
 	})
 }
 
-// The same rule: a process contests such a leadership.
+// A process contests the leadership of a lower process, and one of its own that it does not hold.
 func TestCoordinatorIsContested(t *testing.T) {
 	const sendsElections = "answer in 20ms; monitor n3 n4; n3 n4 <- election epoch=9"
 	s := follower(t, 2, 4, viewOf(4))
@@ -384,8 +384,8 @@ func TestRepeatGoesToAllAndIsNotCounted(t *testing.T) {
 		"announce in 100ms; n1 n3 <- coordinator epoch=7 leader=n2 again")
 }
 
-// A member may return with a much higher epoch than the others have. Whichever process receives its message,
-// they follow.
+// A member may return with a much higher epoch than the others have. Whichever process receives its message, all agree
+// again.
 func TestMessageOfMuchLaterEpoch(t *testing.T) {
 	const size = 4
 	for _, ahead := range []algo.Epoch{1 << 32, algo.MaxEpoch / 2} {

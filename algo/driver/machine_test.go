@@ -172,7 +172,7 @@ func TestMonitoringNoPeerIsEffect(t *testing.T) {
 	}
 }
 
-// The algorithm of the receiver does not see the mark of a Periodic.
+// The receiving algorithm gets the message inside a Periodic, without the Periodic.
 func TestRepeatIsRemovedForReceiver(t *testing.T) {
 	again := algo.Periodic{Message: ping{6}}
 	m, s := newMachine(func(_ *scripted, env algo.Env) { env.Send(id(2), again) })

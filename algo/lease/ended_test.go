@@ -9,8 +9,8 @@ import (
 	"github.com/elect-go/elect/internal/algosim"
 )
 
-// A voter that has granted ballot 2 to n2 learns that the work of n2 has ended in some epoch. It is free for n3 if the
-// epoch is not below the ballot.
+// A voter that has granted ballot 2 to n2 is free for n3 if it learns that the work of n2 has ended in an epoch that is
+// not below the ballot.
 func TestReportedEndConcernsGrantsUpToItsEpoch(t *testing.T) {
 	for _, tc := range []struct {
 		name  string

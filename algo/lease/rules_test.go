@@ -94,7 +94,8 @@ func TestVoterGrantsToOneNominee(t *testing.T) {
 	requireEffects(t, "another, then", n.Receive(3, requestMsg(2, 1)), "save 2 for n3")
 }
 
-// A voter that hears that a majority has granted to another since need not wait: the first no longer leads.
+// A voter grants a request of a leader with a higher ballot at once: since a majority has granted that ballot, the
+// member that holds the voter's earlier grant no longer leads.
 func TestGrantEndsWhenAnotherLeads(t *testing.T) {
 	n := member(t, 0)
 	n.Start(0)
@@ -143,7 +144,7 @@ func TestVoterDeniesOtherDuration(t *testing.T) {
 	requireEffects(t, "longer", n.Receive(2, m), "ballot=1", grants)
 }
 
-// Members count grants by the views of leaders, not by older ones.
+// A voter denies a request with an older view than its own: the nominee would count grants by that view.
 func TestVoterDeniesRequestWithOlderConfig(t *testing.T) {
 	n := member(t, 0)
 	n.View = three().WithTerm(3)
@@ -155,7 +156,7 @@ func TestVoterDeniesRequestWithOlderConfig(t *testing.T) {
 	requireEffects(t, "the same", n.Receive(2, m), "save 5 for n2")
 }
 
-// The leader that created the view, or a later one, was elected in that epoch.
+// In the config term of its view, a voter grants only to a leader: a leader has already been elected in that epoch.
 func TestEpochOfViewHasEnded(t *testing.T) {
 	n := member(t, 0)
 	n.Start(0)
@@ -210,7 +211,7 @@ func TestLateCallbackEndsNoGrant(t *testing.T) {
 	requireEffects(t, "killed then", again.Receive(3, requestMsg(3, 1)), "lease/reply ballot=3", grants)
 }
 
-// A member that returns with a shorter duration has granted the longer one.
+// A member that restarts with a shorter duration honors its earlier grant for the longer one.
 func TestLongerGrantOutlastsShorterConfiguration(t *testing.T) {
 	n := member(t, 0)
 	n.Start(0)
@@ -232,9 +233,9 @@ func TestLeaseDurationCountsFromRequest(t *testing.T) {
 	requireEffects(t, "the end", n.Expire("lease/1"), "announce none in 1", "release")
 }
 
-// A grant is for its request and earlier ones, not for later ones.
+// A grant counts for its request and for earlier ones, not for later ones.
 func TestReplyCountsForItsRequestAndEarlierOnes(t *testing.T) {
-	n := leading(t, 0) // with its first request
+	n := leading(t, 0) // with the lease of its first request
 	n.Expire("lease/renew")
 	requireEffects(t, "a reply to the first", n.Receive(3, grantMsg(1, 1)), "", "stop lease/1")
 	requireEffects(t, "a reply to the third", n.Receive(3, grantMsg(1, 3)), "stop lease/2; stop lease/1")
@@ -244,11 +245,11 @@ func TestReplyCountsForItsRequestAndEarlierOnes(t *testing.T) {
 
 func TestLeaderGrantsNothing(t *testing.T) {
 	n := leading(t, 0)
-	n.Receive(3, point{algosim.ID(3)}) // its own nominee, too
+	n.Receive(3, point{algosim.ID(3)}) // n1 nominates n3, too
 	requireEffects(t, "a request", n.Receive(3, requestMsg(2, 1)), denies, grants)
 }
 
-// The callback ends first, then the lease, then the grants.
+// In a hand-over, the callback ends first, then the lease, then the grants.
 func TestReleaseWaitsForCallback(t *testing.T) {
 	n := leading(t, time.Second)
 	preVote := lease.Request{QuorumReachable: true, Duration: options.Duration}
@@ -278,7 +279,7 @@ func (r recorder) Reconfigure(_ algo.Env, v algo.View) {
 	r.note("%d members, a quorum of %d", v.Len(), v.Quorum())
 }
 
-// The inner algorithm neither hears nor counts a member that has withdrawn.
+// The inner algorithm receives no event of a member that has withdrawn, and its view does not contain the member.
 func TestWithdrawnMemberTakesNoPart(t *testing.T) {
 	var events []string
 	inner := algo.Spec{Name: "recorder", Messages: []algo.Message{point{}}, New: func(algo.NodeID) algo.Algorithm { return recorder{events: &events} }}
@@ -311,8 +312,8 @@ func TestWithdrawnMemberTakesNoPart(t *testing.T) {
 	all(append([]string{"2 members, a quorum of 2", "3 members, a quorum of 2"}, known...)...)
 }
 
-// TestDeadMembersWithdrawalIsRelayedOnce delivers copies of the Aside that n3 sent before it crashed. A node that
-// relayed a copy again would keep it alive with the other nodes, which relay it too.
+// TestDeadMembersWithdrawalIsRelayedOnce delivers copies of the Withdraw that n3 sent before it crashed. If a node
+// relayed a copy again, the copies would circulate forever, because the other nodes relay them too.
 func TestDeadMembersWithdrawalIsRelayedOnce(t *testing.T) {
 	var events []string
 	inner := algo.Spec{Name: "recorder", Messages: []algo.Message{point{}}, New: func(algo.NodeID) algo.Algorithm { return recorder{events: &events} }}
@@ -333,8 +334,8 @@ func TestDeadMembersWithdrawalIsRelayedOnce(t *testing.T) {
 	requireEffects(t, "its next process", n.Receive(3, message), "n2 n4 <- lease/withdraw")
 }
 
-// The Withdraw that n1 sent before its restart is still relayed, and would exclude n1 for as long as the others
-// remember it.
+// A restarted member corrects the Withdraw that it sent before its restart. That message is still relayed, and would
+// exclude the member until the other members forget it.
 func TestRestartedMemberCorrectsItsWithdrawal(t *testing.T) {
 	inner := algo.Spec{Name: "recorder", Messages: []algo.Message{point{}}, New: func(algo.NodeID) algo.Algorithm { return recorder{events: new([]string)} }}
 	spec, err := lease.Wrap(inner, algo.Timing{RoundTrip: 100 * ms, Timeout: 200 * ms}, options)
@@ -399,7 +400,8 @@ func TestLeaderWithoutPreemptStays(t *testing.T) {
 	requireEffects(t, "the leader is suspected", n.Suspect(2), "n2 n3 <- lease/request")
 }
 
-// The lease expires, and nothing is released before the callback has returned.
+// If the callback of a leader does not return in time, the lease expires, and the leader releases nothing before the
+// callback has returned.
 func TestCallbackThatDoesNotReturn(t *testing.T) {
 	n := leading(t, time.Second)
 	n.Receive(3, point{algosim.ID(2)})
@@ -427,7 +429,8 @@ func TestNodeDoesNotDrainTwice(t *testing.T) {
 	requireEffects(t, "the callback returns", callbackReturns(n), "n2 n3 <- lease/release ballot=1")
 }
 
-// A member with a higher ballot cannot follow a lower one. The leader takes a higher ballot without a gap.
+// A member with a higher ballot cannot follow a leader with a lower one. The leader takes a higher ballot without a gap
+// in its leadership.
 func TestLeaderRaisesBallotAboveMinority(t *testing.T) {
 	n := leading(t, 0)
 	requireEffects(t, "a higher ballot", n.Receive(3, lease.Reply{Ballot: 1, HighestBallot: 6}), "lease/request ballot=7 round=3", "announce", "leading")
@@ -464,7 +467,7 @@ func TestReconfigWaitsForGrantsOfNewMembers(t *testing.T) {
 	}
 }
 
-// A restarted leader does not end the grants and requests of its earlier incarnation.
+// A restarted leader does not release the grants for its earlier incarnation.
 func TestRestartedLeaderReleasesNothing(t *testing.T) {
 	n := leading(t, time.Second)
 	again := member(t, time.Second)

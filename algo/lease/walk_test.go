@@ -102,7 +102,7 @@ type envelope struct {
 }
 
 type walk struct {
-	specs          []algo.Spec // of the configurations; a restart can change it
+	specs          []algo.Spec // one for each choice of options; a restart can change it
 	drains         bool
 	calm           int // a higher value means fewer faults
 	quick          int // a higher value means fewer slow messages
@@ -165,7 +165,8 @@ func ids(v algo.View) (all []algo.NodeID) {
 	return all
 }
 
-// line is a line of the transcript. Only a walk that fails formats it: that takes longer than the rest of a step.
+// line is a line of the transcript. Only a failed walk formats it, because formatting takes longer than the rest of a
+// step.
 type line struct {
 	at     time.Duration
 	format string

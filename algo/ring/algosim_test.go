@@ -14,8 +14,8 @@ func TestMain(m *testing.M) {
 	m.Run()
 }
 
-// Short names for what the tests use of package algosim:
-// n(3) is the ID of node n3, T is the one-way message time. The ring is n1, n2, …, n1.
+// Short names of identifiers of package algosim: n(3) is the ID of node n3, T is the one-way message time. The ring is
+// n1, n2, …, n1.
 const T = algosim.T
 
 var (
@@ -37,8 +37,7 @@ func newCluster(view algo.View) *algosim.Cluster {
 	return c
 }
 
-// agreedCluster returns a cluster with all nodes following the highest in epoch 1 and
-// have saved the next epoch.
+// agreedCluster returns a cluster in which all nodes follow the highest in epoch 1 and have saved the next epoch.
 func agreedCluster(t testing.TB, view algo.View) *algosim.Cluster {
 	t.Helper()
 	c := newCluster(view)
@@ -58,7 +57,7 @@ func ranked(priorities ...int) algo.View {
 	return algo.NewView(1, all...)
 }
 
-// witnessing returns view number 2 of a ring with witnesses.
+// witnessing returns version 2 of the view of a ring with witnesses.
 func witnessing(count int, witnesses ...int) algo.View {
 	all := members(count)
 	for _, i := range witnesses {
@@ -67,7 +66,7 @@ func witnessing(count int, witnesses ...int) algo.View {
 	return algo.NewView(2, all...)
 }
 
-// alone returns node i without its cluster, not started yet.
+// alone returns node i without its cluster. The node is not started.
 func alone(i int, view algo.View) *algosim.Single { return algosim.NewSingle(spec, i, view) }
 
 // follower returns node i of a ring of four, which follows n4 in epoch 7 and has

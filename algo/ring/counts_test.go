@@ -49,8 +49,8 @@ func TestCountsWhenOneStarts(t *testing.T) {
 	}
 }
 
-// The same in a ring with an order other than that of the
-// priorities: the processes on the way to the highest do not change the count.
+// The counts are the same in a ring in any order of priorities: the processes between the starter and the highest do
+// not change them.
 func TestCountsWhenOneStartsInAnyOrder(t *testing.T) {
 	random := rand.New(rand.NewPCG(1, 0))
 	for N := 3; N <= 20; N++ {
@@ -65,8 +65,7 @@ func TestCountsWhenOneStartsInAnyOrder(t *testing.T) {
 	}
 }
 
-// "When each process initiates the algorithm": best and worst are when the ring rises,
-// or falls, clockwise.
+// "When each process initiates the algorithm": in the best case, priorities rise clockwise; in the worst, they fall.
 func TestCountsWhenAllStart(t *testing.T) {
 	for _, tc := range []struct {
 		name     string
@@ -90,8 +89,8 @@ func TestCountsWhenAllStart(t *testing.T) {
 	}
 }
 
-// In a random order the mean is N·H(N)+N: the highest but k passes N/(k+1) on the mean
-// before a higher one drops it.
+// In a random order, the mean is N·H(N)+N messages: the token of a candidate with k higher ones makes N/(k+1) hops on
+// average before a higher one drops it.
 func TestMeanCountsWhenAllStart(t *testing.T) {
 	const runs = 200
 	for N := 3; N <= 20; N++ {
@@ -116,8 +115,8 @@ func TestMeanCountsWhenAllStart(t *testing.T) {
 	}
 }
 
-// A crashed leader is replaced by its predecessor, if that is the next
-// highest, with the fewest messages: 2m of m live, and all know after 2m−1 hops.
+// A failover takes the fewest messages if the predecessor of the crashed leader is the next highest: 2m for m live
+// processes, which all know the leader after 2m−1 hops.
 func TestCountsWhenLeaderCrashes(t *testing.T) {
 	for N := 3; N <= 20; N++ {
 		c := agreedCluster(t, viewOf(N))
@@ -128,8 +127,8 @@ func TestCountsWhenLeaderCrashes(t *testing.T) {
 	}
 }
 
-// TestColdStartBudget checks cold starts without FIFO links: an Elected can overtake a
-// slow Election, which costs a few more elections: less than one on average.
+// TestColdStartBudget checks that a cold start without FIFO links costs at most 3·N² messages. An Elected can overtake
+// a slow Election, which then starts another election: less than one on average.
 func TestColdStartBudget(t *testing.T) {
 	const runs = 300
 	for _, N := range []int{1, 2, 3, 5, 10, 20} {

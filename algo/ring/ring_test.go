@@ -32,9 +32,8 @@ func TestProcessForwardsHigherToken(t *testing.T) {
 	expect(t, "another larger one", s.Receive(1, token(8, 3, 3)), "election in 120ms to 180ms; n3 <- election epoch=8 eligible=true id=n3 hops=4")
 }
 
-// "If (attr_x, x) < (attr_j, j): if not participating, send (election, ⟨attr_j, j⟩) to
-// successor, set state to participating." Otherwise it is dropped. The epoch is that of
-// the token.
+// "If (attr_x, x) < (attr_j, j): if not participating, send (election, ⟨attr_j, j⟩) to successor, set state to
+// participating." Otherwise the token is dropped. The new token has the epoch of the received one.
 func TestProcessReplacesOrDropsLowerToken(t *testing.T) {
 	s := follower(t, 2)
 	expect(t, "while n2 does not participate", s.Receive(1, token(8, 1, 1)), "election in 120ms to 180ms; n3 <- election epoch=8 eligible=true id=n2 hops=1")
@@ -277,8 +276,8 @@ func TestViewDefinesRing(t *testing.T) {
 	})
 }
 
-// In quiet times the saved epoch is one ahead, so that a failover waits for no
-// save: N−1 processes would save one after the other.
+// While no election runs, the saved epoch is one ahead, so that a failover waits for no save. Otherwise, N−1 processes
+// would save one after the other.
 func TestFailoverWaitsForNoSave(t *testing.T) {
 	c := agreedCluster(t, viewOf(5))
 	var saved []algo.HardState

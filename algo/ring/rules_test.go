@@ -94,9 +94,9 @@ func TestOlderTokenIsNotForwarded(t *testing.T) {
 	})
 }
 
-// A token of an older epoch during a newer election shows that elections are given up too early. The timeout
-// is 7/4 of the shortest from the next token on, until there is an outcome, or for some elections. Without this
-// limit, other processes would start new elections before this one has seen the end of any.
+// A token of an older epoch during a newer election shows that elections are given up too early. From the next token,
+// the timeout is 7/4 of the shortest one, until there is an outcome or for maxExtendedElections. Without this limit,
+// other processes would start new elections before this one has seen the end of any.
 func TestLateTokenExtendsTimeout(t *testing.T) {
 	s := follower(t, 2)
 	expect(t, "its outcome is known", s.Campaign(), "election in 120ms to 180ms; n3 <- election epoch=8 eligible=true id=n2 hops=1")
@@ -169,7 +169,7 @@ func TestTokenOfSuspectedCandidateIsRemoved(t *testing.T) {
 		c.StartAll()
 		c.Run(30 * T)
 		c.Campaign(4)
-		c.Crash(4) // n2 forwards its token, and will swallow that of n3
+		c.Crash(4) // n2 forwards its token, and will drop that of n3
 		return c.DisagreementAfter(11 * T)
 	})
 }
@@ -229,8 +229,8 @@ func TestNewSuccessorIsInformed(t *testing.T) {
 	})
 }
 
-// The outcome is sent without an election. With one, each link between two followers that breaks or recovers
-// would end the work of the leader.
+// A process with a new successor sends it the outcome without an election. If it started one, each link between two
+// followers that breaks or recovers would end the work of the leader.
 func TestBrokenLinkEndsNoLeadership(t *testing.T) {
 	checkRun(t, 4, func(c *algosim.Cluster) string {
 		c.StartAll()
@@ -265,8 +265,8 @@ func TestInformedSuccessorReplies(t *testing.T) {
 		"save 9; election in 120ms to 180ms; reserve in 10ms to 20ms; n4 n1 <- elected epoch=9 id=n4 hops=1; announce n4 in 9")
 }
 
-// A process that learns an outcome that it did not wait for also sends it repeatedly. Without this rule, the processes
-// behind a lost message follow the previous leader forever.
+// A process that receives an outcome that it did not wait for sends it to its successor until it gets a reply. Without
+// this rule, the processes behind a lost message follow the previous leader forever.
 func TestUnexpectedOutcomeArrives(t *testing.T) {
 	checkRun(t, 4, func(c *algosim.Cluster) string {
 		c.StartAll()
@@ -283,9 +283,9 @@ func TestUnexpectedOutcomeArrives(t *testing.T) {
 	})
 }
 
-// A process that forwarded a token follows no process below that candidate in the same epoch. Two can
-// win in one epoch if the ring changes between their tokens. A process that followed the lower one
-// would no longer wait, and if the outcome of the other is lost it would follow the lower one forever.
+// A process that forwarded a token follows no process below that candidate in the same epoch. Two candidates can win in
+// one epoch if the ring changes between their tokens. A process that followed the lower one would no longer wait. If
+// the outcome of the other is lost, it would follow the lower one forever.
 func TestProcessBelowForwardedCandidateIsNotFollowed(t *testing.T) {
 	s := alone(1, viewOf(4))
 	s.Start(6)
@@ -345,12 +345,11 @@ func TestTokenOverridesOlderView(t *testing.T) {
 	})
 }
 
-// The failures of a naive ring. Each is tried with every initiator and at every moment. It must
-// end in agreement and quiet as fast as an election of the remaining processes, once the
-// crash is detected.
+// The failures of a naive ring, each with every initiator and at every moment. Once the crash is detected, the
+// remaining processes must agree and be quiet as fast as after an election of their own.
 
-// requireElectionAfterCrash runs an election that start starts in a ring of five. The process victim crashes after
-// the given time, and the detector suspects it 2T later.
+// requireElectionAfterCrash runs an election in a ring of five, which node start starts. Node victim crashes after the
+// given time, and the detector suspects it 2T later.
 func requireElectionAfterCrash(t *testing.T, start, victim int, after time.Duration) {
 	t.Helper()
 	if _, problem := electWithCrash(start, victim, after, false); problem != "" {
@@ -385,7 +384,7 @@ func eachMoment(f func(start int, after time.Duration)) {
 	}
 }
 
-// The leader crashes before its Elected returns. A naive ring forwards that Elected forever.
+// The leader crashes before its Elected returns. A naive ring forwards this Elected forever.
 func TestElectedProcessCrashes(t *testing.T) {
 	eachMoment(func(start int, after time.Duration) { requireElectionAfterCrash(t, start, 4, after) })
 	checkRun(t, 3, func(c *algosim.Cluster) string {
@@ -414,7 +413,7 @@ func TestTokenHolderCrashes(t *testing.T) {
 
 // If no suspicion ends an election that has lost its token, a timer does.
 func TestLostTokenEndsWithTimer(t *testing.T) {
-	for lost := 1; lost <= 10; lost++ { // the election is of 10 messages
+	for lost := 1; lost <= 10; lost++ { // the election takes 10 messages
 		c := agreedCluster(t, viewOf(5))
 		sent := 0
 		c.Delay = func(_, _ int, _ algo.Message) (time.Duration, bool) {
@@ -458,8 +457,8 @@ func TestTwoConcurrentElections(t *testing.T) {
 	}
 }
 
-// A cut in one direction: a process that cannot hear its successor skips it, and uses it again
-// after the heal.
+// A process that receives nothing from its successor, because of a one-way cut, skips it, and uses it again after the
+// heal.
 func TestOneWayCutHeals(t *testing.T) {
 	for deaf := 1; deaf <= 4; deaf++ {
 		for mute := 1; mute <= 4; mute++ {
@@ -530,7 +529,7 @@ func TestForgedCandidatesAreForgotten(t *testing.T) {
 	}
 }
 
-// The process that a failed election reports as unresponsive, at n2 of four.
+// A failed election reports the process that it probably waited for, here at n2 of four.
 func TestFailedElectionReportsUnresponsivePeer(t *testing.T) {
 	for what, test := range map[string]struct {
 		happens func(s *algosim.Single)
@@ -548,8 +547,8 @@ func TestFailedElectionReportsUnresponsivePeer(t *testing.T) {
 	}
 }
 
-// In TestLoweredLeaderStartsElection, the other nodes keep their view: n4 led with a priority that they never
-// knew, and lowers it to the one that they know. Only n4 knows that another node is higher now.
+// A leader with a lowered priority starts an election itself, even if it stays the highest. A follower that did not get
+// the view with the raised priority sees no decrease, and starts none.
 func TestLoweredLeaderStartsElection(t *testing.T) {
 	raised := func(priority int) algo.View {
 		all := members(4)

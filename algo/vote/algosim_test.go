@@ -13,8 +13,7 @@ func TestMain(m *testing.M) {
 	m.Run()
 }
 
-// Short names for what the tests use of package algosim:
-// n(3) is the ID of node n3, T is the one-way message time.
+// Short names of identifiers of package algosim: n(3) is the ID of node n3, T is the one-way message time.
 const T = algosim.T
 
 var (
@@ -57,7 +56,7 @@ func agreedCluster(t testing.TB, o Options, count int) *algosim.Cluster {
 	return c
 }
 
-// alone returns node i without its cluster, not started yet.
+// alone returns node i without its cluster. The node is not started.
 func alone(i int, view algo.View, o Options) *algosim.Single {
 	return algosim.NewSingle(newSpec(o), i, view)
 }
@@ -74,8 +73,7 @@ func following(t testing.TB, i, leader int, view algo.View, o Options) *algosim.
 	return s
 }
 
-// leading returns node i, which leads in term 7, elected by the others and, if they
-// are no majority, by itself.
+// leading returns node i, which leads in term 7 with the votes of the other nodes and its own.
 func leading(t testing.TB, i int, view algo.View, o Options) *algosim.Single {
 	t.Helper()
 	s := alone(i, view, o)

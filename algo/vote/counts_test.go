@@ -33,7 +33,7 @@ func TestCounts(t *testing.T) {
 		options          Options
 		start            func(c *algosim.Cluster, N int)
 		sent             func(N int) counts
-		decided, allKnow time.Duration // since it began
+		decided, allKnow time.Duration // since the start of the election
 		spread           time.Duration // how much earlier both may be
 	}{
 		{"all start at once, textbook", textbook(), startAll, full, rtt + T, rtt + 2*T, 0},
@@ -87,7 +87,7 @@ func TestCounts(t *testing.T) {
 	}
 }
 
-// leads reports whether a server leads in a later epoch.
+// leads reports whether a live server leads in an epoch above than.
 func leads(c *algosim.Cluster, than algo.Epoch) bool {
 	for _, i := range c.Live() {
 		if l := c.Leader(i); l.ID == n(i) && l.Epoch > than {

@@ -26,7 +26,7 @@ func TestLargeClusterElectsWithSlowMessages(t *testing.T) {
 			return least + time.Duration(random.Int64N(int64(most-least)+1))
 		}
 		c.DetectionTime = time.Millisecond
-		var free time.Duration // when the processor is free
+		var free time.Duration // time at which the processor is free
 		c.Delay = func(_, _ int, _ algo.Message) (time.Duration, bool) {
 			free = max(free, c.Now) + 70*time.Microsecond
 			return free - c.Now, true

@@ -83,7 +83,7 @@ func TestElectOfLeaderEndsItsLeadership(t *testing.T) {
 		"monitor n1 n3; n1 n3 <- elect round=8 term=7 msg=1 leader=n1 configid={version=1}; announce none in 7")
 }
 
-// The first Elect may be lost: a server that returns has not received it.
+// A server in an election sends Elect again to a server that it trusts again, which may not have received the first.
 func TestTrustedServerIsAsked(t *testing.T) {
 	s := alone(2, viewOf(3), Defaults(timing))
 	s.Start(6)
@@ -93,7 +93,8 @@ func TestTrustedServerIsAsked(t *testing.T) {
 	expect(t, "a leader requests no election", s.Suspect(3)+s.Trust(3), "")
 }
 
-// The first Elect may arrive before the receiver runs: the servers start one after the other, within a window.
+// A server sends another Elect to servers without a claim: the first may have arrived before they ran. Here the servers
+// start one after the other.
 func TestLateStarterIsAskedAgain(t *testing.T) {
 	s := alone(2, viewOf(3), Defaults(timing))
 	s.Start(6)
@@ -112,7 +113,7 @@ func TestLateStarterIsAskedAgain(t *testing.T) {
 	}
 }
 
-// A server that alone knows a round follows no leader of an earlier one: the others enter that round.
+// A server that is the only one to know a round follows no leader of an earlier round, so the others enter that round.
 func TestServerAheadOfOthersIsNotLeftOut(t *testing.T) {
 	checkRun(t, Defaults(timing), 5, func(c *algosim.Cluster) string {
 		elected(c)
@@ -144,7 +145,7 @@ func TestLateMajorityWaitsForWindow(t *testing.T) {
 	expect(t, "and the next", s.Receive(3, Elect{Round: 7}), "")
 }
 
-// The Elect of a server that has just started does not show that it lost the leader.
+// The Elect of a server that has just started does not show that the server has lost the leader.
 func TestElectOfStartingServerIsNoClaim(t *testing.T) {
 	s := following(t, 2, 1, viewOf(3), Defaults(timing))
 	s.Receive(3, Elect{Round: 8})
@@ -152,14 +153,14 @@ func TestElectOfStartingServerIsNoClaim(t *testing.T) {
 		"n1 n3 <- elect round=8 term=7 msg=1 leader=n1 configid={version=1}; announce none in 7")
 }
 
-// A Lead of a term below the saved round is obsolete, also if no leader is known since.
+// A Lead of a term below the saved round is obsolete, even if the server knows of no leader.
 func TestLeadBelowSavedRoundIsObsolete(t *testing.T) {
 	s := alone(2, viewOf(3), Defaults(timing))
 	s.Start(9)
 	expect(t, "an earlier Lead", s.Receive(1, Lead{Term: 7, Msg: 1}), "")
 }
 
-// A vote for a crashed server would be lost, and the round would fail.
+// A suspected server gets no vote: the vote would be lost, and the round would fail.
 func TestSuspectedServerGetsNoVote(t *testing.T) {
 	s := alone(2, viewOf(4), Defaults(timing))
 	s.Start(6)

@@ -37,9 +37,9 @@ func elected(c *algosim.Cluster) {
 	c.Run(5 * T)
 }
 
-// twoInATerm is how two servers can be elected in one term. n1 and n2 both claim, and n2
-// votes for n1, which leads. Messages from n1 are slow from then on. n3 starts the same
-// round late, and n2 votes again: for itself.
+// twoInATerm runs a cluster in which the source elects two servers in one term. n1 and n2 both claim, and n2 votes for
+// n1, which leads. Messages from n1 are slow from then on. n3 starts the same round late, and n2 would vote again: for
+// itself.
 func twoInATerm(c *algosim.Cluster) {
 	slow := false
 	c.Delay = func(from, to int, m algo.Message) (time.Duration, bool) {
@@ -90,8 +90,8 @@ func TestVoteIsSavedBeforeItIsSent(t *testing.T) {
 	})
 }
 
-// The moments of a crash around the save of a vote: a server that crashes before it has sent
-// nothing, and one that crashes after it does not vote for another server.
+// A server that crashes before the save of its vote has sent nothing. A server that crashes after the save does not
+// vote again in that round.
 func TestCrashAroundSaveOfVote(t *testing.T) {
 	for moment, want := range map[string]struct {
 		dieIn int
@@ -160,7 +160,8 @@ func TestRestartedServerDoesNotLeadInOldRound(t *testing.T) {
 	})
 }
 
-// The same for a server that only knew of the round because another requested the next one.
+// A restarted server does not lead again in the round that it led, even if it knew the round only from a request for
+// the next one, and had not voted.
 func TestRestartedLeaderWithoutVoteDoesNotLeadAgain(t *testing.T) {
 	s := alone(1, viewOf(3), Defaults(timing))
 	s.Start(0)
@@ -183,7 +184,7 @@ func TestVotesOfOtherRoundsAreIgnored(t *testing.T) {
 	checkRun(t, Defaults(timing), 3, func(c *algosim.Cluster) string {
 		c.Delay = func(from, to int, m algo.Message) (time.Duration, bool) {
 			if m == (Vote{1}) {
-				return 10 * T, true // those of n2 and n3 for n1
+				return 10 * T, true // the votes of n2 and n3 for n1
 			}
 			return T, !(from == 1 && c.Now > T || to == 1 && c.Now > 2*T)
 		}
@@ -289,8 +290,8 @@ func TestLeaderRepliesToEveryElect(t *testing.T) {
 	})
 }
 
-// After its vote, a server pauses for a random time before it starts the next round, so that two
-// candidates do not tie forever. The network here is slower than the window.
+// After its vote, a server pauses for a random time before it starts the next round, so that two candidates do not tie
+// forever. In this test, the network is slower than the window.
 func TestPauseIsRandom(t *testing.T) {
 	checkRun(t, Defaults(timing), 2, func(c *algosim.Cluster) string {
 		random := algosim.Seeded(1)
@@ -336,8 +337,8 @@ func TestLeaderEntersNextRound(t *testing.T) {
 	})
 }
 
-// A leader monitors all. It stops and announces that there is no leader if a majority is silent for
-// 3·HBT. Without this rule, a disconnected leader leads beside the next one.
+// A leader monitors all servers. It stops leading and announces a vacancy if it has heard from no majority for 3·HBT.
+// Without this rule, a disconnected leader leads beside the next one.
 func TestLeaderWithoutMajorityStops(t *testing.T) {
 	s := leading(t, 3, viewOf(5), Defaults(timing))
 	expect(t, "it hears from three others", s.Suspect(1), "")
@@ -391,7 +392,7 @@ func TestHighestTermNamesOldLeader(t *testing.T) {
 		c.DropIf(func(_, _ int, _ algo.Message) bool { return false })
 		c.DetectionTime = T / 10
 		c.Campaign(3)
-		return c.DisagreementAfter(12 * T) // in the first round: after four the votes rotate
+		return c.DisagreementAfter(12 * T) // in the first round: after three, the votes rotate
 	})
 }
 
@@ -457,8 +458,8 @@ func TestMessageOfMuchLaterEpoch(t *testing.T) {
 	}
 }
 
-// round lets n2 of five take part in a round in which all but the silent servers claim, n1 best, and
-// fails unless n2 votes for the wanted server.
+// round delivers to s, n2 of five, the claims of a round from all but the silent servers; that of n1 is the best. It
+// fails the test unless n2 votes for server want.
 func round(t *testing.T, s *algosim.Single, round algo.Epoch, want int, silent ...int) {
 	t.Helper()
 	effects := ""

@@ -192,7 +192,7 @@ func TestCandidateRunsWhileVoting(t *testing.T) {
 		"pause in 60ms to 120ms; lead in 40ms; stop pause; watch in 120ms; n1 n3 <- lead term=7 msg=1; announce n2 in 7")
 }
 
-// By default a Lead ends the voting, which VOTING has no "rcv LEAD" for.
+// A Lead ends the voting, although "VOTING" in the source has no "rcv LEAD".
 func TestLeadEndsVoting(t *testing.T) {
 	s := alone(2, viewOf(3), textbook())
 	s.Start(6)

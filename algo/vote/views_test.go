@@ -7,7 +7,7 @@ import (
 	"github.com/elect-go/elect/internal/algosim"
 )
 
-// of returns a view of some nodes, created by the leader of an epoch.
+// of returns a view of some nodes, with epoch as its config term and number as its version.
 func of(epoch algo.Epoch, number uint64, nodes ...int) algo.View {
 	var some []algo.Member
 	for _, i := range nodes {
@@ -35,10 +35,9 @@ func TestCandidateWithOlderViewGetsNoVote(t *testing.T) {
 	}
 }
 
-// Two leaders of four members, disconnected from each other, each remove one. Their majorities
-// are then disjoint. They are not elected in the same round, because the second
-// leader let the members confirm its view before it changed the view, and these members do not vote for a server with
-// an older one.
+// Two leaders of four members, disconnected from each other, each remove a member. Their majorities are then disjoint.
+// They are not elected in the same round: the second leader let the members confirm its view before it changed the
+// view, and these members do not vote for a server with an older view.
 func TestDisjointMajoritiesElectOneLeader(t *testing.T) {
 	checkRun(t, Defaults(timing), 4, func(c *algosim.Cluster) string {
 		elected(c)
@@ -61,8 +60,8 @@ func TestDisjointMajoritiesElectOneLeader(t *testing.T) {
 	})
 }
 
-// A round with a leader has ended. A candidate that learns of the leader from its view
-// counts no late votes, because the members have changed since.
+// A round with a leader has ended. A candidate that learns of the leader from its view counts no late votes in the
+// round, because the members have changed since.
 func TestViewEndsRound(t *testing.T) {
 	s := alone(4, of(5, 1, 1, 2, 3, 4), textbook())
 	s.Start(5)
@@ -98,7 +97,7 @@ func TestViewOfNewerLeader(t *testing.T) {
 	expect(t, "it votes in the next", s.Expire(timerWindow), "save 10 for n2; pause in 60ms to 120ms")
 }
 
-// The own claim of a voting server uses its current view, not the previous one.
+// The claim of a voting server uses the server's current view, not the previous one.
 func TestOwnClaimUsesCurrentView(t *testing.T) {
 	s := alone(2, of(5, 1, 1, 2, 3), textbook())
 	s.Start(7)

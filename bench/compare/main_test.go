@@ -22,8 +22,7 @@ import (
 	"github.com/elect-go/elect/internal/proccluster"
 )
 
-// TestMain makes the test program a measured process if it has the arguments of one, as the
-// command does.
+// TestMain makes the test program a measured process if it has the arguments of one. The command does the same.
 func TestMain(m *testing.M) {
 	runHidden()
 	status := m.Run()
@@ -183,7 +182,7 @@ func highestEpoch(f *proccluster.Cluster) uint64 {
 	return highest
 }
 
-// TestApplicationRound kills the process that works in each system, and another one works. Nothing is left.
+// TestApplicationRound kills the working process of each system. Another process then works, and nothing is left.
 func TestApplicationRound(t *testing.T) {
 	for _, a := range applications() {
 		t.Run(a.name, func(t *testing.T) {

@@ -19,7 +19,7 @@ import (
 // markup is text that the page must escape.
 const markup = `<script>alert('1')&"</script>`
 
-// file is one with a little of everything.
+// file returns a results file with a few results of each group.
 func file() string {
 	var text strings.Builder
 	fmt.Fprintf(&text, "# elect bench\n# not measured: %s\ncpu: %s\nseed: 1\n\n", markup, markup)
@@ -31,7 +31,7 @@ func file() string {
 	}
 	for _, sent := range []int{30, 33, 40} {
 		trial("Election/algorithm=ring/case=all-start/n=9", sent, result.MetricSent)
-		trial("Election/algorithm=omega/case=all-start/n=9", sent, result.MetricSent) // of which the theory says nothing
+		trial("Election/algorithm=omega/case=all-start/n=9", sent, result.MetricSent) // not in the theory
 	}
 	for _, ms := range []float64{2, 2.5, 3, 300} {
 		trial("Failover/algorithm=bully/signal=kill/n=5", ms, result.MetricFailover)
@@ -46,7 +46,7 @@ func file() string {
 	for _, n := range []int{5, 15, 45} {
 		trial(fmt.Sprintf("Steady/algorithm=vote/n=%d", n), 1.5, result.MetricFrames, 0.2, result.MetricProcessor)
 	}
-	trial("Steady/algorithm=vote/growth", 1, "exponent") // as go test has it
+	trial("Steady/algorithm=vote/growth", 1, "exponent") // as go test prints it
 	return text.String()
 }
 
@@ -59,8 +59,8 @@ func pageOf(t *testing.T, text string) string {
 	return page.String()
 }
 
-// TestPageContainsAllSections walks through its elements, and looks for what would need a network, or is not of
-// this program.
+// TestPageContainsAllSections checks the elements of the page. The page needs no network and contains no markup from
+// the results.
 func TestPageContainsAllSections(t *testing.T) {
 	page := pageOf(t, file())
 	d := xml.NewDecoder(strings.NewReader(page))

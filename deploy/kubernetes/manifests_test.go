@@ -14,7 +14,7 @@ import (
 	"sigs.k8s.io/yaml"
 )
 
-// kinds are what the manifests may contain.
+// kinds are the objects of the manifests, by kind.
 var kinds = map[string]func() any{
 	"Service":             func() any { return new(core.Service) },
 	"ConfigMap":           func() any { return new(core.ConfigMap) },
@@ -85,8 +85,8 @@ func snippet(t *testing.T, name string) []byte {
 	return []byte(strings.ReplaceAll("\n"+block, "\n    ", "\n"))
 }
 
-// TestSnippets decodes what docs/operations.md says about HTTP. The probes have no credentials, so they may ask only
-// the paths that need none.
+// TestSnippets decodes the Kubernetes examples in docs/operations.md. Probes have no credentials, so they may request
+// only paths that need none.
 func TestSnippets(t *testing.T) {
 	var container core.Container
 	require.NoError(t, yaml.UnmarshalStrict(snippet(t, "kubernetes probes"), &container))

@@ -28,10 +28,10 @@ type group struct {
 	t       *testing.T
 	names   []string
 	started map[string]*cluster.Node
-	disk    atomic.Pointer[func() error] // before each save; nil without a fault
+	disk    atomic.Pointer[func() error] // called before each save; nil without a fault
 }
 
-// beforeSave is the fault of the disks.
+// beforeSave returns the error of the injected disk fault, if any.
 func (g *group) beforeSave([]byte) error {
 	if disk := g.disk.Load(); disk != nil {
 		return (*disk)()
@@ -80,9 +80,8 @@ func (g *group) Inject(fault electortest.Fault, name string) (end func()) {
 // slowSave is the time of a save on a slow disk: a quarter of the lease duration.
 const slowSave = 240 * time.Millisecond
 
-// fillDisks lets each save fail, so a node stops when it must save. The returned function waits until all nodes that
-// must save have done so. Then it kills all nodes, and starts them with space on their disks: what a node has sent and
-// not saved is lost.
+// fillDisks makes each save fail, so a node stops when it must save. The returned function waits for such nodes. Then
+// it kills all nodes, and starts them with space on their disks: data that a node has sent but not saved is lost.
 func (g *group) fillDisks() (free func()) {
 	var failed atomic.Int32
 	g.disk.Store(new(func() error {

@@ -12,7 +12,7 @@ import (
 func TestHistoryReportsViolations(t *testing.T) {
 	at := func(name string, token uint64, first, last uint64) term {
 		l := elector.Leadership{Name: name, Token: token, Scope: [16]byte{1}}
-		clock := func(number uint64) moment { return moment{number, time.Unix(int64(number/10), 0)} } // ten readings show one time
+		clock := func(number uint64) moment { return moment{number, time.Unix(int64(number/10), 0)} } // ten numbers share one time
 		return term{Leadership: l, First: clock(first), Last: clock(last)}
 	}
 	otherScope := at("n2", 2, 5, 6)

@@ -21,7 +21,7 @@ import (
 	"github.com/elect-go/elect/elector/internal/enginetest"
 )
 
-// group is the contenders of one election.
+// group is a set of contenders for one election.
 type group struct {
 	t       *testing.T
 	servers *etcdtest.Servers
@@ -31,10 +31,10 @@ type group struct {
 	disks   atomic.Pointer[answerFunc] // nil without a fault of the disks
 }
 
-// answerFunc gets the answer to a write when it arrives, and returns it to the contender.
+// answerFunc receives the answer to a write, and returns the answer that the contender gets.
 type answerFunc func(ctx context.Context, answer error) error
 
-// intercept makes a call of a contender.
+// intercept is the gRPC interceptor of a contender. It passes the answers to writes to disks.
 func (g *group) intercept(ctx context.Context, method string, req, reply any, c *grpc.ClientConn, next grpc.UnaryInvoker, o ...grpc.CallOption) error {
 	err := next(ctx, method, req, reply, c, o...)
 	disks := g.disks.Load()
@@ -72,7 +72,7 @@ func (g *group) Names() []string                     { return g.names }
 func (g *group) Elector(name string) elector.Elector { return g.members[name].Elector }
 func (g *group) RecoveryTimeout() time.Duration      { return 90 * time.Second }
 
-// ttl is long enough for a machine that has little time for the test.
+// ttl is in seconds, and long enough for a busy machine.
 const ttl = 5
 
 func (g *group) config(name string, l *enginetest.Link) etcd.Config {
@@ -97,7 +97,7 @@ func (g *group) Start(name string) {
 
 func (g *group) halt(name string) error {
 	err := g.members[name].Stop()
-	g.members[name].link.Kill() // it was needed until here
+	g.members[name].link.Kill() // Stop needs the link
 	return err
 }
 
@@ -133,10 +133,10 @@ func (g *group) Inject(fault electortest.Fault, name string) (end func()) {
 		g.disks.Store(new(answerFunc(answerLate)))
 		return func() { g.disks.Store(nil) }
 	}
-	return nil // a paused process is a test of its own
+	return nil // another test pauses a process
 }
 
-// answerLate holds an answer back, for a tenth of the TTL. etcd has no place to delay a write to a disk.
+// answerLate delays an answer by a tenth of the TTL, because etcd has no place to delay a write to a disk.
 func answerLate(ctx context.Context, answer error) error {
 	select {
 	case <-time.After(ttl * time.Second / 10):
@@ -146,7 +146,8 @@ func answerLate(ctx context.Context, answer error) error {
 	}
 }
 
-// fillDisks fills the disks of the servers. The returned function waits until they have rejected a write.
+// fillDisks fills the disks of the servers. The returned function waits until the servers have rejected a write, and
+// frees the disks.
 func (g *group) fillDisks() (end func()) {
 	g.t.Helper()
 	free := g.servers.Fill()

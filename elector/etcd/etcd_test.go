@@ -24,7 +24,7 @@ func TestElector(t *testing.T) {
 	electortest.Run(t, electortest.Engine{New: func(t *testing.T, contenders int) electortest.Group { return newGroup(t, s, contenders) }})
 }
 
-// lines are those of a log.
+// lines receives the lines of a log.
 type lines chan string
 
 func (l lines) Write(line []byte) (int, error) {
@@ -60,7 +60,7 @@ func awaitKey(t *testing.T, client *clientv3.Client, prefix string, after uint64
 	return clientv3.NoLease
 }
 
-// What an operator or a compaction does to the keys.
+// Contenders handle deleted keys, revoked leases, compactions, full disks, other clients and wrong passwords.
 func TestElectorUnderOperations(t *testing.T) {
 	s := etcdtest.Start(t)
 	client := s.Client()
@@ -81,7 +81,7 @@ func TestElectorUnderOperations(t *testing.T) {
 		_, err := client.Delete(ctx, g.prefix+"/", clientv3.WithPrefix())
 		require.NoError(t, err)
 		vacant := enginetest.WaitState(t, g.Elector("n1"), func(s elector.State) bool { return s.Leader.Token != old.Leader.Token })
-		if !vacant.IsLeader { // a slow reader may skip it
+		if !vacant.IsLeader { // a slow reader may skip the vacancy
 			require.ErrorIs(t, vacant.Cause, elector.ErrLost)
 		}
 		require.Greater(t, enginetest.WaitState(t, g.Elector("n1"), enginetest.IsLeader).Leader.Token, old.Leader.Token)
@@ -140,7 +140,7 @@ func TestElectorUnderOperations(t *testing.T) {
 	t.Run("a contender without space for its lease shows the leader", func(t *testing.T) {
 		g := newGroup(t, s, 2)
 		first := enginetest.WaitState(t, g.Elector("n1"), elector.State.HasLeader).Leader
-		awaitKey(t, client, g.prefix, first.Token) // of the other one
+		awaitKey(t, client, g.prefix, first.Token) // the key of the other contender
 		free := s.Fill()
 		c := g.config("n3", enginetest.NewLink())
 		log := make(lines, 100)

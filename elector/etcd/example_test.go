@@ -8,7 +8,7 @@ import (
 	"github.com/elect-go/elect/elector/etcd"
 )
 
-// A service on its way from the embedded election to an etcd works only while it leads in both: see docs/outgrowing.md.
+// A service that migrates from the embedded election to etcd works only while it leads in both: see docs/outgrowing.md.
 func Example_move() {
 	ctx := context.Background()
 	work := func(ctx context.Context, l elector.Leadership) error { <-ctx.Done(); return nil }

@@ -14,11 +14,11 @@ import (
 	"github.com/elect-go/elect/elector/internal/enginetest"
 )
 
-// Variables of a contender in a process of its own.
+// Environment variables of a contender in its own process.
 const (
 	endpointsVariable = "ELECTOR_TEST_ENDPOINTS" // separated by commas
 	prefixVariable    = "ELECTOR_TEST_PREFIX"
-	certVariable      = "ELECTOR_TEST_CERT" // with its key, and the CA
+	certVariable      = "ELECTOR_TEST_CERT" // file with the certificate, which is also the CA
 	keyVariable       = "ELECTOR_TEST_KEY"
 )
 

@@ -80,7 +80,7 @@ func TestDeadlineCountsFromSendingOfRenewal(t *testing.T) {
 	})
 }
 
-// The API server has done a write, and its answer was lost.
+// The API server has performed a write, and the answer was lost.
 func TestLostAnswers(t *testing.T) {
 	for name, lose := range map[string]kubetest.Intercept{
 		"broken connection": loseAnswer,
@@ -159,7 +159,7 @@ func TestLostAnswers(t *testing.T) {
 
 // A contender that reads only an old version takes no Lease, and loses none.
 func TestStaleReads(t *testing.T) {
-	// stale answers each reading with the version that was read first, and allows no watch.
+	// stale answers each read with the version that was read first, and allows no watch.
 	stale := func() kubetest.Intercept {
 		var mu sync.Mutex
 		var old []byte
@@ -202,7 +202,7 @@ func TestStaleReads(t *testing.T) {
 			next := enginetest.WaitState(t, m, enginetest.IsLeader).Leader
 			require.Greater(t, next.Token, old.Token)
 			g.Start("n1")
-			first := true // a version of the leadership of n1
+			first := true // until the first read, with which all later ones are answered
 			var body []byte
 			m.Link.Intercept(func(r *http.Request, _ http.RoundTripper) (*http.Response, error) { return nil, errLost })
 			m.Link.Intercept(func(r *http.Request, next http.RoundTripper) (*http.Response, error) {
@@ -242,7 +242,7 @@ func TestStaleReads(t *testing.T) {
 	})
 }
 
-// The API server stops to respond: the work ends in time, by the clock of its process.
+// If the API server stops responding, the work ends before the Lease, by the clock of the contender.
 func TestServerGone(t *testing.T) {
 	for name, fault := range map[string]kubetest.Intercept{
 		"refuses": func(*http.Request, http.RoundTripper) (*http.Response, error) { return nil, errLost },
@@ -293,7 +293,7 @@ func TestServerGone(t *testing.T) {
 	}
 }
 
-// A connection of HTTP/2 carries all requests. When its other end is gone, the contender takes a new one in time.
+// One HTTP/2 connection carries all requests. If its other end is gone, the contender opens a new one in time.
 func TestDeadConnection(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := kubetest.NewLocalHTTP2(t)
@@ -309,7 +309,7 @@ func TestDeadConnection(t *testing.T) {
 	})
 }
 
-// Each request is slow, but quick enough for its timeout.
+// A leader keeps its Lease although each request is slow, but within its timeout.
 func TestSlowServer(t *testing.T) {
 	virtually(t, 2, func(t *testing.T, g *kubetest.Group, s *kubetest.Local) {
 		for _, name := range g.Names() {
@@ -328,7 +328,7 @@ func TestSlowServer(t *testing.T) {
 	})
 }
 
-// A watch that ends with 410 (Gone) hides nothing, and neither does one that is not allowed or shows nothing.
+// A contender learns of each leader although its watch ends with 410 (Gone), is forbidden, or shows nothing.
 func TestAPIWatchEnds(t *testing.T) {
 	virtually(t, 3, func(t *testing.T, g *kubetest.Group, s *kubetest.Local) {
 		blind := map[string]kubetest.Intercept{
@@ -377,7 +377,7 @@ func TestAPIWatchEnds(t *testing.T) {
 	})
 }
 
-// After the deletion of the Lease the old holder may still work, so nothing begins before the duration has passed.
+// After the deletion of the Lease the old holder may still work, so no contender leads before the duration has passed.
 func TestDeletedLease(t *testing.T) {
 	for name, cut := range map[string]bool{"holder learns of it": false, "holder is cut off": true} {
 		t.Run(name, func(t *testing.T) {
@@ -445,7 +445,7 @@ func TestDeletedLease(t *testing.T) {
 	})
 }
 
-// What an operator does to the Lease.
+// A leadership survives an edit of the labels. An edit of the holder or of the annotation ends it.
 func TestEditedLease(t *testing.T) {
 	virtually(t, 1, func(t *testing.T, g *kubetest.Group, s *kubetest.Local) {
 		first := enginetest.WaitState(t, g.Elector("n1"), enginetest.IsLeader).Leader
@@ -469,7 +469,7 @@ func TestEditedLease(t *testing.T) {
 			state := enginetest.WaitState(t, g.Elector("n1"), func(s elector.State) bool { return !s.IsLeader })
 			require.ErrorIs(t, state.Cause, elector.ErrLost, name)
 			next := enginetest.WaitState(t, g.Elector("n1"), enginetest.IsLeader).Leader
-			// The duration counts from the last renewal, which was up to a third of it ago.
+			// The duration counts from the last renewal, which is at most a third of the duration old.
 			require.Greater(t, time.Since(began), duration/2, "%s: the work of another holder may run", name)
 			require.Greater(t, next.Token, token, name)
 			token = next.Token
@@ -524,7 +524,7 @@ func TestWorkIgnoresItsContext(t *testing.T) {
 	})
 }
 
-// An error that an operator must mend ends Run at its start, and not later.
+// An error that an operator must fix ends Run at its start, and not later.
 func TestForbidden(t *testing.T) {
 	deny := func(which func(*http.Request) bool) kubetest.Intercept {
 		return func(r *http.Request, next http.RoundTripper) (*http.Response, error) {
@@ -565,8 +565,8 @@ func TestForbidden(t *testing.T) {
 	})
 }
 
-// An API server that has just started forbids everything until it has read the roles, also what a contender has never
-// done before.
+// An API server that has just started forbids every request until it has read the roles, also a request that a
+// contender makes for the first time.
 func TestForbiddenForShortTime(t *testing.T) {
 	virtually(t, 2, func(t *testing.T, g *kubetest.Group, s *kubetest.Local) {
 		old := enginetest.WaitState(t, g.Elector("n1"), elector.State.HasLeader).Leader

@@ -26,10 +26,10 @@ import (
 	"github.com/elect-go/elect/elector/kubernetes/internal/kubetest"
 )
 
-// inVirtualTime returns an elector with the clock of a bubble.
+// inVirtualTime returns an elector with the clock of the bubble.
 func inVirtualTime(c kubernetes.Config) (*kubernetes.Elector, error) { return withRate(c, 1) }
 
-// withRate returns an elector with a clock that runs at a rate.
+// withRate returns an elector with a clock that runs at rate times the normal speed.
 func withRate(c kubernetes.Config, rate float64) (*kubernetes.Elector, error) {
 	e, err := kubernetes.New(c)
 	if err == nil {
@@ -75,7 +75,7 @@ func agree(t *testing.T, g *kubetest.Group) elector.Leadership {
 		}
 		isAgreed := true
 		for name, l := range known {
-			if l.Token != latest.Token { // this contender will learn of the latest leader, or of a later one
+			if l.Token != latest.Token { // this contender will follow the latest leader, or a later one
 				enginetest.WaitState(t, g.Elector(name), enginetest.IsAfter(l))
 				isAgreed = false
 			}
@@ -157,7 +157,7 @@ func reject(r *http.Request, err *apierrors.StatusError) (*http.Response, error)
 	return answer(r, int(err.ErrStatus.Code), body), marshal
 }
 
-// answer returns an answer of the API server.
+// answer returns a response with a JSON body.
 func answer(r *http.Request, code int, body []byte) *http.Response {
 	return &http.Response{StatusCode: code, Header: http.Header{"Content-Type": {"application/json"}}, Body: io.NopCloser(bytes.NewReader(body)), Request: r}
 }

@@ -16,7 +16,7 @@ import (
 	"github.com/elect-go/elect/elector/kubernetes/internal/kubetest"
 )
 
-// shown is what an observer yields.
+// shown is one result of an observer.
 type shown struct {
 	elector.Leadership
 	err error
@@ -69,7 +69,7 @@ func TestObserve(t *testing.T) {
 		require.Equal(t, shown{}, <-all)
 
 		link.Intercept(func(r *http.Request, next http.RoundTripper) (*http.Response, error) {
-			if isWatch(r) { // its connection would close with its context
+			if isWatch(r) { // a watch would close its connection when its context ends
 				return nil, errLost
 			}
 			return next.RoundTrip(r)
@@ -83,7 +83,7 @@ func TestObserve(t *testing.T) {
 	})
 }
 
-// What an operator must mend ends an observer at its start.
+// An error that an operator must fix ends an observer at its start.
 func TestObserverIsForbidden(t *testing.T) {
 	virtually(t, 0, func(t *testing.T, g *kubetest.Group, s *kubetest.Local) {
 		link := kubetest.NewLink()
@@ -119,7 +119,7 @@ func TestGiveUp(t *testing.T) {
 	})
 }
 
-// A write between the reading and the release is a conflict. Then the Lease is read again.
+// A write between the read and the release causes a conflict. Then GiveUp reads the Lease again.
 func TestGiveUpAfterConflict(t *testing.T) {
 	virtually(t, 1, func(t *testing.T, g *kubetest.Group, s *kubetest.Local) {
 		old := enginetest.WaitState(t, g.Elector("n1"), enginetest.IsLeader).Leader
@@ -145,7 +145,7 @@ func TestGiveUpAfterConflict(t *testing.T) {
 	})
 }
 
-// The settings of client-go mean what they mean there.
+// RenewDeadline and RetryPeriod have the same meaning as in client-go.
 func TestRenewDeadlineAndRetryPeriod(t *testing.T) {
 	virtually(t, 0, func(t *testing.T, g *kubetest.Group, s *kubetest.Local) {
 		c := g.Config("n1")

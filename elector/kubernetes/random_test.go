@@ -21,7 +21,7 @@ import (
 	"github.com/elect-go/elect/elector/kubernetes/internal/kubetest"
 )
 
-// ledger is what all contenders of a random run have done, in the order of the one virtual clock.
+// ledger records the work of all contenders in a random run.
 type ledger struct {
 	mu      sync.Mutex
 	entries []*entry
@@ -30,10 +30,10 @@ type ledger struct {
 // entry is the work of one leadership.
 type entry struct {
 	elector.Leadership
-	first, last time.Time // readings of the clock at which the work was allowed
+	first, last time.Time // first and last time at which ctx had not ended
 }
 
-// work works until its context ends.
+// work records a leadership, and works until ctx ends.
 func (l *ledger) work(ctx context.Context, leadership elector.Leadership) error {
 	e := &entry{Leadership: leadership}
 	l.mu.Lock()
@@ -72,8 +72,8 @@ func (l *ledger) check(t *testing.T) {
 	}
 }
 
-// TestRandomFaults injects faults from a seed into contenders with clocks of different rates. No two ever work at once,
-// tokens rise, and after the faults one leads.
+// Contenders with clocks of different rates suffer random faults from a seed. No two ever work at once, tokens rise,
+// and after the faults one contender leads.
 func TestRandomFaults(t *testing.T) {
 	for seed := range uint64(30) {
 		t.Run(fmt.Sprint(seed), func(t *testing.T) {
@@ -84,7 +84,7 @@ func TestRandomFaults(t *testing.T) {
 
 func runRandomly(t *testing.T, rng *rand.Rand) {
 	host := kubetest.NewLocal(t)
-	rates := []float64{0.955, 1, 1.045} // by less than a tenth
+	rates := []float64{0.955, 1, 1.045} // they differ by less than a tenth
 	var made int
 	g := kubetest.NewGroup(t, host, func(c kubernetes.Config) (*kubernetes.Elector, error) {
 		made++

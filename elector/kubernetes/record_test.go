@@ -14,7 +14,7 @@ import (
 
 var noon = time.Date(2026, 1, 2, 12, 0, 0, 123456789, time.UTC)
 
-// store returns the version that a server makes of a Lease.
+// store returns l as a server stores it, with a resource version.
 func store(t *testing.T, l *coordinationv1.Lease, number uint64) version {
 	t.Helper()
 	l = l.DeepCopy()
@@ -42,7 +42,7 @@ func TestVersions(t *testing.T) {
 	require.EqualValues(t, 1, held.transitions())
 	require.True(t, held.renews(empty))
 
-	// The clock of the machine may go back.
+	// The wall clock may be set back.
 	renewed := store(t, held.renewal(c, "", noon.Add(-time.Hour)), 10)
 	require.True(t, renewed.renews(held))
 	require.True(t, held.spec().RenewTime.Before(renewed.spec().RenewTime))
@@ -142,7 +142,7 @@ func TestLabelsKeepNoLeaseAlive(t *testing.T) {
 	require.Equal(t, now, l.get().since)
 }
 
-// What is older than the current version is no news, unless nothing else is read for a long time.
+// A version that is older than the current one is ignored, unless no other was read for the lease duration.
 func TestOlderVersions(t *testing.T) {
 	c := Config{Namespace: "default", Lease: "l", Name: "n1", LeaseDuration: 5 * time.Second}
 	now := time.Duration(0)

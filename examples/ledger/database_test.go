@@ -73,11 +73,11 @@ func by(id algo.NodeID, token uint64) elector.Leadership {
 	return elector.Leadership{Scope: id, Token: token, Name: fmt.Sprint("leader ", token)}
 }
 
-// What package fence does with a database of its own making, it does with real ones.
+// The gate works in real databases as in the fake database of package fence.
 func TestGateInRealDatabase(t *testing.T) {
 	databases(t, func(t *testing.T, db string) {
 		ctx := context.Background()
-		var both [2]*ledger // as two processes have it
+		var both [2]*ledger // as in two processes
 		for i := range both {
 			l, err := openLedger(settings{db: db, gate: true})
 			require.NoError(t, err)
@@ -108,7 +108,7 @@ func TestGateInRealDatabase(t *testing.T) {
 		require.ErrorIs(t, l.write(ctx, by(ours, 11)), fence.ErrOtherCluster)
 		require.NoError(t, l.write(ctx, by(theirs, 1)))
 
-		// Any tokens, all at once.
+		// Concurrent writes with random tokens.
 		require.NoError(t, l.create(ctx))
 		var all sync.WaitGroup
 		for i := range 8 {
@@ -139,13 +139,13 @@ func TestGateRejectsTableOfAnotherShape(t *testing.T) {
 		require.NoError(t, err)
 		defer l.db.Close()
 		for _, statement := range []string{
-			`CREATE TABLE fence (resource VARCHAR(255), cluster VARCHAR(36), token BIGINT)`,      // no writes
+			`CREATE TABLE fence (resource VARCHAR(255), cluster VARCHAR(36), token BIGINT)`,      // no column writes
 			`ALTER TABLE fence ADD COLUMN writes BIGINT`,                                         // no row
-			`INSERT INTO fence VALUES ('ledger', NULL, NULL, 0)`,                                 // nothing in it
-			`UPDATE fence SET cluster = 'prod', token = 1`,                                       // no id
-			`UPDATE fence SET cluster = '00000000-0000-0000-0000-000000000001', token = -1`,      // no number
+			`INSERT INTO fence VALUES ('ledger', NULL, NULL, 0)`,                                 // an empty row
+			`UPDATE fence SET cluster = 'prod', token = 1`,                                       // no cluster ID
+			`UPDATE fence SET cluster = '00000000-0000-0000-0000-000000000001', token = -1`,      // a negative token
 			`INSERT INTO fence VALUES ('ledger', '00000000-0000-0000-0000-000000000001', -1, 0)`, // two rows
-			`UPDATE fence SET token = 1`,                                                         // the same, each a gate
+			`UPDATE fence SET token = 1`,                                                         // two valid rows
 			`DROP TABLE fence`,
 		} {
 			_, err := l.db.ExecContext(ctx, statement)

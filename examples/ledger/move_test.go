@@ -28,7 +28,7 @@ func startEtcd(t *testing.T) string {
 	}
 	c.AdvertisePeerUrls, c.AdvertiseClientUrls = c.ListenPeerUrls, c.ListenClientUrls
 	c.InitialCluster = c.InitialClusterFromName(c.Name)
-	c.UnsafeNoFsync = true // no test ends the machine
+	c.UnsafeNoFsync = true // no test crashes the machine
 	c.ZapLoggerBuilder = embed.NewZapLoggerBuilder(zap.NewNop())
 	server, err := embed.StartEtcd(c)
 	require.NoError(t, err)
@@ -37,7 +37,7 @@ func startEtcd(t *testing.T) string {
 	return c.ListenClientUrls[0].Host
 }
 
-// The order of docs/outgrowing.md never has two at work: not while processes of two versions run together, and not when
+// With the order of docs/outgrowing.md, two processes never work at once, even while two versions run together and when
 // a leader is killed. The processes write all the time.
 func TestMoveToEtcdAndBack(t *testing.T) {
 	found, err := drive(context.Background(), settings{db: sqliteFile(t), algorithm: "bully", etcd: startEtcd(t)}, t.TempDir(), (*driver).move)
@@ -48,7 +48,7 @@ func TestMoveToEtcdAndBack(t *testing.T) {
 	require.GreaterOrEqual(t, found.leaders, 9, "each version begins and is killed once")
 }
 
-// Without the version in the middle two work at once, and the ledger shows it.
+// Without the middle version, two processes work at once, and the ledger shows it.
 func TestMoveWithoutMiddleVersion(t *testing.T) {
 	found, err := drive(context.Background(), settings{db: sqliteFile(t), algorithm: "bully", etcd: startEtcd(t)}, t.TempDir(), func(d *driver) error {
 		leader, err := d.awaitLeader()

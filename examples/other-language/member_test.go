@@ -50,7 +50,7 @@ func TestJavaScriptUnits(t *testing.T) {
 	require.NoError(t, err, "%s", out)
 }
 
-// event is a new leader, as a member reports it.
+// event is a new leader that a member has reported.
 type event struct {
 	Name  string
 	Epoch uint64
@@ -125,7 +125,7 @@ func start(t *testing.T, name, program string, args ...string) *process {
 	return p
 }
 
-// requireLeader waits until the member names a leader, and returns the epoch.
+// requireLeader waits until the member reports the named leader, and returns the epoch.
 func (p *process) requireLeader(t *testing.T, name string) uint64 {
 	t.Helper()
 	timer := time.NewTimer(hangTimeout)
@@ -165,7 +165,7 @@ func freeAddresses(t *testing.T, count int) (addresses []string) {
 	for range count {
 		l, err := net.Listen("tcp", "127.0.0.1:0")
 		require.NoError(t, err)
-		defer l.Close() // after all are chosen: they must differ
+		defer l.Close() // after all addresses are chosen: they must differ
 		addresses = append(addresses, l.Addr().String())
 	}
 	return addresses
@@ -175,7 +175,7 @@ func freeAddresses(t *testing.T, count int) (addresses []string) {
 type cluster struct {
 	addresses []string // of n1, js and n3
 	flags     []string // of all members
-	folder    string   // for what they keep; empty: they have one list, and no lease
+	folder    string   // of the data folders; empty: static members without a lease
 }
 
 func (c *cluster) arguments(number int) []string {
@@ -232,7 +232,7 @@ func TestJavaScriptMemberLosesWinsAndGivesWay(t *testing.T) {
 			}
 			n3, n1, js := c.startNode(t, 3), c.startNode(t, 1), c.startJavaScript(t)
 			n1.requireLeader(t, "n3")
-			first := js.requireLeader(t, "n3") // it loses the election at its start
+			first := js.requireLeader(t, "n3") // js loses the election at its start
 
 			n3.signal(t, syscall.SIGKILL)
 			won := js.requireLeader(t, "js")

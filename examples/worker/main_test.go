@@ -30,7 +30,7 @@ func TestMain(m *testing.M) {
 	case "slow":
 		ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGTERM)
 		defer stop()
-		// A busy machine causes no false suspicion, and ends no drain.
+		// With these times, a busy machine causes no false suspicion and ends no drain.
 		timing := algo.WAN()
 		timing.Timeout, timing.MaxTimeout = 30*time.Second, 30*time.Second
 		config := cluster.Config{

@@ -67,7 +67,7 @@ func reporter(leased bool) {
 	_ = node.Run(ctx)
 }
 
-// span prints the first and the last time at which is returned true.
+// span prints the first and the last time at which is() was true.
 func span(what string, is func() bool) {
 	tick, to := time.Tick(time.Millisecond), int64(0)
 	for last := awake(); is(); last = awake() {

@@ -69,7 +69,7 @@ func toys(claims algo.Claims, on func(self int, t *toy, env algo.Env, e driver.E
 	}
 }
 
-// For each property that a cluster checks, it reports an algorithm that violates the property.
+// A cluster checks several properties, and reports an algorithm that violates one.
 func TestClusterChecks(t *testing.T) {
 	lead := func(self int, t *toy, env algo.Env, leader algo.Leader) {
 		t.epoch = max(t.epoch, leader.Epoch)
@@ -184,7 +184,7 @@ func TestDisagreement(t *testing.T) {
 		name   string
 		claims algo.Claims
 		view   algo.View
-		follow []algo.Leader // of n1, n2, …; the others are down
+		follow []algo.Leader // leaders of n1, n2, …; the other nodes are down
 		want   string
 	}{
 		{"same leader", algo.Claims{}, View(3), []algo.Leader{Leadership(1, 2), Leadership(1, 2)}, ""},

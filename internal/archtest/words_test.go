@@ -19,7 +19,7 @@ var update = flag.Bool("update", false, "record the measures of the words, if no
 //	go test ./internal/archtest -run TestWords -v         prints them beside the recorded ones
 //	go test ./internal/archtest -run TestWords -update    records them, if none is worse
 //
-// No measure may become worse. wordLimits has what is recorded.
+// No measure may become worse. wordLimits is the file with the recorded measures.
 const wordLimits = "testdata/words.txt"
 
 var (
@@ -88,7 +88,7 @@ func readTexts(t *testing.T, root string) texts {
 	return texts{code.String(), tests.String(), documents.String()}
 }
 
-// perThousand is how many of a thousand words of a text match.
+// perThousand returns the number of matches in a thousand words of a text.
 func perThousand(text string, pattern *regexp.Regexp) float64 {
 	return 1000 * count(text, pattern) / max(1, count(text, anyWord))
 }

@@ -59,7 +59,7 @@ func (in sources) load(t *testing.T) (*Settings, error) {
 	return s, err
 }
 
-// wholeFile sets every field to something that is not its default.
+// wholeFile sets every field to a value that is not its default.
 const wholeFile = `
 cluster: fleet
 name: a
@@ -155,7 +155,7 @@ func TestSourceOverridesPreviousSource(t *testing.T) {
 	s, err := in.load(t)
 	require.NoError(t, err)
 	timing := algo.LAN()
-	timing.TimeoutDecay = 2 * time.Minute // a field of the file stays beside a preset of a flag
+	timing.TimeoutDecay = 2 * time.Minute // a preset of a flag keeps a field of the file
 	require.Equal(t, timing, s.Config.Timing)
 	require.Equal(t, "flag", s.Config.Cluster)
 	require.Equal(t, "environment", s.Config.Name)
@@ -235,7 +235,7 @@ func TestTableHasEveryField(t *testing.T) {
 	}
 }
 
-// A field of fields that no field of cluster.Config takes over would have no effect.
+// copyFields copies every field of fields. A field that it misses would have no effect.
 func TestConfigAppliesEachField(t *testing.T) {
 	var all, back fields
 	setAll(reflect.ValueOf(&all).Elem())
@@ -443,7 +443,7 @@ bully: {}
   lelann is refused: no such engine`)
 }
 
-// Commands that run no node take the options of an algorithm, and nothing else.
+// Spec accepts the options of an algorithm, and no other fields. It is for commands that run no node.
 func TestSpec(t *testing.T) {
 	timing := algo.Timing{RoundTrip: 20 * time.Millisecond, Heartbeat: 10 * time.Millisecond}
 	spec, err := builtins.Spec("bully", timing, timing, []string{"answer_timeout=30ms", "skip_suspected=false"})
@@ -460,13 +460,13 @@ func TestSpec(t *testing.T) {
   bully.skip_suspected is "no", want true or false
   bully.answer_timeout is 1ms, want at least the round trip (20ms)`)
 
-	// The defaults are for one timing, the check is for another: none at all here.
+	// The defaults come from one timing. The check uses another, which is zero here.
 	spec, err = builtins.Spec("bully", timing, algo.Timing{}, []string{"answer_timeout=1ms", "head_start=0"})
 	require.NoError(t, err)
 	require.Contains(t, spec.Settings, algo.Setting{Name: "answer_timeout", Value: "1ms"})
 	require.Contains(t, spec.Settings, algo.Setting{Name: "announce_interval", Value: "100ms"})
 
-	// A lease needs a timing, and a search has none.
+	// A lease needs a timing to check against. A search has none.
 	spec, err = builtins.Spec("ring+lease", algo.LAN(), algo.LAN(), []string{"message_time=120ms"})
 	require.NoError(t, err)
 	require.Equal(t, "ring+lease", spec.Name)
@@ -514,7 +514,7 @@ func TestRegistryWithOneAlgorithmNeedsNoSetting(t *testing.T) {
 	require.Equal(t, "lelann", s.Algorithm)
 }
 
-// A list in an option has the same form as in a flag and in a variable.
+// A list in an option has the same form as in a flag and in a variable of the environment.
 func TestSpecSplitsList(t *testing.T) {
 	registry := lelann()
 	registry["lelann"] = func(t algo.Timing, decode func(any) error) (algo.Spec, error) {
@@ -611,7 +611,7 @@ func TestLeaseIsOnUnlessTurnedOff(t *testing.T) {
 				require.Equal(t, lease.Off, s.Config.Lease)
 			} else {
 				want := lease.Defaults(algo.LAN())
-				want.DrainTimeout = 5 * time.Second // that of the node
+				want.DrainTimeout = 5 * time.Second // drain timeout of the node
 				tc.want(&want)
 				require.Equal(t, want, s.Config.Lease)
 			}

@@ -15,8 +15,7 @@ import (
 
 var commented = regexp.MustCompile(`(?m)^( *)#([a-z_]+:)`)
 
-// uncommented removes the # before the names of fields, as a user would. The section of the lease then replaces its
-// word.
+// uncommented removes the # before the names of fields, as a user would. The lease section replaces "lease: on".
 func uncommented(example string) string {
 	example = strings.Replace(example, "\n#lease: on\n", "\n# a section\n", 1)
 	return commented.ReplaceAllString(strings.ReplaceAll(example, "\n#  ", "\n  "), "$1$2")
@@ -28,7 +27,7 @@ func example(t *testing.T, table *Table) string {
 	return b.String()
 }
 
-// The example is taken, and equals the defaults: as it is, and with every # removed.
+// The example is a valid file and equals the defaults, both as it is and with every # removed.
 func TestExampleEqualsDefaults(t *testing.T) {
 	for _, table := range []*Table{builtins, NewTable(lelann())} {
 		algorithm := table.Algorithms()[0]
@@ -58,7 +57,7 @@ func TestExampleEqualsDefaults(t *testing.T) {
 	}
 }
 
-// In the example as it is nothing is set that depends on the preset, so that this counts.
+// The example sets no field that depends on the preset. So a preset takes effect.
 func TestExampleSetsLittle(t *testing.T) {
 	s, err := sources{file: example(t, builtins), args: []string{"--preset", "wan"}}.load(t)
 	require.NoError(t, err)

@@ -12,8 +12,8 @@ import (
 	"github.com/elect-go/elect/internal/diag"
 )
 
-// A file may hold anything. Either every problem is reported, in text that is safe to show,
-// or the settings in effect, written as a file, have the same effect.
+// A file may contain anything. Either Node reports problems, in text that is safe to show, or the settings in effect,
+// written as a file, have the same effect.
 func FuzzFile(f *testing.F) {
 	var example bytes.Buffer
 	if err := builtins.Example(&example); err != nil {
@@ -54,7 +54,7 @@ func FuzzFile(f *testing.F) {
 	})
 }
 
-// written is a file that gives every field its value: to the lease the section, or off.
+// written returns a file that sets every field to its value. The lease is a section, or the word off.
 func written(s *Settings) []byte {
 	var b strings.Builder
 	section := ""

@@ -6,7 +6,7 @@ import (
 	"unicode"
 )
 
-// exported returns the names of the fields of a struct as a file has them.
+// exported returns the names of the fields of a struct in the form that a file uses.
 func exported(of any) []string {
 	var names []string
 	for f := range reflect.TypeOf(of).Fields() {

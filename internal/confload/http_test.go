@@ -11,7 +11,7 @@ import (
 	"github.com/elect-go/elect/tlsauth"
 )
 
-// certificates writes the files of n1, and returns their lines in a section.
+// certificates writes the certificate, key and CA of n1 and returns the text of a section that names these files.
 func certificates(t *testing.T, life time.Duration) string {
 	t.Helper()
 	ca, caKey, err := tlsauth.NewAuthority("elect", 24*time.Hour)

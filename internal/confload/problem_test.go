@@ -10,7 +10,7 @@ import (
 	"github.com/elect-go/elect/internal/diag"
 )
 
-// All problems at once, in the order of the lines, each with what is wanted.
+// All problems are reported together, in the order of the lines. Each says what the field accepts.
 func TestProblemsAreReportedTogetherWithLines(t *testing.T) {
 	_, err := sources{file: `clutser: x
 name: "a b"
@@ -159,7 +159,7 @@ func TestUnreadableConfigurationIsReportedAlone(t *testing.T) {
 	}
 }
 
-// What is meant to do harm, or no configuration at all.
+// Files that are made to do harm, or are no configuration at all, cause an error.
 func TestMaliciousFiles(t *testing.T) {
 	for _, tc := range []struct {
 		name, file string

@@ -52,7 +52,7 @@ func TestFlatten(t *testing.T) {
 	require.Len(t, Flatten(wrapping{[]error{a, b}}), 1)
 }
 
-// wrapping wraps several with words of its own.
+// wrapping wraps several errors, and has a text of its own.
 type wrapping struct{ all []error }
 
 func (w wrapping) Error() string   { return "both of them" }

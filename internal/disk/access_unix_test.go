@@ -49,7 +49,7 @@ func TestAccessByOwnerAndMode(t *testing.T) {
 	}
 }
 
-// A volume belongs to root, to a group of the process, and lets that group write.
+// A mounted volume belongs to root and to a group of the process. This group can write.
 func TestMountedFolderIsWrittenByGroup(t *testing.T) {
 	const self, group = 1000, 2000
 	volume := access{"DIR", 0, group, 0o775, self}
@@ -106,7 +106,7 @@ func TestAccessErrorNamesFoundWantedAndCommand(t *testing.T) {
 		}
 	}
 	if os.Geteuid() != 0 {
-		return // only root can give a file away
+		return // only root can change the owner of a file
 	}
 	if err := errors.Join(os.Chmod(path, 0o600), os.Chown(path, 65534, 65534)); err != nil {
 		t.Fatal(err)

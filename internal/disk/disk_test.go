@@ -43,7 +43,7 @@ func TestCreatedFilesAreOwnerOnly(t *testing.T) {
 	}
 }
 
-// TestCreateKeepsExistingFile also has a dangling link: the disk of its target may not be mounted.
+// Create also keeps a dangling link: the disk of its target may not be mounted.
 func TestCreateKeepsExistingFile(t *testing.T) {
 	dir := t.TempDir()
 	file, link := filepath.Join(dir, "file"), filepath.Join(dir, "link")
@@ -141,13 +141,13 @@ func TestOpenExclusiveLocksFile(t *testing.T) {
 	}
 }
 
-// TestOpenExclusiveWaitsForEndingProcess: the lock of a process that ends goes a moment later.
+// A process that ends releases its lock a moment later.
 func TestOpenExclusiveWaitsForEndingProcess(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "file")
 	if err := disk.Create(path, nil); err != nil {
 		t.Fatal(err)
 	}
-	for range 10 { // the second does not come first each time
+	for range 10 { // the second call is not always the first to open the file
 		first, err := disk.OpenExclusive(path)
 		if err != nil {
 			t.Fatal(err)

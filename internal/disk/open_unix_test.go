@@ -12,7 +12,7 @@ import (
 	"github.com/elect-go/elect/internal/disk"
 )
 
-// An open that waits for the other end of a FIFO does not return in this test.
+// A FIFO is not opened. Otherwise, this test would wait for the other end of the FIFO.
 func TestOnlyRegularFileIsOpened(t *testing.T) {
 	dir := t.TempDir()
 	fifo := filepath.Join(dir, "fifo")

@@ -92,8 +92,7 @@ func TestSavedConfigPrecedesSeeds(t *testing.T) {
 	}
 }
 
-// TestListWithQuorumBootstrapsOnce has an algorithm with a quorum wait for all nodes of a list. A node that joins
-// waits with them.
+// With a quorum, a list bootstraps one cluster after all its nodes have started. A node that joins waits with them.
 func TestListWithQuorumBootstrapsOnce(t *testing.T) {
 	needsQuorum := func(c *Config) { c.Spec.Claims.NeedsQuorum = true }
 	listed := by(bullySpec(), listed(5), needsQuorum)
@@ -126,11 +125,11 @@ func TestListWithQuorumBootstrapsOnce(t *testing.T) {
 
 func TestSeedMayBeOwnAddress(t *testing.T) {
 	w := newWorld(t)
-	w.add(testMember(1), by(voteSpec(), bootstraps(addr(1)))).start() // as it calls itself
+	w.add(testMember(1), by(voteSpec(), bootstraps(addr(1)))).start() // its own address
 	w.run(time.Second)
 	w.wantLeader(1)
 
-	// Under another name: the host finds out. It bootstraps nothing for want of others.
+	// Under another name: the driver finds out by a dial. A node that joins only itself bootstraps no cluster.
 	e := solo(t, by(voteSpec(), joins("localhost:7400")))
 	e.Start(0)
 	if e.HandleReached(ms, "localhost:7400", id(1)); !e.Cluster().IsZero() {
@@ -169,7 +168,7 @@ func TestTakenNameIsRejected(t *testing.T) {
 	w.wantLeader(1)
 }
 
-// The reason always fits its frame.
+// The longest reason of a rejection fits in its frame.
 func TestLongestRejectionFits(t *testing.T) {
 	w := newCluster(t, voteSpec(), 1)
 	long := testMember(2)
@@ -225,8 +224,8 @@ func TestJoinerEntersOneOfTwoClusters(t *testing.T) {
 	}
 }
 
-// A member that has seen a node die suspects it until it says hello. So a restarted node says hello to all members,
-// also to those that its algorithm sends nothing to.
+// A member suspects a node that has died until that node connects again. So a restarted node dials all members, also
+// those that its algorithm sends nothing to.
 func TestRestartedNodeDialsAllMembers(t *testing.T) {
 	w := newCluster(t, bullySpec(), 4)
 	back := w.nodes[2]
@@ -266,7 +265,7 @@ func TestDialOfOwnAddressCountsAsTimeout(t *testing.T) {
 	w := newCluster(t, bullySpec(), 2)
 	one := w.nodes[0]
 	w.drop(one, w.nodes[1], false)
-	w.run(hop) // it dials
+	w.run(hop) // n1 dials n2
 	one.perform(one.engine.HandleReached(w.now, addr(2), one.config.Self.ID))
 	w.wantLeader(2)
 	out := one.engine.Wake(w.now + detection().MinRedial)
@@ -280,7 +279,7 @@ func TestLostConfigIsSentAgain(t *testing.T) {
 	w.cut[[2]string{"n1", "n2"}] = true
 	w.add(testMember(5), by(voteSpec(), joins(addr(1)))).start()
 	w.run(50 * ms)
-	w.nodes[4].crash() // before n2 has heard of it from the leader
+	w.nodes[4].crash() // before n2 has received the config with n5
 	clear(w.cut)
 	w.run(5 * time.Second)
 	w.wantView(1, 2, 3, 4, 5)

@@ -42,8 +42,8 @@ func TestStateOfOtherAlgorithmRaisesEpoch(t *testing.T) {
 			if (saved != nil) != tc.save {
 				t.Fatalf("it saves %+v, want that %v", out.Save, tc.save)
 			}
-			// Durable before anything is said in it, and under its own name: the next start
-			// does not skip epochs again, nor does it find the vote.
+			// The new epoch is saved before it is used, under the name of this algorithm. So the next start neither
+			// skips epochs again nor finds the vote.
 			if want := (SavedState{Epoch: tc.start.Epoch, Algorithm: "probe"}); saved != nil && *saved != want {
 				t.Errorf("it saves %+v, want %+v", *saved, want)
 			}
@@ -51,8 +51,7 @@ func TestStateOfOtherAlgorithmRaisesEpoch(t *testing.T) {
 	}
 }
 
-// An algorithm that was configured by mistake and never ran has not spoilt what the right
-// one kept.
+// An algorithm that was configured by mistake and never ran does not replace the saved state of the previous one.
 func TestUnstartedAlgorithmKeepsSavedState(t *testing.T) {
 	p := &probe{}
 	out := solo(t, func(c *Config) {
@@ -70,8 +69,8 @@ func TestUnstartedAlgorithmKeepsSavedState(t *testing.T) {
 	}
 }
 
-// A node that was down, or did not vote, when its config was written has kept an earlier epoch. It continues
-// from the config term: its vote in an earlier epoch would come too late.
+// A node that was down, or did not vote, when its config was written has saved an earlier epoch. It continues from the
+// config term: its vote in an earlier epoch would come too late.
 func TestRestartContinuesFromConfigTerm(t *testing.T) {
 	r := committed(3)
 	r.Config.ID.Term = 9
@@ -93,7 +92,7 @@ func TestRestartContinuesFromConfigTerm(t *testing.T) {
 	}
 }
 
-// The same three nodes run one algorithm after another, all stopped in between.
+// Three nodes stop and start again with another algorithm, several times. The epoch of the leader increases each time.
 func TestAlgorithmChange(t *testing.T) {
 	timing := algo.Timing{RoundTrip: 20 * ms, Heartbeat: interval}
 	must := func(spec algo.Spec, err error) algo.Spec {
@@ -134,7 +133,7 @@ func TestAlgorithmChange(t *testing.T) {
 	}
 }
 
-// What an algorithm may keep fits its record.
+// The longest Extra of an algorithm fits in its record.
 func TestLargestSavedStateFits(t *testing.T) {
 	if _, err := records.Append(nil, SavedState{Extra: strings.Repeat("x", algo.MaxExtra)}); err != nil {
 		t.Error(err)

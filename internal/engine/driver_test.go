@@ -64,7 +64,7 @@ func testMember(i int) algo.Member {
 	return algo.Member{ID: id(i), Name: fmt.Sprintf("n%d", i), Addr: addr(i), Eligible: true}
 }
 
-// frames is the codec of everything that travels, records that of what is kept.
+// frames is the codec of all messages, records that of all saved records.
 var (
 	frames  = codec(slices.Concat(Messages(), bullySpec().Messages, voteSpec().Messages)...)
 	records = codec(Records()...)
@@ -78,9 +78,8 @@ func codec(messages ...algo.Message) *wire.Codec {
 	return c
 }
 
-// world hosts engines in virtual time: processes that listen, connections between them
-// that keep the order, a delay for each hop. What a node does is logged as bytes
-// where a test asks for that.
+// world drives engines in virtual time: processes that listen, connections between them that keep the order, and a
+// delay for each hop. If log is set, each output is logged as bytes.
 type world struct {
 	t      testing.TB
 	now    time.Duration
@@ -88,8 +87,8 @@ type world struct {
 	nodes  []*host
 	queue  []event
 	made   int
-	cut    map[[2]string]bool // pairs of names of nodes between which nothing passes
-	noDial map[[2]string]bool // pairs of names of nodes of which the first cannot dial the second
+	cut    map[[2]string]bool // pairs of node names; no frame passes between the two
+	noDial map[[2]string]bool // pairs of node names; the first cannot dial the second
 	alias  map[string]string  // other names of addresses
 
 	kinds map[string]int   // frames sent, by kind
@@ -97,26 +96,26 @@ type world struct {
 	wakes int
 }
 
-// host is one process, or what a crash leaves of it.
+// host is one process. A crash leaves its disk.
 type host struct {
 	w           *world
 	config      Config
 	engine      *Engine
 	up          bool
 	paused      bool
-	waiting     []func() // while it is paused
+	waiting     []func() // inputs that arrived during a pause
 	incarnation uint64
 	disk        map[string]algo.Message
 	links       map[algo.NodeID]int // index of the open connection to each peer
 	dialing     map[Target]bool
-	queued      map[algo.NodeID][]algo.Message // until the dial succeeds
+	queued      map[algo.NodeID][]algo.Message // messages that wait for the end of a dial
 	addrs       map[algo.NodeID]string
 	out         []Output // all of them, copied
 	leader      algo.Leader
 	rejected    string
 	removed     bool
 	saves       int
-	dieAtSave   int // counts down: crash after the save of that many outputs, before its sends
+	dieAtSave   int // number of saves until the process crashes, between the save and its sends; 0 for never
 }
 
 type event struct {
@@ -138,7 +137,7 @@ func (w *world) after(wait time.Duration, do func()) {
 	w.queue = slices.Insert(w.queue, at, e)
 }
 
-// complete makes a node without settings the only member of a cluster.
+// complete makes a node without seeds and list the only member of a cluster.
 func (c *Config) complete() {
 	switch {
 	case len(c.Join)+len(c.List) > 0:
@@ -149,7 +148,7 @@ func (c *Config) complete() {
 	}
 }
 
-// add makes a node that is not started.
+// add adds a node that has not started.
 func (w *world) add(m algo.Member, change func(*Config)) *host {
 	h := &host{w: w, disk: map[string]algo.Message{}}
 	h.config = Config{MemberConfig: MemberConfig{Self: m, Cluster: algo.NodeID{0: 99, 15: m.ID[15]}}, Timing: detection(), Spec: bullySpec()}
@@ -167,7 +166,7 @@ func bootstraps(addrs ...string) func(*Config) {
 	return func(c *Config) { c.Join, c.Bootstrap = addrs, true }
 }
 
-// listed has a node start with a list of the nodes n1 to that number.
+// listed returns a change that sets the list of a node to n1, n2 and so on, up to size.
 func listed(size int) func(*Config) { return withList(addrs(size)...) }
 
 func withList(list ...string) func(*Config) {
@@ -181,7 +180,7 @@ func addrs(size int) (list []string) {
 	return list
 }
 
-// by has a node run another algorithm.
+// by returns a change that sets the algorithm of a node, and then makes other changes.
 func by(spec algo.Spec, changes ...func(*Config)) func(*Config) {
 	return func(c *Config) {
 		c.Spec = spec
@@ -193,7 +192,7 @@ func by(spec algo.Spec, changes ...func(*Config)) func(*Config) {
 	}
 }
 
-// start begins a process, with what the disk holds.
+// start starts a process with the records on its disk.
 func (h *host) start() *host {
 	var saved []algo.Message
 	for _, kind := range slices.Sorted(maps.Keys(h.disk)) {
@@ -225,7 +224,7 @@ func (h *host) copy(c *wire.Codec, m algo.Message) algo.Message {
 	return again
 }
 
-// perform does what an output asks for, in order, and checks what every output must be.
+// perform performs the effects of an output, in order. It checks that a save has no two records of one kind.
 func (h *host) perform(out *Output) {
 	h.w.record(h, out)
 	h.out = append(h.out, Output{Save: slices.Clone(out.Save), Send: slices.Clone(out.Send), Rejections: slices.Clone(out.Rejections),
@@ -269,11 +268,11 @@ func (h *host) perform(out *Output) {
 		if isRejected {
 			h.rejected = cmp.Or(h.rejected, rejected.Reason)
 		}
-		h.crash() // it stops
+		h.crash() // the engine has ended
 	}
 }
 
-// record has all of an output encoded, and writes it down where a test asks for that.
+// record encodes all messages and records of an output, and logs them if log is set.
 func (w *world) record(h *host, out *Output) {
 	var line []byte
 	encode := func(c *wire.Codec, m algo.Message) {
@@ -312,7 +311,7 @@ func (w *world) find(node algo.NodeID) *host {
 	return nil
 }
 
-// tell has a process take an input, if it still is the one that it was.
+// tell passes an input to a process, after a pause if it is paused. If the incarnation has ended, the input is lost.
 func (h *host) tell(incarnation uint64, input func()) {
 	if !h.up || h.incarnation != incarnation {
 		return
@@ -328,7 +327,7 @@ func (w *world) isCut(a, b *host) bool {
 	return w.cut[[2]string{a.config.Self.Name, b.config.Self.Name}] || w.cut[[2]string{b.config.Self.Name, a.config.Self.Name}]
 }
 
-// dial takes two hops: there and back.
+// dial dials a target. An answer takes two hops: there and back.
 func (h *host) dial(target Target) {
 	if _, connected := h.links[target.ID]; h.dialing[target] || connected && !target.ID.IsZero() {
 		return
@@ -360,7 +359,7 @@ func (h *host) dial(target Target) {
 			!target.ID.IsZero() && peer.config.Self.ID != target.ID:
 			h.w.after(hop, func() { fail(fd.DialTimeout) })
 		default:
-			if target.ID.IsZero() { // as in the live cluster, also where a connection stands
+			if target.ID.IsZero() { // as in the live cluster, also if a connection exists
 				h.w.after(hop, func() {
 					h.tell(me, func() { h.perform(h.engine.HandleReached(h.w.now, target.Addr, peer.config.Self.ID)) })
 				})
@@ -371,7 +370,7 @@ func (h *host) dial(target Target) {
 	})
 }
 
-// connect makes a connection, of which both sides learn a hop later.
+// connect creates a connection. Both engines receive Up a hop later.
 func (w *world) connect(a, b *host, addr string) {
 	if _, stands := a.links[b.config.Self.ID]; stands || !a.up || !b.up {
 		return
@@ -401,7 +400,7 @@ func (w *world) connect(a, b *host, addr string) {
 	}
 }
 
-// send never waits. It dials a member that is not connected.
+// send does not wait for a dial. It dials a member that is not connected.
 func (h *host) send(to algo.NodeID, m algo.Message) {
 	w := h.w
 	w.kinds[m.Kind()]++
@@ -429,7 +428,7 @@ func (h *host) send(to algo.NodeID, m algo.Message) {
 	})
 }
 
-// disconnect ends a connection when what was sent on it before has arrived.
+// disconnect ends a connection after the frames that were sent on it have arrived.
 func (h *host) disconnect(from algo.NodeID) {
 	peer := h.w.find(from)
 	if peer == nil || h.links[from] == 0 {
@@ -477,7 +476,7 @@ func (h *host) end(graceful bool) {
 	}
 }
 
-// resume continues after a pause: waiting messages come before anything that is due.
+// resume ends a pause. The waiting inputs come before any deadline that has passed.
 func (h *host) resume() {
 	h.paused = false
 	waiting := h.waiting
@@ -487,8 +486,7 @@ func (h *host) resume() {
 	}
 }
 
-// run passes time: deliveries come before what is due, each in the order of their
-// making.
+// run advances the time. At equal times, events come before deadlines, in the order in which they were created.
 func (w *world) run(period time.Duration) {
 	w.t.Helper()
 	end := w.now + period
@@ -535,7 +533,7 @@ func (h *host) deadline() (time.Duration, bool) {
 	return h.engine.Deadline()
 }
 
-// wantLeader fails unless all live nodes name that leader.
+// wantLeader fails unless all nodes that run, and are not paused, follow n<i>.
 func (w *world) wantLeader(i int) {
 	w.t.Helper()
 	for _, h := range w.nodes {
@@ -545,7 +543,7 @@ func (w *world) wantLeader(i int) {
 	}
 }
 
-// wantView fails unless all live nodes have one membership, of those.
+// wantView fails unless all live nodes have these members, and the same digest.
 func (w *world) wantView(members ...int) {
 	w.t.Helper()
 	var want []algo.NodeID
@@ -584,7 +582,7 @@ func (w *world) rejections() (sum uint64) {
 	return sum
 }
 
-// newCluster returns a cluster that is quiet: see startCluster.
+// newCluster returns a cluster 3 s after its start: see startCluster.
 func newCluster(t testing.TB, spec algo.Spec, size int) *world {
 	w := newWorld(t)
 	w.startCluster(spec, size)
@@ -592,7 +590,7 @@ func newCluster(t testing.TB, spec algo.Spec, size int) *world {
 	return w
 }
 
-// startCluster starts nodes, all at once, and returns their numbers. Without a quorum they have one list. With a
+// startCluster starts nodes, all at once, and returns their numbers. Without a quorum they have the same list. With a
 // quorum the first bootstraps a cluster, and the others join through it.
 func (w *world) startCluster(spec algo.Spec, size int) (all []int) {
 	for i := 1; i <= size; i++ {
@@ -637,7 +635,7 @@ func (h *host) setMembers(list []string) {
 	h.perform(out)
 }
 
-// cutOff has nothing pass between one node and all others.
+// cutOff cuts node i off from all others, except for the nodes in but.
 func (w *world) cutOff(i int, but ...int) {
 	for j := range w.nodes {
 		if i != j+1 && !slices.Contains(but, j+1) {
@@ -646,10 +644,10 @@ func (w *world) cutOff(i int, but ...int) {
 	}
 }
 
-// node is the one of that number.
+// node returns the i-th node.
 func (w *world) node(i int) *host { return w.nodes[i-1] }
 
-// remove has an operator at one node remove another.
+// remove requests the removal of node i at another node, as an operator would.
 func (w *world) remove(at, i int) error {
 	out, err := w.node(at).engine.Remove(w.now, id(i))
 	if err == nil {
@@ -658,7 +656,7 @@ func (w *world) remove(at, i int) error {
 	return err
 }
 
-// solo is an engine without a host, to be stepped by hand.
+// solo returns an engine without a driver. The test steps it.
 func solo(t testing.TB, change func(*Config), saved ...algo.Message) *Engine {
 	c := Config{
 		MemberConfig: MemberConfig{Self: testMember(1), Cluster: algo.NodeID{0: 99}}, Timing: detection(), Spec: bullySpec(), Detector: fd.New(detection()),
@@ -672,8 +670,8 @@ func solo(t testing.TB, change func(*Config), saved ...algo.Message) *Engine {
 	return New(c, saved...)
 }
 
-// met returns n1 of a list of several nodes, without a host, when it has met the others, and what its start has
-// brought about.
+// met returns the engine of n1, without a driver, which has met all other nodes of its list, and the output of the last
+// meeting, in which its algorithm started.
 func met(t testing.TB, size int, change func(*Config), saved ...algo.Message) (*Engine, *Output) {
 	e := solo(t, func(c *Config) {
 		c.Timing.StartupWait = time.Second
@@ -692,7 +690,7 @@ func met(t testing.TB, size int, change func(*Config), saved ...algo.Message) (*
 	return e, out
 }
 
-// meet connects a node at its usual address, and has it tell about itself.
+// meet connects node i at its usual address, and delivers its Self.
 func (e *Engine) meet(now time.Duration, i int) *Output {
 	e.Up(now, Peer{ID: id(i), Name: testMember(i).Name, Incarnation: 7, Digest: e.Digest(), Addr: addr(i)})
 	return e.Receive(now, id(i), membership.Self{Member: membership.MemberOf(testMember(i))})
@@ -702,8 +700,7 @@ func traced(events *[]trace.Event) func(*Config) {
 	return func(c *Config) { c.Trace = func(e trace.Event) { *events = append(*events, e) } }
 }
 
-// committed returns the record of n1 in a cluster of several members that has been there before, as a
-// register saves it.
+// committed returns the record of n1 as a member of a cluster of several members, with a committed config.
 func committed(size int) membership.Record {
 	c := membership.Config{Cluster: algo.NodeID{0: 99}, ID: membership.ConfigID{Term: 1, Version: 9}, Author: id(1)}
 	for i := range size {

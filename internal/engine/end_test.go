@@ -9,7 +9,7 @@ import (
 	"github.com/elect-go/elect/fd"
 )
 
-// leaseSpec is bully with a lease of a second.
+// leaseSpec returns bully with a lease of one second.
 func leaseSpec(t testing.TB) algo.Spec {
 	spec, err := lease.Wrap(bullySpec(), detection(), lease.Options{Duration: time.Second, ClockDrift: 10, Margin: ms, RenewInterval: 100 * ms, Preempt: true})
 	if err != nil {
@@ -18,7 +18,7 @@ func leaseSpec(t testing.TB) algo.Spec {
 	return spec
 }
 
-// leasedCluster is a cluster of three with the lease, which is idle.
+// leasedCluster returns an idle cluster of three with the lease.
 func leasedCluster(t testing.TB) *world {
 	spec, before := leaseSpec(t), frames
 	frames = codec(append(Messages(), spec.Messages...)...)
@@ -26,7 +26,7 @@ func leasedCluster(t testing.TB) *world {
 	return newCluster(t, spec, 3)
 }
 
-// With the lease, a member that knows that the leader has ended with its work does not wait for the lease.
+// A member that receives a report of the leader's end does not wait until the lease expires.
 func TestEndOfLeaderIsNotWaitedFor(t *testing.T) {
 	for _, reported := range []bool{false, true} {
 		w := leasedCluster(t)
@@ -52,7 +52,7 @@ func TestEndOfLeaderIsNotWaitedFor(t *testing.T) {
 	}
 }
 
-// A report of an earlier incarnation does not affect a member that runs again.
+// A member ignores a report about an earlier incarnation, about itself, or about a non-member.
 func TestEndOfEarlierIncarnationIsIgnored(t *testing.T) {
 	w := leasedCluster(t)
 	restarted := w.node(3)

@@ -9,7 +9,7 @@ import (
 	"github.com/elect-go/elect/algo/driver"
 )
 
-// endless monitors one peer, and another one as soon as it suspects that one.
+// endless monitors one peer. When it suspects this peer, it monitors the next one.
 type endless struct {
 	algo.Base
 	self algo.NodeID

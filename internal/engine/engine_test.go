@@ -30,7 +30,7 @@ func TestKilledLeaderIsReplacedWithinMessageDelay(t *testing.T) {
 	if took := w.now - killed; took > 4*hop {
 		t.Errorf("it took %v, want at most %v", took, 4*hop)
 	}
-	w.nodes[3].crash() // with another one dead already
+	w.nodes[3].crash() // while n5 is dead
 	w.run(4 * hop)
 	w.wantLeader(3)
 	epoch := w.nodes[2].leader.Epoch
@@ -80,7 +80,7 @@ func TestGoodbyeStartsElectionAtOnce(t *testing.T) {
 	if w.kinds["goodbye"] != 2 {
 		t.Errorf("%d goodbyes, want one for each peer", w.kinds["goodbye"])
 	}
-	w.wantView(1, 2, 3) // it stays a member
+	w.wantView(1, 2, 3) // n3 stays a member
 	for _, m := range w.nodes[0].engine.Members() {
 		want := map[algo.NodeID]fd.State{id(1): fd.Alive, id(2): fd.Alive, id(3): fd.Suspected}[m.ID]
 		if m.State != want {
@@ -115,7 +115,7 @@ func TestResignAndReenter(t *testing.T) {
 	three.perform(three.engine.Resign(w.now, 2*time.Second))
 	w.run(20 * hop)
 	w.wantLeader(2)
-	three.perform(three.engine.Resign(w.now, time.Second)) // again: the time starts again
+	three.perform(three.engine.Resign(w.now, time.Second)) // a second resignation restarts the period
 	w.run(900 * ms)
 	w.wantLeader(2)
 	w.run(300 * ms)
@@ -132,7 +132,7 @@ func TestResignAndReenter(t *testing.T) {
 	w.run(2 * time.Second)
 	w.wantLeader(3)
 
-	// Periods that make no sense.
+	// A negative period, and the longest one.
 	three.perform(three.engine.Resign(w.now, -time.Hour))
 	w.run(time.Second)
 	w.wantLeader(3)
@@ -172,7 +172,7 @@ func TestHeartbeatsAreCountedSeparately(t *testing.T) {
 			t.Errorf("%s went from %v to %v with nothing to do", name, before[name], count)
 		}
 	}
-	// 1.3 frames per node and interval at most, with the repeats.
+	// At most 1.3 frames per node and interval, with the periodic messages of the algorithm.
 	var frames uint64
 	for _, h := range w.nodes {
 		frames += h.engine.Counters()["sent.heartbeat"]
@@ -204,7 +204,7 @@ func TestChangedRecordsAreSavedTogether(t *testing.T) {
 	}
 }
 
-// A node that crashes after a save has sent nothing, and returns with the saved state.
+// A node that crashes right after a save has sent none of its messages, and restarts with the saved state.
 func TestCrashBetweenSaveAndSend(t *testing.T) {
 	for lives := range 4 {
 		w := newCluster(t, bullySpec(), 3)
@@ -256,14 +256,14 @@ func TestViewChangesDuringElection(t *testing.T) {
 		w.nodes[2].perform(w.nodes[2].engine.Campaign(w.now))
 		w.run(5 * time.Second)
 		w.wantLeader(9)
-		w.nodes[3].start() // the others tell n9 nothing about it
+		w.nodes[3].start() // n9 learns of n4 only from n4
 		w.run(2 * time.Second)
 		w.wantView(1, 2, 3, 4, 9)
 		w.wantLeader(9)
 	}
 }
 
-// Same seed, same bytes out, over the maps of Go with their random order.
+// Runs with the same seed produce the same bytes, although the order of Go maps is random.
 func TestSameSeedSameBytes(t *testing.T) {
 	for _, spec := range []algo.Spec{bullySpec(), voteSpec()} {
 		t.Run(spec.Name, func(t *testing.T) { sameBytes(t, spec) })
@@ -301,8 +301,7 @@ func sameBytes(t *testing.T, spec algo.Spec) {
 	}
 }
 
-// An idle node is woken a few times an interval, never in a loop. (The host fails when a
-// wake leaves a deadline that has passed.)
+// An idle node wakes at most 1.5 times an interval. (The method run fails if a wake leaves a deadline that has passed.)
 func TestIdleNodesAreRarelyWoken(t *testing.T) {
 	for _, size := range []int{1, 5, 20} {
 		w := newCluster(t, bullySpec(), size)
@@ -316,7 +315,7 @@ func TestIdleNodesAreRarelyWoken(t *testing.T) {
 	}
 	w := newWorld(t)
 	for i := 1; i <= 3; i++ {
-		w.add(testMember(i), listed(9)).start() // six never come
+		w.add(testMember(i), listed(9)).start() // six never start
 	}
 	w.run(10 * time.Second)
 	w.wakes = 0
@@ -353,7 +352,7 @@ func TestTraceContainsEveryEvent(t *testing.T) {
 	}
 }
 
-// A node that asks for heartbeats may become a member only after that. It gets them.
+// A peer that subscribes before it is a member receives heartbeats once it is one.
 func TestSubscribeBeforeSelfCounts(t *testing.T) {
 	e := solo(t, listed(2))
 	e.Start(0)
@@ -377,11 +376,11 @@ func TestSubscribeBeforeSelfCounts(t *testing.T) {
 	}
 }
 
-// An interval that no node has is refused and counted. Nothing changes.
+// A subscription with an interval that no node has is rejected and counted. It changes nothing.
 func TestInvalidIntervalIsRejected(t *testing.T) {
 	e, _ := met(t, 2, nil)
 	digest, stable, leader := e.Digest(), e.machine.HardState(), e.machine.Leader()
-	for count := range 3 { // to repeat it does not help
+	for count := range 3 { // also when it is repeated
 		out := e.Receive(ms, id(2), fd.Subscribe{Interval: 1, TTL: time.Second})
 		if len(out.Rejections) != 1 || out.Rejections[0].Peer != id(2) || !strings.HasPrefix(out.Rejections[0].Reason.Error(), "engine: refused ") {
 			t.Errorf("refused %v, want one refusal of n2", out.Rejections)
@@ -406,7 +405,7 @@ func TestDistantEpochIsAccepted(t *testing.T) {
 	}
 }
 
-// The messages of a peer that is no member change nothing. They are counted.
+// The messages of a non-member change nothing. They are counted.
 func TestNonMembersChangeNothing(t *testing.T) {
 	e, _ := met(t, 2, nil)
 	digest := e.Digest()
@@ -454,7 +453,7 @@ func TestCountersDoNotGrow(t *testing.T) {
 	}
 }
 
-// A leader that says goodbye and stays is believed until its next frame: without that its cluster elects
+// The goodbye of a leader that keeps running counts until its next frame. Without this rule, its cluster would elect
 // for ever.
 func TestFrameAfterGoodbyeRestoresTrust(t *testing.T) {
 	w := newCluster(t, bullySpec(), 3)

@@ -15,16 +15,16 @@ import (
 	"github.com/elect-go/elect/internal/wire"
 )
 
-// largestList is how many nodes a list of an engine that receives made-up messages has at most.
+// largestList is the maximum length of a list in tests with made-up messages.
 const largestList = 6
 
-// speech is an algorithm and the codec of all that its nodes say.
+// speech is an algorithm with the codec of all messages that its nodes send.
 type speech struct {
 	spec   algo.Spec
 	frames *wire.Codec
 }
 
-// speeches are those of all algorithms.
+// speeches returns bully, ring, vote and the textbook vote, with their codecs.
 func speeches(t testing.TB) []speech {
 	timing := algo.Timing{RoundTrip: 20 * ms, Heartbeat: interval}
 	ringSpec, err := ring.New(ring.Defaults(timing))
@@ -46,9 +46,9 @@ func speeches(t testing.TB) []speech {
 	return all
 }
 
-// FuzzReceive hands engines what comes from their peers, as the transport does: frames of
-// members, of non-members, and of this node itself. Each frame of the input has a byte for
-// its sender, two for its length and one for how much later it comes.
+// FuzzReceive passes frames to engines, as the transport does: from members, from non-members, and from the node
+// itself. Before each frame, the input has one byte for its sender, two for its length and one for the time since the
+// previous frame.
 func FuzzReceive(f *testing.F) {
 	algorithms := speeches(f)
 	frame := func(from, wait byte, m algo.Message) []byte {
@@ -98,7 +98,7 @@ func FuzzReceive(f *testing.F) {
 	})
 }
 
-// fiveMembers returns n1 of five members, which are connected.
+// fiveMembers returns the engine of n1 in a cluster of five connected members.
 func fiveMembers(t *testing.T, spec algo.Spec) *Engine {
 	if !spec.Claims.NeedsQuorum {
 		e, _ := met(t, 5, by(spec))
@@ -116,8 +116,8 @@ func connected(e *Engine) *Engine {
 	return e
 }
 
-// receive hands the input to one of five members, to a node that waits for the others, and to one that
-// bootstraps a cluster or is the only one in its list.
+// receive passes the input to one of five members, to a node that waits for the others, and to one that bootstraps a
+// cluster or is the only one in its list.
 func receive(t *testing.T, a speech, input []byte) {
 	waits := joins(addr(2))
 	if !a.spec.Claims.NeedsQuorum {
@@ -141,7 +141,7 @@ func receive(t *testing.T, a speech, input []byte) {
 	}
 }
 
-// wakeAll wakes an engine as its host does.
+// wakeAll wakes an engine at each of its deadlines up to now, as its driver does.
 func wakeAll(t *testing.T, a speech, e *Engine, now time.Duration) {
 	for {
 		deadline, due := e.Deadline()
@@ -155,7 +155,7 @@ func wakeAll(t *testing.T, a speech, e *Engine, now time.Duration) {
 	}
 }
 
-// bounded fails when one input brings about too much.
+// bounded fails if one input lowers an epoch, or has too many effects.
 func bounded(t *testing.T, a speech, e *Engine, input func() *Output) {
 	before, leader := e.machine.HardState().Epoch, e.machine.Leader()
 	out := input()
@@ -166,8 +166,8 @@ func bounded(t *testing.T, a speech, e *Engine, input func() *Output) {
 	if e.machine.Leader().Epoch < leader.Epoch {
 		t.Fatalf("the leadership went from %v to %v", leader, e.machine.Leader())
 	}
-	most := 4*max(e.View().Len(), len(e.conns)) + 8 // also to peers that are no members
-	refused := make(map[algo.NodeID]bool)           // each once: what several have said too early is taken in one step
+	most := 4*max(e.View().Len(), len(e.conns)) + 8 // also to non-members
+	refused := make(map[algo.NodeID]bool)           // one rejection per peer: messages from before the start are handled in one step
 	for _, r := range out.Rejections {
 		refused[r.Peer] = true
 	}

@@ -9,7 +9,7 @@ import (
 	"github.com/elect-go/elect/internal/membership"
 )
 
-// withMute returns a cluster of five in which one member, which should lead, never leads.
+// withMute returns a cluster of five in which one member, the liar, should lead and never does.
 func withMute(t *testing.T, spec algo.Spec, liar int) *world {
 	w := newWorld(t)
 	for i := 1; i <= 5; i++ {
@@ -22,8 +22,8 @@ func withMute(t *testing.T, spec algo.Spec, liar int) *world {
 	return w
 }
 
-// The members that wait for a member that answers elections and never leads report it as unresponsive. Without a
-// quorum an operator can remove it from the lists.
+// Members report a peer as unresponsive that answers elections and never leads. Without a quorum, an operator can
+// remove it from the lists.
 func TestFaultyMemberIsReportedUnresponsive(t *testing.T) {
 	w := withMute(t, bullySpec(), 5)
 	w.run(2 * time.Second)
@@ -49,8 +49,8 @@ func TestFaultyMemberIsReportedUnresponsive(t *testing.T) {
 	}
 }
 
-// Where a majority is needed it is passed over: it takes itself for the leader, and claims nothing when the
-// others ask for the next round.
+// With a quorum, the members elect another leader: the faulty one considers itself leader, and does not claim the next
+// round.
 func TestFaultyMemberIsPassedOver(t *testing.T) {
 	w := withMute(t, voteSpec(), 1)
 	w.run(3 * detection().RecoveryBound())

@@ -10,8 +10,8 @@ import (
 	"github.com/elect-go/elect/trace"
 )
 
-// A leader that another member hears is followed, and the broken link is reported. A false probe ack is believed too:
-// a leader that no node hears is followed until the false acks end.
+// A node follows a leader that it does not hear and another member hears, and reports the broken link. A false probe
+// ack has the same effect: the node follows a silent leader until the false acks end.
 func TestFalseProbeAckKeepsSilentLeader(t *testing.T) {
 	var traced int
 	e, _ := met(t, 3, func(c *Config) {

@@ -13,7 +13,7 @@ import (
 	"github.com/elect-go/elect/internal/membership"
 )
 
-// wantCommitted fails unless all live nodes know that a majority holds their view.
+// wantCommitted fails unless all live nodes know that their config is committed.
 func (w *world) wantCommitted() {
 	w.t.Helper()
 	for _, h := range w.nodes {
@@ -23,7 +23,7 @@ func (w *world) wantCommitted() {
 	}
 }
 
-// updates returns how many frames with a config were sent so far.
+// updates returns the number of configs sent so far.
 func (w *world) updates() int { return w.kinds["config"] }
 
 func TestJoinThroughLeader(t *testing.T) {
@@ -53,14 +53,14 @@ func TestJoinersTakeTurns(t *testing.T) {
 		w.wantCommitted()
 		w.wantLeader(1)
 		t.Logf("N=%d: %v", size, w.kinds)
-		// A config and its commit are sent to each, for each of N joins.
+		// For each of N joins, each member receives a config and its commit.
 		if got := w.updates(); got > 4*size*size || got < size {
 			t.Errorf("N=%d: %d configs sent, want at most 4·N²", size, got)
 		}
 	}
 }
 
-// A committed config costs nothing but its digest, also in an election.
+// A committed config is not sent again, also in an election: members compare digests.
 func TestCommittedConfigIsNotSentAgain(t *testing.T) {
 	w := newCluster(t, voteSpec(), 5)
 	w.node(3).perform(w.node(3).engine.Campaign(w.now)) // so that all have met
@@ -108,7 +108,7 @@ func TestRemove(t *testing.T) {
 	}
 	t.Run("alive", func(t *testing.T) {
 		w := newCluster(t, voteSpec(), 4)
-		for _, op := range [][2]int{{1, 4}, {2, 1}} { // the leader among them
+		for _, op := range [][2]int{{1, 4}, {2, 1}} { // n1 is the leader
 			at, i := op[0], op[1]
 			if err := w.remove(at, i); err != nil {
 				t.Fatal(err)
@@ -145,7 +145,7 @@ func TestRemove(t *testing.T) {
 	})
 }
 
-// A node that leaves stops once it is removed. Until then it resigns, so that another leads at once.
+// A node that leaves stops once it is removed. A leader resigns first, so that another node leads at once.
 func TestLeave(t *testing.T) {
 	for i := 1; i <= 3; i++ {
 		t.Run(fmt.Sprintf("n%d", i), func(t *testing.T) {
@@ -169,7 +169,7 @@ func TestLeave(t *testing.T) {
 	}
 }
 
-// A node without a leader to ask has not left. It stays if the request is cancelled.
+// A node that leaves without reaching a leader does not stop. If the request is cancelled, it stays a member.
 func TestLeaveIsCancelled(t *testing.T) {
 	w := newCluster(t, voteSpec(), 3)
 	w.cutOff(3)
@@ -194,7 +194,7 @@ func TestLeaveIsCancelled(t *testing.T) {
 	}
 }
 
-// If only the leader removes members, an eligible member must remain.
+// Only a leader can remove members, so an eligible member must remain.
 func TestOnlyEligibleMemberStays(t *testing.T) {
 	w := newWorld(t)
 	w.add(testMember(1), by(voteSpec())).start()
@@ -217,7 +217,7 @@ func TestOnlyEligibleMemberStays(t *testing.T) {
 	w.wantLeader(1)
 }
 
-// A witness that created a cluster could add no node, and no operator would see why.
+// A witness cannot bootstrap a cluster: no node could lead it, so no other node could join.
 func TestWitnessDoesNotBootstrap(t *testing.T) {
 	witness := func(c *Config) { c.Self.Eligible = false }
 	for name, start := range map[string]func() (*Engine, *Output){
@@ -235,7 +235,7 @@ func TestWitnessDoesNotBootstrap(t *testing.T) {
 			t.Errorf("%s: rejected %v, saved %v", name, out.End, out.Save)
 		}
 	}
-	// Of a fixed set others may lead, and in a cluster that was bootstrapped before others may have joined.
+	// Other nodes of a list may lead, and others may have joined a cluster since its bootstrap.
 	if out := solo(t, by(voteSpec(), witness, listed(3))).Start(0); out.End != nil {
 		t.Errorf("rejected %v, as one of a set", out.End)
 	}
@@ -244,7 +244,7 @@ func TestWitnessDoesNotBootstrap(t *testing.T) {
 	}
 }
 
-// Attributes are changed by the leader too: for a follower, and for itself.
+// The leader writes changed attributes, those of a follower and its own.
 func TestAttributesChangeThroughLeader(t *testing.T) {
 	w := newCluster(t, voteSpec(), 3)
 	three := w.node(3)
@@ -262,7 +262,7 @@ func TestAttributesChangeThroughLeader(t *testing.T) {
 	one := w.node(1)
 	one.perform(one.engine.Resign(w.now, time.Second))
 	w.run(500 * ms)
-	w.wantLeader(3) // of equal claims the one of the higher priority
+	w.wantLeader(3) // of equal claims, the one with the higher priority wins
 	w.wantCommitted()
 	w.run(time.Second)
 	w.wantView(1, 2, 3)
@@ -288,10 +288,10 @@ func TestAttributesChangeThroughLeader(t *testing.T) {
 	}
 }
 
-// A restart with other attributes writes no config: the leader does. If two configs had one config ID, members would
-// choose between them blindly.
+// A node that restarts with other attributes writes no config: the leader does. Otherwise, two configs could have one
+// config ID, and members could not order them.
 func TestAttributesOfRestart(t *testing.T) {
-	for cluster := range 8 { // whatever the digests are
+	for cluster := range 8 { // with different digests
 		w := newWorld(t)
 		w.add(testMember(1), by(voteSpec(), func(c *Config) { c.Cluster[0] = byte(cluster) })).start()
 		for i := 2; i <= 3; i++ {
@@ -326,7 +326,7 @@ func TestAttributesOfRestart(t *testing.T) {
 	}
 }
 
-// Without a majority nothing changes. What was asked for is done when there is one.
+// Without a quorum the config does not change. Pending changes are made once there is a quorum.
 func TestConfigStaysWithoutQuorum(t *testing.T) {
 	w := newCluster(t, voteSpec(), 2)
 	w.node(2).crash()
@@ -353,8 +353,8 @@ func TestConfigStaysWithoutQuorum(t *testing.T) {
 	}
 }
 
-// The leader rejects a change after which there would be no quorum: of three members with one dead, the other live
-// one stays. The dead one may be removed.
+// The leader makes no change that would leave it without a quorum: of three members with one dead, the other live one
+// stays. The dead one may be removed.
 func TestLeaderKeepsQuorum(t *testing.T) {
 	w := newCluster(t, voteSpec(), 3)
 	w.node(3).crash()
@@ -374,7 +374,7 @@ func TestLeaderKeepsQuorum(t *testing.T) {
 	w.wantCommitted()
 	w.wantLeader(1)
 
-	// Of five that a list has bootstrapped two are dead. A third one stays, a dead one may be removed.
+	// Two of five members are dead. A third one stays, a dead one may be removed.
 	w = newWorld(t)
 	for i := 1; i <= 5; i++ {
 		w.add(testMember(i), by(voteSpec(), listed(5))).start()
@@ -400,7 +400,7 @@ func TestLeaderKeepsQuorum(t *testing.T) {
 	w.wantLeader(1)
 }
 
-// led returns how many nodes have led in each epoch.
+// led returns the names of the nodes that have led, by epoch.
 func (w *world) led() map[algo.Epoch]map[string]bool {
 	led := map[algo.Epoch]map[string]bool{}
 	for _, h := range w.nodes {
@@ -419,8 +419,8 @@ func (w *world) led() map[algo.Epoch]map[string]bool {
 	return led
 }
 
-// Of n1 to n4, n1 leads, is cut off and removes n4. The others elect n2. It removes n3, which is cut off too and
-// joins n1. {1, 3} is a quorum of n1's config, {2, 4} one of n2's, and they are disjoint. The two cannot both be
+// n1 leads n1 to n4, is cut off and removes n4. The others elect n2, which removes n3. Then n3 is cut off from n2, and
+// connected to n1. {1, 3} is a quorum of n1's config, {2, 4} one of n2's, and they are disjoint. The two cannot both be
 // elected in one round, because n2 may remove no member before a quorum of all four holds a config with its term.
 func TestDisjointQuorums(t *testing.T) {
 	w := newWorld(t)
@@ -461,12 +461,12 @@ func TestDisjointQuorums(t *testing.T) {
 	}
 	clear(w.cut)
 	w.run(10 * time.Second)
-	w.wantView(1, 2) // in the end both get what they want
+	w.wantView(1, 2) // in the end both removals are done
 	w.wantCommitted()
 }
 
-// TestAcksThatCount: an Ack counts for its config, from a member, once. A member that has taken part in a later
-// epoch sends none.
+// An Ack counts once for each member, and only for the current config. A member that has taken part in a later epoch
+// sends none.
 func TestAcksThatCount(t *testing.T) {
 	w := newCluster(t, voteSpec(), 5)
 	e := w.node(1).engine
@@ -518,8 +518,8 @@ func TestAcksThatCount(t *testing.T) {
 	}
 }
 
-// TestLeaderInLaterEpochWritesNothing: a leader that has taken part in a later epoch writes no config, though it
-// knows no other leader. It may have helped to elect one.
+// A leader that has taken part in a later epoch writes no config, even if it knows no other leader. It may have helped
+// to elect one.
 func TestLeaderInLaterEpochWritesNothing(t *testing.T) {
 	request := func(e *Engine) algo.Message {
 		changed := membership.MemberOf(testMember(2))
@@ -582,8 +582,7 @@ func TestNewLeaderResolvesUnfinishedChange(t *testing.T) {
 	}
 }
 
-// TestUncommittedRemovalIsNoEnd: a node that an uncommitted config leaves out stays a member. A committed config
-// ends it.
+// A node that an uncommitted config leaves out stays a member. A committed config ends it.
 func TestUncommittedRemovalIsNoEnd(t *testing.T) {
 	w := newCluster(t, voteSpec(), 3)
 	e := w.node(3).engine
@@ -603,8 +602,7 @@ func TestUncommittedRemovalIsNoEnd(t *testing.T) {
 	}
 }
 
-// TestFirstOfListIsDownWhenLastStarts: a list bootstraps when its first node is back. Later nodes join that
-// cluster.
+// A list bootstraps one cluster once its first node is back. Later nodes join that cluster.
 func TestFirstOfListIsDownWhenLastStarts(t *testing.T) {
 	w := newWorld(t)
 	for i := 1; i <= 4; i++ {
@@ -634,7 +632,7 @@ func TestFirstOfListIsDownWhenLastStarts(t *testing.T) {
 	}
 }
 
-// TestLearnerWithoutLeaderWaits: a learner has the config, but no node adds it while there is no quorum.
+// A learner holds the config, but no node adds it while there is no quorum.
 func TestLearnerWithoutLeaderWaits(t *testing.T) {
 	w := newCluster(t, voteSpec(), 3)
 	w.node(2).crash()
@@ -660,8 +658,8 @@ func TestLearnerWithoutLeaderWaits(t *testing.T) {
 	}
 }
 
-// TestMalformedConfigIsRejected: a malformed config changes nothing, and its connection is closed. So does one of
-// another cluster. A request of a node that is no member is refused, and a follower carries out no request.
+// A node rejects a malformed config or one of another cluster, which changes nothing. A leader rejects a request of a
+// non-member or about another node, and a follower carries out no request.
 func TestMalformedConfigIsRejected(t *testing.T) {
 	for name, change := range map[string]func(c *membership.Config){
 		"no cluster":            func(c *membership.Config) { c.Cluster = algo.NodeID{} },
@@ -683,7 +681,7 @@ func TestMalformedConfigIsRejected(t *testing.T) {
 		c.ID.Term, c.ID.Version = c.ID.Term+1, c.ID.Version+1 // without the change it would be adopted
 		c.Members = slices.Clone(c.Members)
 		change(&c)
-		for time := range 3 { // to repeat it does not help
+		for time := range 3 { // also when it is repeated
 			out := e.Receive(w.now, id(2), membership.Update{Config: c, Committed: true})
 			if len(out.Rejections) != 1 || out.Rejections[0].Peer != id(2) || len(out.Save) != 0 || out.End != nil || e.Counters()["rejected"] != uint64(time+1) {
 				t.Errorf("%s: refused %v, counted %d, saved %v, ends with %v", name, out.Rejections, e.Counters()["rejected"], out.Save, out.End)
@@ -711,9 +709,10 @@ func TestMalformedConfigIsRejected(t *testing.T) {
 	}
 }
 
-// If that is configured, the leader removes a member that is suspected for long, unless most are.
+// With RemoveSuspectedAfter, the leader removes a member that it has suspected for that time. It needs a quorum, and
+// three members remain.
 func TestRemoveSuspectedAfter(t *testing.T) {
-	const after = 5 * time.Second // to be removed, once it is suspected
+	const after = 5 * time.Second // time from the suspicion to the removal
 	forgets := func(c *Config) { c.RemoveSuspectedAfter = after }
 	cluster := func(t *testing.T, size int) *world {
 		w := newWorld(t)
@@ -739,7 +738,7 @@ func TestRemoveSuspectedAfter(t *testing.T) {
 	})
 	t.Run("a member that hangs", func(t *testing.T) {
 		w := cluster(t, 5)
-		w.node(2).paused = true // its connections stand
+		w.node(2).paused = true // its connections stay open
 		w.run(after + 2*time.Second)
 		if got := w.node(1).engine.View().Len(); got != 4 {
 			t.Errorf("the leader knows %d members, want 4", got)
@@ -761,7 +760,7 @@ func TestRemoveSuspectedAfter(t *testing.T) {
 		w.run(after + 2*time.Second)
 		w.wantView(2, 3, 4, 5)
 		next := w.wantOneLeader()
-		w.find(next.ID).crash() // its successor continues
+		w.find(next.ID).crash() // the next leader continues
 		w.run(after + 2*time.Second)
 		if w.wantOneLeader(); w.node(5).engine.View().Len() != 3 {
 			t.Errorf("n5 knows %v", w.node(5).engine.View())
@@ -840,7 +839,7 @@ func TestRemoveSuspectedAfter(t *testing.T) {
 		w.run(3 * time.Second)
 		w.wantView(1, 2, 3, 4)
 		w.wantCommitted()
-		w.node(1).crash() // the next leader removes it
+		w.node(1).crash() // the next leader removes n1
 		w.run(2 * after)
 		w.wantView(2, 3, 4)
 		w.wantCommitted()

@@ -13,7 +13,7 @@ import (
 	"github.com/elect-go/elect/internal/membership"
 )
 
-// wantMembers fails unless the view of a node has those members.
+// wantMembers fails unless the view of a node has exactly these members.
 func (h *host) wantMembers(members ...int) {
 	h.w.t.Helper()
 	var got []int
@@ -25,8 +25,8 @@ func (h *host) wantMembers(members ...int) {
 	}
 }
 
-// A node that leads at once would lead beside others. So it waits until each listed node has told about itself,
-// refuses the connection, or is silent for long.
+// A node that leads at once could be a second leader. So it waits until each listed node has sent its Self, refuses the
+// connection, or is silent for StartupWait.
 func TestListedNodeWaitsForFirstContact(t *testing.T) {
 	t.Run("refused", func(t *testing.T) {
 		w := newWorld(t)
@@ -150,7 +150,7 @@ func TestListedNodeAppearsLater(t *testing.T) {
 	w.wantLeader(3)
 }
 
-// A cold start costs far less than N³ frames. At rest the membership sends none, and it saves nothing.
+// A cold start costs at most 5·N² frames. At rest, the membership sends and saves nothing.
 func TestColdStartOfList(t *testing.T) {
 	for _, size := range []int{3, 10, 30} {
 		w := newWorld(t)
@@ -177,7 +177,8 @@ func TestColdStartOfList(t *testing.T) {
 	}
 }
 
-// Nodes with different lists see each other where both lists name the other, and show that the lists differ.
+// Nodes with different lists are members for each other if both lists name the other node. They report that the lists
+// differ.
 func TestListsThatDiffer(t *testing.T) {
 	w := newWorld(t)
 	w.add(testMember(1), listed(3)).start()
@@ -215,7 +216,7 @@ func TestListsThatDiffer(t *testing.T) {
 	w.wantLeader(3)
 }
 
-// A node comes back at its address with an emptied data directory: it has a new ID, and replaces the old one.
+// A node that restarts at its address with an emptied data directory has a new ID, which replaces the old one.
 func TestEmptiedListedNodeKeepsItsAddress(t *testing.T) {
 	w := newCluster(t, bullySpec(), 3)
 	last := w.node(3)
@@ -225,7 +226,7 @@ func TestEmptiedListedNodeKeepsItsAddress(t *testing.T) {
 		again := testMember(3)
 		again.ID = id(20 + life)
 		if life%2 == 0 {
-			again.ID = algo.NodeID{14: byte(life % 4), 15: byte(230 - life)} // above and below
+			again.ID = algo.NodeID{14: byte(life % 4), 15: byte(230 - life)} // above and below the other IDs
 		}
 		last = w.add(again, listed(3)).start()
 		w.run(3 * time.Second)
@@ -259,7 +260,7 @@ func TestEmptiedListedNodeKeepsItsAddress(t *testing.T) {
 	}
 }
 
-// Of two nodes with one address the later one stays.
+// Of two nodes with one listed address, the later one stays and the other stops.
 func TestTwoNodesWithOneListedAddress(t *testing.T) {
 	w := newCluster(t, bullySpec(), 3)
 	twin := testMember(2)
@@ -274,7 +275,7 @@ func TestTwoNodesWithOneListedAddress(t *testing.T) {
 	w.wantLeader(200)
 }
 
-// A node may be named in a list by any name that leads to it, also twice, and also this node itself.
+// A list may name a node, also the node itself, by any name that leads to it, and twice.
 func TestOtherNamesOfListedNodes(t *testing.T) {
 	for name, list := range map[string][]string{
 		"all":            {"node-1:7400", "node-2:7400", "node-3:7400"},
@@ -309,7 +310,7 @@ func TestOtherNamesOfListedNodes(t *testing.T) {
 	}
 }
 
-// A node that is alone in its list under another name waits for no other.
+// A node that is alone in its list, under two names, does not wait for another node.
 func TestListedNodeDoesNotWaitForItself(t *testing.T) {
 	e := solo(t, func(c *Config) { c.List, c.Timing.StartupWait = []string{addr(1), "localhost:7400"}, time.Second })
 	e.Start(0)
@@ -430,7 +431,7 @@ func TestUnlistedNodeStops(t *testing.T) {
 	}
 }
 
-// A silent member may still list the node. It cannot be asked.
+// A node that the other members removed from their lists stops, although a silent member may still list it.
 func TestUnlistedNodeStopsBesideSilentMember(t *testing.T) {
 	w := newCluster(t, bullySpec(), 4)
 	w.cutOff(1)
@@ -443,7 +444,7 @@ func TestUnlistedNodeStopsBesideSilentMember(t *testing.T) {
 	w.node(4).wantEnd(membership.ErrNotListed)
 }
 
-// With a quorum the members are not changed by a list.
+// With a quorum, a list cannot replace the members.
 func TestListOfRegisterDoesNotChange(t *testing.T) {
 	w := newCluster(t, voteSpec(), 1)
 	if out, err := w.node(1).engine.SetMembers(w.now, addrs(2)); !errors.Is(err, membership.ErrQuorum) || out != nil {
@@ -454,7 +455,7 @@ func TestListOfRegisterDoesNotChange(t *testing.T) {
 	}
 }
 
-// A priority and a resignation reach all, also nodes that connect later.
+// A priority and a resignation reach all nodes, also nodes that connect later.
 func TestPriorityAndResignationReachAllListed(t *testing.T) {
 	w := newCluster(t, bullySpec(), 3)
 	wantMember := func(i, priority int, eligible bool) {
@@ -487,7 +488,7 @@ func TestPriorityAndResignationReachAllListed(t *testing.T) {
 	w.wantQuiet()
 }
 
-// What a node says about another one is ignored.
+// A Self about another node than its sender is ignored.
 func TestSelfAboutAnotherNodeIsIgnored(t *testing.T) {
 	e, _ := met(t, 3, nil)
 	before := e.View()
@@ -502,7 +503,7 @@ func TestSelfAboutAnotherNodeIsIgnored(t *testing.T) {
 	}
 }
 
-// A node has a new address. Members that have met it know its ID until they start again, also with the old list.
+// A listed node moves to another address. Peers that have met it follow it, also with the old list, until they restart.
 func TestListedNodeMoves(t *testing.T) {
 	w := newCluster(t, bullySpec(), 3)
 	list := []string{addr(1), addr(2), addr(53)}
@@ -532,7 +533,7 @@ func TestListedNodeMoves(t *testing.T) {
 	}
 }
 
-// A list that changes while a node waits for first contact counts at once.
+// A list that changes while a node waits for its first contacts counts at once.
 func TestListChangesDuringFirstContact(t *testing.T) {
 	w := newWorld(t)
 	w.cut[[2]string{"n1", "n3"}], w.cut[[2]string{"n2", "n3"}] = true, true

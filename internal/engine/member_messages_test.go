@@ -10,8 +10,7 @@ import (
 	"github.com/elect-go/elect/fd"
 )
 
-// oddMessages makes messages that a member may send and no correct node would: any value that the type of a field
-// allows.
+// oddMessages creates messages that no correct node sends: their fields have any value that the type allows.
 type oddMessages struct{ *rand.Rand }
 
 func (s oddMessages) message(like algo.Message, epoch algo.Epoch) algo.Message {
@@ -53,8 +52,8 @@ func (s oddMessages) fill(v reflect.Value, epoch algo.Epoch) {
 	}
 }
 
-// Whatever a member says, no engine panics, forgets its epoch, or does without bound; also
-// between suspicions, restarts of the connection and elections of its own.
+// No message of a member makes an engine panic, lower its epoch, or have too many effects, also between suspicions,
+// reconnections and elections.
 func TestAnyMessageOfMemberIsSafe(t *testing.T) {
 	for _, a := range speeches(t) {
 		for seed := range uint64(20) {

@@ -7,8 +7,8 @@ import (
 	"github.com/elect-go/elect/algo"
 )
 
-// All members get new addresses, one after the other or at once: they find each other by what their
-// configurations name then.
+// All members move to new addresses, one after the other or at once. They find each other by the addresses in their new
+// settings.
 func TestAllMembersMove(t *testing.T) {
 	seeds := func(addrs ...string) func(*Config) { return func(c *Config) { c.Join = addrs } }
 	list := []string{addr(51), addr(52), addr(53)}
@@ -78,8 +78,8 @@ func TestFirstJoinerCrashesAtAnyMoment(t *testing.T) {
 	}
 }
 
-// Of five, two die, a third is to be removed just then, and the leader starts again, or hears of an
-// election of the others, before it has taken that back. It does all the same: three of five live.
+// Two of five members die, just when the leader writes the removal of a third, live one. The leader rolls the removal
+// back, even if it restarts or another node starts an election before: three of five live.
 func TestAuthorRollsBackChange(t *testing.T) {
 	for name, then := range map[string]func(w *world){
 		"it starts again": func(w *world) {
@@ -115,8 +115,8 @@ func TestAuthorRollsBackChange(t *testing.T) {
 	}
 }
 
-// A known limit: the author of a change does not return, and four of seven members live. The dead ones may be a
-// quorum of the six, and may have continued by themselves.
+// A known limit: three of seven members are down, among them the author of an uncommitted removal. Of the six members
+// that remain three live, which is no quorum, and only the author may roll the removal back.
 func TestUncommittedChangeWithoutAuthorBlocks(t *testing.T) {
 	w := newCluster(t, voteSpec(), 7)
 	w.wantLeader(1)

@@ -9,7 +9,7 @@ import (
 	"github.com/elect-go/elect/algo"
 )
 
-// probe is an algorithm that records its events, and does what a test requires.
+// probe is an algorithm that records its events, and calls a function of the test.
 type probe struct {
 	said   []string
 	does   func(env algo.Env, what string)
@@ -49,7 +49,7 @@ func (p *probe) want(t *testing.T, what string, want ...string) {
 	p.said = nil
 }
 
-// probed is an engine of n1 with a probe, and n2 to n4 as members.
+// probed returns the engine of n1 with a probe, and with n2 to n4 as members.
 func probed(t *testing.T, does func(env algo.Env, what string)) (*Engine, *probe) {
 	p := &probe{}
 	e, _ := met(t, 4, func(c *Config) { c.Spec = p.spec() })
@@ -82,7 +82,7 @@ func TestTimersExpireInOrderAndOnce(t *testing.T) {
 			env.SetTimer("replaced", 25*ms, 25*ms)
 			env.StopTimer("never set")
 		case "expire b":
-			env.StopTimer("a") // due at the same time, made later
+			env.StopTimer("a") // due at the same time, set later
 		}
 	})
 	e.Campaign(0)
@@ -99,13 +99,13 @@ func TestTimersOfEqualTimeExpireInOrder(t *testing.T) {
 			for _, name := range []algo.Timer{"c", "a", "b"} {
 				env.SetTimer(name, 10*ms, 10*ms)
 			}
-			env.SetTimer("c", 10*ms, 10*ms) // set again: it is the last now
+			env.SetTimer("c", 10*ms, 10*ms) // set again, so it is the last now
 		}
 	})
 	e.Campaign(0)
 	wakes(e, time.Second)
 	p.want(t, "equal times", "campaign", "expire a", "expire b", "expire c")
-	// Late, in order too, one after another.
+	// A late wake expires them in the same order.
 	e.Campaign(2 * time.Second)
 	e.Wake(3 * time.Second)
 	p.want(t, "late", "campaign", "expire a", "expire b", "expire c")
@@ -130,7 +130,7 @@ func TestDriverPicksWithinRange(t *testing.T) {
 	p.said = nil
 }
 
-// A timer for at once does not keep the engine in a wake for ever: frames come between.
+// A timer without delay does not keep the engine in one wake for ever: it receives messages between two wakes.
 func TestTimerWithoutDelayWaitsForMessages(t *testing.T) {
 	wakes := 0
 	e, p := probed(t, func(env algo.Env, what string) {
@@ -148,8 +148,8 @@ func TestTimerWithoutDelayWaitsForMessages(t *testing.T) {
 	p.want(t, "at once", "campaign", "expire now", "receive election n2", "expire now")
 }
 
-// "Trust is reported before a frame of a suspected peer is delivered": an algorithm does not believe a peer that it
-// suspects.
+// "Trust is reported before a frame of a suspected peer is delivered": an algorithm receives no message of a peer that
+// it suspects.
 func TestTrustPrecedesFrame(t *testing.T) {
 	e, p := probed(t, func(env algo.Env, what string) {
 		if what == "campaign" {
@@ -194,8 +194,8 @@ func TestDeadPeerIsSuspectedOnceMonitored(t *testing.T) {
 	p.want(t, "goodbyes before", "campaign", "suspect n2", "suspect n4")
 }
 
-// What was found out about a peer that is watched no more, and then again, is old: the
-// detector would not take it back.
+// A suspicion ends when the algorithm stops monitoring the peer. If it monitors the peer again, the old suspicion is
+// not reported, because the detector would not withdraw it.
 func TestSuspicionEndsWithMonitoring(t *testing.T) {
 	e, p := probed(t, func(env algo.Env, what string) {
 		switch what {
@@ -214,7 +214,7 @@ func TestSuspicionEndsWithMonitoring(t *testing.T) {
 	p.want(t, "silent again", "suspect n4")
 }
 
-// TestMessageBeforeStartIsKept: an algorithm that has not started cannot answer. It receives the message then.
+// A message that arrives before the algorithm starts is delivered after its start.
 func TestMessageBeforeStartIsKept(t *testing.T) {
 	p := &probe{}
 	e := solo(t, func(c *Config) {

@@ -13,7 +13,7 @@ import (
 	"github.com/elect-go/elect/internal/membership"
 )
 
-// memberFrames returns how many frames of the register were sent so far.
+// memberFrames returns the number of frames of the register sent so far.
 func (w *world) memberFrames() (sum int) {
 	for _, m := range membership.Messages() {
 		sum += w.kinds[m.Kind()]
@@ -57,8 +57,8 @@ func (h *host) wantEnd(reason error) {
 	}
 }
 
-// TestListBootstrapsWhenAllHaveStarted has a list of five bootstrap a cluster. Nothing happens before the last of them
-// has started.
+// A list of five bootstraps one cluster. Before the last of them has started, no algorithm starts and no node saves a
+// record.
 func TestListBootstrapsWhenAllHaveStarted(t *testing.T) {
 	for last := 1; last <= 5; last++ {
 		t.Run(fmt.Sprintf("the last is n%d", last), func(t *testing.T) {
@@ -101,7 +101,7 @@ func TestListBootstrapsWhenAllHaveStarted(t *testing.T) {
 	}
 }
 
-// TestBootstrapCost has all nodes of a list start at once.
+// If all nodes of a list start at once, the bootstrap costs at most 5·N² frames of the membership.
 func TestBootstrapCost(t *testing.T) {
 	for _, size := range []int{5, 10, 20} {
 		w := newWorld(t)
@@ -121,7 +121,7 @@ func TestBootstrapCost(t *testing.T) {
 	}
 }
 
-// TestNodeRemovedWhileDown has a node learn of its removal when it is back. Nothing is sent after that.
+// A node that was removed while it was down stops when it restarts. After that, the membership sends nothing.
 func TestNodeRemovedWhileDown(t *testing.T) {
 	for _, i := range []int{1, 4} { // the leader, and a follower
 		w := newCluster(t, voteSpec(), 4)
@@ -136,7 +136,7 @@ func TestNodeRemovedWhileDown(t *testing.T) {
 		w.wantView(others...)
 		w.wantCommitted()
 		leader := w.wantOneLeader()
-		for range 2 { // it does not forget that
+		for range 2 { // it stops at each start
 			w.node(i).start()
 			w.run(time.Second)
 			w.node(i).wantEnd(membership.ErrRemoved)
@@ -150,8 +150,7 @@ func TestNodeRemovedWhileDown(t *testing.T) {
 	}
 }
 
-// TestMissedChangesComeFromUnknownPeer has a node that missed several changes adopt the newest config from a peer
-// that it did not know.
+// A node that missed several changes adopts the newest config from a peer that is in none of its configs.
 func TestMissedChangesComeFromUnknownPeer(t *testing.T) {
 	w := newCluster(t, voteSpec(), 5)
 	w.wantLeader(1)
@@ -190,13 +189,13 @@ func TestMissedChangesComeFromUnknownPeer(t *testing.T) {
 	w.wantOneLeader()
 }
 
-// TestPeerThatIsNoMemberReceivesConfig: what a peer says that is no member does not reach the algorithm. If a
-// heartbeat of it shows another digest, it receives the config, once per retry.
+// A message of a non-member does not reach the algorithm. A heartbeat or subscription that shows another digest is
+// answered with the config, once per retry.
 func TestPeerThatIsNoMemberReceivesConfig(t *testing.T) {
-	digest := uint64(0) // of what this node holds
+	digest := uint64(0) // digest of the config of this node
 	for name, test := range map[string]struct {
 		message func() algo.Message
-		configs []int // sent for the first message, for one right after it, and for one after a retry
+		configs []int // configs sent for the first message, for one right after it, and for one after a retry
 	}{
 		"an election":                  {func() algo.Message { return bullySpec().Messages[0] }, []int{0, 0, 0}},
 		"a goodbye":                    {func() algo.Message { return Goodbye{} }, []int{0, 0, 0}},
@@ -239,8 +238,7 @@ func TestPeerThatIsNoMemberReceivesConfig(t *testing.T) {
 	}
 }
 
-// TestEmptiedNodeReplacesItself has a node lose its data directory. It comes back with a new ID, and replaces
-// its predecessor when that is suspected.
+// A node that loses its data directory restarts with a new ID. It replaces its predecessor when that is suspected.
 func TestEmptiedNodeReplacesItself(t *testing.T) {
 	for name, test := range map[string]struct {
 		lost     int
@@ -278,7 +276,7 @@ func TestEmptiedNodeReplacesItself(t *testing.T) {
 				w.wantOneLeader()
 				w.wantQuiet()
 				h.crash()
-				previous.start() // with what it had saved
+				previous.start() // with its saved state
 				w.run(3 * time.Second)
 				previous.wantEnd(membership.ErrExpired)
 				w.wantView(append(slices.Clone(others), 70+life)...)
@@ -291,7 +289,7 @@ func TestEmptiedNodeReplacesItself(t *testing.T) {
 	}
 }
 
-// TestLiveMemberIsNotReplaced starts a node with the name and the address of a member that lives.
+// A node with the name and the address of a live member does not replace it.
 func TestLiveMemberIsNotReplaced(t *testing.T) {
 	for lives := 1; lives <= 3; lives++ { // the leader, and followers
 		w := newCluster(t, voteSpec(), 3)
@@ -313,8 +311,8 @@ func TestLiveMemberIsNotReplaced(t *testing.T) {
 	}
 }
 
-// TestPriorityAndResignationReachAll: a priority is in a committed config of all. A resignation is in none, and
-// reaches all the same, also nodes that join later.
+// A priority is in the committed config of all nodes. A resignation is in no config, and still reaches all nodes, also
+// those that join later.
 func TestPriorityAndResignationReachAll(t *testing.T) {
 	w := newCluster(t, voteSpec(), 4)
 	w.wantLeader(1)
@@ -367,7 +365,7 @@ func TestPriorityAndResignationReachAll(t *testing.T) {
 	w.wantQuiet()
 }
 
-// TestOneOfSeveralBootstraps starts three nodes that all bootstrap, with the same seeds, a few hops apart.
+// Three nodes that all bootstrap, with the same seeds, at start times a few hops apart, create one cluster.
 func TestOneOfSeveralBootstraps(t *testing.T) {
 	const offsets = 7
 	for i := range offsets * offsets * offsets {
@@ -385,8 +383,7 @@ func TestOneOfSeveralBootstraps(t *testing.T) {
 	}
 }
 
-// TestHeartbeatsShowSavedDigest lets a leader write a config. While the save lasts, its heartbeats have the previous
-// digest.
+// While a leader saves a new config, its heartbeats show the previous digest.
 func TestHeartbeatsShowSavedDigest(t *testing.T) {
 	w := newCluster(t, voteSpec(), 3)
 	w.wantLeader(1)
@@ -414,7 +411,7 @@ func TestHeartbeatsShowSavedDigest(t *testing.T) {
 	}
 }
 
-// TestTimersRunFromEndOfSave has a save take a second: the deadline of the lease moves with the timers.
+// Timers that are set before a save run from its end, one second later. The deadline of the leadership moves with them.
 func TestTimersRunFromEndOfSave(t *testing.T) {
 	e := New(Config{MemberConfig: MemberConfig{Self: testMember(1)}, Spec: voteSpec(), Detector: fd.New(detection()), Timing: detection()})
 	e.startCall(0)

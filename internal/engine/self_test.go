@@ -11,7 +11,7 @@ func TestSetPriority(t *testing.T) {
 	one := w.nodes[0]
 	one.perform(one.engine.SetPriority(w.now, 7))
 	w.run(20 * hop)
-	w.wantLeader(1) // bully: the highest leads
+	w.wantLeader(1) // bully: the highest priority leads
 	for _, h := range w.nodes {
 		if m, _ := h.engine.View().Member(id(1)); m.Priority != 7 {
 			t.Errorf("%s knows n1 with priority %d, want 7", h.config.Self.Name, m.Priority)
@@ -24,7 +24,7 @@ func TestSetPriority(t *testing.T) {
 	}
 }
 
-// It lasts until the node is started again: then its configuration counts.
+// A priority that was set at run time lasts until the node restarts. Then its settings count.
 func TestSetPriorityEndsWithProcess(t *testing.T) {
 	w := newCluster(t, bullySpec(), 3)
 	one := w.nodes[0]
@@ -55,7 +55,7 @@ func TestSetPriorityEndsWithProcess(t *testing.T) {
 	wants("configured again", 5)
 }
 
-// A node that is no member yet asks with it.
+// A node joins with the priority that was set before.
 func TestSetPriorityWhileJoining(t *testing.T) {
 	w := newWorld(t)
 	two := w.add(testMember(2), by(voteSpec(), joins(addr(1)))).start()

@@ -20,7 +20,7 @@ import (
 
 const clone = "../.."
 
-// newModule makes a module for an exercise, and returns its folder.
+// newModule writes the module of an exercise and returns its folder.
 func newModule(t *testing.T, name string) string {
 	t.Helper()
 	source, err := scaffold.FromClone(clone)
@@ -31,7 +31,7 @@ func newModule(t *testing.T, name string) string {
 	return m.Dir
 }
 
-// solve puts the worked solution into a module.
+// solve writes the worked solution into a module.
 func solve(t *testing.T, name, dir string) {
 	t.Helper()
 	e := Find(name)
@@ -84,7 +84,7 @@ func TestCatalogIsComplete(t *testing.T) {
 	require.Nil(t, Find("nothing"))
 }
 
-// Requirements of the exercise test are the rules of its mutants.
+// Each mutant of exercise "test" states the rule of the mutant as its requirement.
 func TestRequirementsAreRulesOfMutants(t *testing.T) {
 	readme, err := files.ReadFile("files/test/README.md")
 	require.NoError(t, err)
@@ -97,7 +97,7 @@ func TestRequirementsAreRulesOfMutants(t *testing.T) {
 	}
 }
 
-// A skeleton is formatted, and the solution differs from it only in the functions to fill in.
+// A skeleton is formatted. The solution contains the part of it that is already complete.
 func TestSkeletonsAreFormatted(t *testing.T) {
 	for _, e := range All() {
 		texts, err := e.skeleton(clone)
@@ -173,7 +173,7 @@ func TestFolderWithoutExerciseIsRejected(t *testing.T) {
 	require.ErrorContains(t, err, "has no vendor folder, and no clone of elect was found: name one with --elect DIR")
 }
 
-// change replaces text in a solved bully, and returns its folder.
+// change replaces text in a solved bully and returns the folder of the module.
 func change(t *testing.T, old, replacement string, imports ...string) string {
 	t.Helper()
 	dir := newModule(t, "bully")
@@ -188,8 +188,8 @@ func change(t *testing.T, old, replacement string, imports ...string) string {
 	return dir
 }
 
-// The grade comes from a process of its own, in JSON with the documented fields. The go.mod of the submission may point
-// to a clone that is elsewhere.
+// The grade comes from a separate process, as JSON with the documented fields. The go.mod of a submission may point to
+// a clone that does not exist.
 func TestGradeOfSubmissionWithOneFault(t *testing.T) {
 	t.Parallel()
 	dir := change(t, "\tenv.Send(from, Answer{})\n", "\tprintln(\"no answer\")\n")
@@ -259,7 +259,7 @@ func runGo(t *testing.T, dir string, args ...string) {
 	require.NoError(t, err, "go %v: %s", args, out)
 }
 
-// Each exercise, from its skeleton to full marks.
+// A skeleton gets no points. A solution gets full marks.
 func TestSolutionsGetFullMarks(t *testing.T) {
 	testkit.OnlyLong(t)
 	for _, e := range All() {
@@ -278,7 +278,7 @@ func TestSolutionsGetFullMarks(t *testing.T) {
 	}
 }
 
-// Of the four bugs, each is found by its own check, and costs only its own points.
+// Each of the four bugs fails its own two checks and costs only their points.
 func TestEachBugIsFound(t *testing.T) {
 	testkit.OnlyLong(t)
 	t.Parallel()
@@ -323,7 +323,7 @@ func TestFaultySubmissionsLosePoints(t *testing.T) {
 	}
 }
 
-// A test that always fails, or never, catches nothing.
+// A submitted test that always fails, or never fails, catches no mutant.
 func TestUselessTestsGetNoPoints(t *testing.T) {
 	testkit.OnlyLong(t)
 	t.Parallel()
@@ -336,7 +336,7 @@ func TestUselessTestsGetNoPoints(t *testing.T) {
 	}
 }
 
-// Each of these would run for ever, or end the grader, without limits.
+// Without limits, each of these submissions would run for ever or end the grader.
 func TestSubmissionsThatDoNotEndAreStopped(t *testing.T) {
 	for _, tc := range []struct {
 		name, body, what string

@@ -25,7 +25,7 @@ type data struct {
 	Never  int      `json:"-"`
 }
 
-// read has the fields that are only read.
+// read has types of fields that jsonlite reads and does not write.
 type read struct {
 	Raw  json.RawMessage            `json:"raw"`
 	Map  map[string]json.RawMessage `json:"map"`
@@ -77,7 +77,8 @@ var (
 	}
 )
 
-// Whatever the text is, Unmarshal reads the same as encoding/json, or both return an error.
+// Unmarshal reads the same as encoding/json from any text that both accept. They accept the same texts, except for
+// names of fields in capitals or with escapes.
 func FuzzUnmarshal(f *testing.F) {
 	for _, text := range append(valid, invalid...) {
 		f.Add(text)
@@ -88,7 +89,7 @@ func FuzzUnmarshal(f *testing.F) {
 		if wantErr == nil && err == nil {
 			require.Equal(t, want, got)
 		}
-		isExact := strings.ToLower(text) == text && !strings.Contains(text, `\u`) // encoding/json takes other letters for the same
+		isExact := strings.ToLower(text) == text && !strings.Contains(text, `\u`) // encoding/json ignores the case of names
 		if isExact {
 			require.Equal(t, wantErr == nil, err == nil, "%v, %v", wantErr, err)
 		}

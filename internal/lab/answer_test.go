@@ -9,7 +9,7 @@ import (
 	"github.com/elect-go/elect/internal/lab"
 )
 
-// A page gets the result, or each mistake with its place.
+// A page receives the result, or each problem with its place.
 func TestAnswer(t *testing.T) {
 	answer := func(request string) (string, error) {
 		result, err := lab.Calls()["run"](t.Context(), []byte(request), build)

@@ -94,7 +94,7 @@ func TestRecordedRunIsReplayed(t *testing.T) {
 		again := run(t, r.Recorded)
 		again.Scenario, again.Recorded = r.Scenario, r.Recorded
 		for i := range again.Steps {
-			again.Steps[i].Line = r.Steps[i].Line // it has lines for violations
+			again.Steps[i].Line = r.Steps[i].Line // the recorded text has lines for violations, too
 		}
 		require.Equal(t, r, again)
 	}
@@ -109,7 +109,7 @@ func find(t *testing.T, scenario string, f lab.Find) *lab.Result {
 	return r
 }
 
-// A search continues from the end of a scenario, and adds the shortest way to it.
+// A search continues from the end of a scenario, and adds the shortest sequence of steps that it finds.
 func TestFind(t *testing.T) {
 	r := find(t, choice+"suspect n1 n3 wrongly\n", lab.Find{Property: "one-leader-per-epoch"})
 	require.Equal(t, 1, r.Found.After)

@@ -28,7 +28,7 @@ func run(t *testing.T, scenario string) *lab.Result {
 	return r
 }
 
-// requireConsistent checks that all IDs of a result lead to what they should.
+// requireConsistent requires that the IDs in a result refer to the messages, steps and states that belong together.
 func requireConsistent(t *testing.T, r *lab.Result) {
 	t.Helper()
 	for i, m := range r.Messages {
@@ -124,7 +124,7 @@ func TestWorstCaseOfBully(t *testing.T) {
 	require.Equal(t, r.Epochs[0].To, leads.From)
 }
 
-// A step shows what it has changed in the state of its node, and no other node changes meanwhile.
+// A step has the state of its node before and after it. No other node changes in a step.
 func TestStatesBeforeAndAfter(t *testing.T) {
 	r := run(t, worst)
 	now := make([]int, len(r.Nodes))
@@ -164,12 +164,12 @@ func TestRunIsDeterministic(t *testing.T) {
 	require.Equal(t, texts[0], texts[1])
 }
 
-// A step that violates a property is named, and not one of the same moment.
+// A violation names the step that caused it, and no other step of the same moment.
 func TestViolationNamesItsStep(t *testing.T) {
 	text, err := fs.ReadFile(lessons.Files, "scenarios/3-orphan.txt")
 	require.NoError(t, err)
 	scenario := strings.ReplaceAll(string(text), "violates", "# violates")
-	scenario = strings.Replace(scenario, "run 100ms", "run 25ms\ncampaign n1\ncampaign n2\nrun 75ms", 1) // it makes steps of the same moment
+	scenario = strings.Replace(scenario, "run 100ms", "run 25ms\ncampaign n1\ncampaign n2\nrun 75ms", 1) // causes several steps at one moment
 	r := run(t, scenario)
 	require.NotNil(t, r.Failure)
 	require.Positive(t, r.Failure.Line)
@@ -264,7 +264,7 @@ func TestRunEndsWithItsContext(t *testing.T) {
 	require.ErrorIs(t, err, context.Canceled)
 }
 
-// A fault of the next message is a fault of that one alone.
+// A fault of the next message affects only that message.
 func TestFaultOfNextMessage(t *testing.T) {
 	before := run(t, worst)
 	lost := run(t, strings.Replace(worst, "run 1s\n", "run 999ms\ndrop-next n1 n2 election\nrun 1ms\n", 1))

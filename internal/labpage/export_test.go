@@ -29,7 +29,7 @@ import (
 
 var element = regexp.MustCompile(`(?s)<(script|style)\b([^>]*)>(.*?)</(?:script|style)>`)
 
-// partOf returns the text of the element of a page that has a text in its attributes.
+// partOf returns the content of the first element of a page with this text in its attributes.
 func partOf(t *testing.T, page []byte, attribute string) string {
 	t.Helper()
 	for _, e := range element.FindAllStringSubmatch(string(page), -1) {
@@ -112,7 +112,7 @@ func TestExportedPageNeedsNoOtherFile(t *testing.T) {
 	require.Equal(t, module.Wasm, wasm)
 }
 
-// A part that ends its element early would break the page.
+// A part of the page that ends its own element early would break the page.
 func TestExportRejectsPartThatEndsItsElement(t *testing.T) {
 	for _, text := range []string{"x = '</SCRIPT>'", "<!-- x"} {
 		_, err := labpage.Export(t.Context(), build, labpage.Module{Support: []byte(text)})
@@ -161,7 +161,7 @@ func TestSizeOfExportedPage(t *testing.T) {
 	require.LessOrEqual(t, len(packed), labpage.MaxExport, "bytes after gzip")
 }
 
-// A scenario has the same answer from a server and in the page, byte for byte: a result, a failure, or mistakes.
+// A scenario has the same answer from a server and in the page, byte for byte: a result, a failure, or problems.
 func TestModuleAnswersAsServer(t *testing.T) {
 	testkit.OnlyLong(t)
 	node, err := exec.LookPath("node")
@@ -212,7 +212,7 @@ func TestModuleAnswersAsServer(t *testing.T) {
 	h := newHandler(t)
 	for i, r := range requests {
 		require.Empty(t, answers[i].Error)
-		if r.Call == "gone" { // the server has no such address
+		if r.Call == "gone" { // the server does not have this address
 			require.False(t, answers[i].OK)
 			require.Contains(t, answers[i].Text, `the module has no call \"gone\"`)
 			continue
@@ -223,8 +223,8 @@ func TestModuleAnswersAsServer(t *testing.T) {
 	}
 }
 
-// A browser opens the exported page from the disk, draws the first picture without the module, and then runs what is
-// edited.
+// A browser opens the exported page from the disk and draws the first picture without the module. Then it runs edited
+// scenarios with the module.
 func TestExportedPageInBrowser(t *testing.T) {
 	testkit.OnlyLong(t)
 	cmd := testkit.Browser(t, "../../web/browser/export.mjs", exportedFile(t))
@@ -237,7 +237,7 @@ func TestExportedPageInBrowser(t *testing.T) {
 	}
 	var seen struct {
 		AtStart                                int    // messages in the picture when the worker started
-		Verdict                                string // of lesson 1
+		Verdict                                string // verdict of lesson 1
 		First, Edited, Crashed, Mistake, Again shown
 		Errors, Others                         []string
 		Drawn, Loaded                          float64

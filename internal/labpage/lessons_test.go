@@ -22,7 +22,7 @@ type lessonView struct {
 	Wide                                                                      bool
 }
 
-// verdicts are what the page says of the answers in lessons.mjs, by lesson.
+// verdicts are the texts of the page about the answers in lessons.mjs, by lesson.
 var verdicts = []struct{ number, text string }{
 	{"19", "✗ You answered 12. The run shows 19 messages."},
 	{"2", "✓ Right: you answered I think two of them. The run shows 2 leaders at 3 T."},
@@ -32,7 +32,7 @@ var verdicts = []struct{ number, text string }{
 	{"2", "✓ Right: you answered 2. The leaders of the run have the tokens 2 and 3. A resource that gets 2, 3 and the late 2 accepts 2 writes."},
 }
 
-// A lesson asks before anything runs, and compares the answer with what its runs show.
+// A lesson asks its question before a run starts, and compares the answer with the results of its runs.
 func TestLessonsInBrowser(t *testing.T) {
 	server := httptest.NewServer(web.AllowHosts(newHandler(t)))
 	defer server.Close()

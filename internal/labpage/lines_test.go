@@ -9,8 +9,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// tableOf returns a table of functions. Each is a list: its name, its ID, its tables of stack, files and lines, and
-// others.
+// tableOf returns a table of functions. Each function is a list: its name, its ID, its tables of stack, files and
+// lines, and others.
 func tableOf(names, files, tables string, functions ...[]uint32) []byte {
 	u32, u64 := binary.LittleEndian.AppendUint32, binary.LittleEndian.AppendUint64
 	var list, bodies []byte
@@ -46,7 +46,7 @@ func TestDropLines(t *testing.T) {
 	memory := slices.Concat([]byte("before "), before, []byte(" after"))
 	got := dropLines(memory)
 	require.Len(t, got, len(memory))
-	for _, f := range []int{0, 48, 96} { // neither unit nor first line
+	for _, f := range []int{0, 48, 96} { // unit and first line are cleared
 		at := 72 + 1 + len(own+method+reflect) + len("uni/a.go") + 1 + len(stack+lines+shared+other) + 24 + f + 32
 		require.Equal(t, []byte{7, 0, 0, 0, 99, 0, 0, 0}, want[at:at+8])
 		clear(want[at : at+8])

@@ -30,7 +30,7 @@ func BenchmarkPointer(b *testing.B) {
 			}
 			slices.Sort(times)
 			at := func(percent int) float64 { return times[min(len(times)*percent/100, len(times)-1)] }
-			b.ReportMetric(0, "ns/op") // that of the browser and its start
+			b.ReportMetric(0, "ns/op") // hides the time of the browser and its start
 			b.ReportMetric(at(50), "p50-ms/event")
 			b.ReportMetric(at(95), "p95-ms/event")
 			b.ReportMetric(at(100), "max-ms/event")

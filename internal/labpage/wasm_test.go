@@ -34,7 +34,7 @@ func TestCompactKeepsMemory(t *testing.T) {
 	require.Equal(t, merged, compact(merged))
 }
 
-// A module that has another form is not touched.
+// A module of another form stays unchanged.
 func TestCompactLeavesOtherForms(t *testing.T) {
 	valid := module([]segment{{0, []byte("a")}, {2, []byte("b")}})
 	passive := slices.Clone(valid)
@@ -43,7 +43,7 @@ func TestCompactLeavesOtherForms(t *testing.T) {
 	for _, m := range [][]byte{nil, []byte("\x00asm"), passive, count, append(slices.Clone(valid), 7, 9)} {
 		require.Equal(t, m, compact(m))
 	}
-	for n := range valid { // a part of it
+	for n := range valid { // the beginning of a module
 		require.NotPanics(t, func() { compact(valid[:n]) })
 	}
 }
@@ -54,7 +54,7 @@ func TestSignedNumbers(t *testing.T) {
 		require.Equal(t, v, got)
 		require.NotZero(t, n)
 	}
-	require.Equal(t, []byte{0x80, 0x7f}, appendVarint(nil, -128)) // as the specification has it
+	require.Equal(t, []byte{0x80, 0x7f}, appendVarint(nil, -128)) // example of the specification
 	_, n := varint([]byte{0x80})
 	require.Zero(t, n)
 }

@@ -29,7 +29,7 @@ func TestLimiter(t *testing.T) {
 	require.Equal(t, 1, l.Suppressed())
 	require.Zero(t, l.Suppressed())
 
-	// However long nothing was written, no more lines than a burst have gathered.
+	// After any time without a line, at most a burst of lines is allowed.
 	now = now.Add(time.Hour)
 	for range loglimit.Burst {
 		ok, _ := l.Allow(now)

@@ -38,7 +38,7 @@ func TestUnreadQueueCountsDroppedLines(t *testing.T) {
 		q := logqueue.New(output, report)
 		half := strings.Repeat("x", logqueue.Limit/2)
 		write(t, q, "blocked")
-		synctest.Wait() // the goroutine has taken the first line out of the queue
+		synctest.Wait() // the goroutine has removed the first line from the queue
 		write(t, q, half)
 		write(t, q, half)
 		write(t, q, "dropped")
@@ -54,8 +54,8 @@ func TestUnreadQueueCountsDroppedLines(t *testing.T) {
 	})
 }
 
-// If the report is slow as well, Write queues the lines behind it. Otherwise a log that is slow for
-// good would consist of reports.
+// While a report is written, Write queues the lines behind it. Otherwise, a log that stays slow would consist of
+// reports.
 func TestQueueTakesLinesWhileReportIsWritten(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		output := make(pipe)

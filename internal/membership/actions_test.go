@@ -10,26 +10,26 @@ import (
 
 // order is a request of an operator, given once.
 type order struct {
-	at, target int     // nodes; the same: to leave
-	leaves     nodeSet // members that a leader is made to go on with, at once; 0 for none
+	at, target int     // nodes; if equal, the node leaves
+	leaves     nodeSet // if not 0, a leader removes all other members in one reconfig
 }
 
-// scenario is what a search starts with, and what may happen.
+// scenario is the start of a search, with the events that may happen.
 type scenario struct {
 	name     string
 	members  int   // nodes of the first config
 	joiners  int   // nodes that join, after them
 	listed   bool  // the members bootstrap the cluster by a list
-	emptied  []int // nodes with a directory that may be emptied, once; the k-th gets the k-th ID after the joiners
-	absent   int   // this node is dead for good; the first joiner has its name and address; 0: none
-	late     int   // this node has not started yet; 0: none
-	mute     bool  // the joiners take nothing
+	emptied  []int // numbers of nodes that may lose their directory, once; the k-th gets the k-th ID after the joiners
+	absent   int   // number of a node that is dead for good; the first joiner has its name and address; 0: none
+	late     int   // number of a node that has not started yet; 0: none
+	mute     bool  // the joiners handle no message
 	witness  bool  // the second member is a witness
 	restate  bool  // the first member has another priority than its entry
 	lease    bool
 	expires  bool // the leader removes suspected members
 	atomic   bool // an election is one step
-	lingers  bool // a leader that votes for another takes itself for the leader a while longer
+	lingers  bool // a leader that votes for another node considers itself leader for a while
 	forgoes  bool // a node that crashes may stay away
 	orders   []order
 	left     budget
@@ -44,7 +44,7 @@ type scenario struct {
 	helpsOlder    bool // A2
 	forgetsVote   bool // A1
 	forgetsConfig bool // R1
-	anyRollsBack  bool // R12: by any holder, not only by the author
+	anyRollsBack  bool // R12: any holder of a config rolls it back, not only its author
 }
 
 func entryOf(slot int) Member {
@@ -81,7 +81,7 @@ func (s *scenario) start() *world {
 	}
 	if !s.listed {
 		w.commit = s.first()
-		w.add(updateFact(Update{s.first(), true}, false)) // any member may show it
+		w.add(updateFact(Update{s.first(), true}, false)) // any member may send it
 	}
 	for i, n := range w.nodes {
 		switch {
@@ -139,7 +139,7 @@ func (w *world) begin(i int) {
 	})
 }
 
-// discover makes m know that node j is at its address, unless it knows of a later one there.
+// discover records in the seeds of m that node j is at its address, unless a later incarnation is known there.
 func (w *world) discover(m *Dynamic, j int) {
 	for _, s := range m.seeds {
 		isNewer := s.Peer.IsZero() || w.nodes[indexOf(s.Peer)].life < w.nodes[j].life
@@ -256,7 +256,7 @@ func (w *world) suspicions(i int, n *node, do func(action, func(*world))) {
 	}
 }
 
-// foreignRollBacks are those that R12 forbids: a node takes back what another one has written.
+// foreignRollBacks are the steps that R12 forbids: a node rolls back a config that another node wrote.
 func (w *world) foreignRollBacks(i int, n *node, do func(action, func(*world))) {
 	if n.m.committed || n.m.before != nil || n.m.config.ID.Version < 2 {
 		return
@@ -274,7 +274,7 @@ func (w *world) foreignRollBacks(i int, n *node, do func(action, func(*world))) 
 	}
 }
 
-// emptying makes a node lose its directory. Another node with its name and address begins.
+// emptying is the step in which node i loses its directory, and another node with its name and address starts.
 func (w *world) emptying(i int, n *node, do func(action, func(*world))) {
 	for k, e := range w.s.emptied {
 		successor := w.s.members + w.s.joiners + k
@@ -313,7 +313,7 @@ func (w *world) crash(i int, gone bool) {
 	w.reset(i, gone)
 }
 
-// reset ends node i. It keeps what it has saved.
+// reset ends node i, which keeps its saved state.
 func (w *world) reset(i int, gone bool) {
 	n := w.change(i)
 	saved := n.m.record()
@@ -340,7 +340,7 @@ func (w *world) give(k int, o order) {
 	w.given |= 1 << k
 	w.step(o.at, 0, func(m *Dynamic) {
 		if o.leaves == 0 {
-			_ = m.Remove(frozen, testID(o.target)) // refused as the member is not there
+			_ = m.Remove(frozen, testID(o.target)) // fails if the target is no member
 			return
 		}
 		isOut := func(e Member) bool { return !o.leaves.has(indexOf(e.ID)) }
@@ -348,7 +348,7 @@ func (w *world) give(k int, o order) {
 	})
 }
 
-// elections are the steps of an election that node i takes.
+// elections are the steps that node i takes in an election.
 func (w *world) elections(i int, n *node, do func(action, func(*world))) {
 	s := w.s
 	if n.leads {
@@ -386,8 +386,7 @@ func (w *world) elections(i int, n *node, do func(action, func(*world))) {
 	}
 }
 
-// mayVote reports whether voter v may help candidate c: it holds a config of that cluster that is not
-// newer (A2).
+// mayVote reports whether voter v may vote for candidate c: the config of v is of the same cluster and not newer (A2).
 func (w *world) mayVote(v, c *node) bool {
 	isSame := v.m.config.Cluster == c.m.config.Cluster
 	return isSame && (v.m.config.ID.Compare(c.m.config.ID) <= 0 || w.s.helpsOlder)
@@ -403,7 +402,7 @@ func quorums(all nodeSet, i int) (sets []nodeSet) {
 	return sets
 }
 
-// wholeElections has a node elected in one step.
+// wholeElections are the steps in which a quorum elects node i at once.
 func (w *world) wholeElections(i int, n *node, do func(action, func(*world))) {
 	for _, q := range quorums(votersOf(n.m.config.Members), i) {
 		term, helps := n.term, true
@@ -446,7 +445,7 @@ func (w *world) wins(i int, n *node, do func(action, func(*world))) {
 	}
 }
 
-// hasGranted reports whether node v has granted a lease to another node than to.
+// hasGranted reports whether node v has granted a lease to another node, except for node to.
 func (w *world) hasGranted(v, to int) bool {
 	for i, o := range w.nodes {
 		if i != v && i != to && o.leads && o.granted.has(v) {
@@ -475,7 +474,7 @@ func (w *world) win(i int, granted nodeSet) {
 	w.step(i, 0, func(*Dynamic) {})
 }
 
-// recordElected checks that one list bootstraps one cluster.
+// recordElected records the config of an elected node. It checks that one list bootstraps one cluster.
 func (w *world) recordElected(i int, c Config) {
 	if !w.elected.Cluster.IsZero() && w.elected.Cluster != c.Cluster {
 		w.violate("n%d leads a second cluster", i+1)
@@ -485,7 +484,7 @@ func (w *world) recordElected(i int, c Config) {
 	}
 }
 
-// renewals have a quorum grant the lease of leader i again.
+// renewals are the steps in which a quorum renews the lease of leader i.
 func (w *world) renewals(i int, n *node, do func(action, func(*world))) {
 	all := votersOf(n.m.config.Members)
 	may := one(i)
@@ -517,7 +516,7 @@ func (w *world) renewals(i int, n *node, do func(action, func(*world))) {
 	}
 }
 
-// delivery makes node i receive a message.
+// delivery is the step in which node i receives message f.
 func (w *world) delivery(i int, n *node, f fact, do func(action, func(*world))) {
 	isWriter := n.leads || n.claims > 0
 	receive := func(kind byte, from int, suspects nodeSet, message algo.Message) {

@@ -8,8 +8,8 @@ import (
 	"github.com/elect-go/elect/algo"
 )
 
-// A calm run continues a world without faults: the messages on their way are lost, from now on each
-// arrives, and dead nodes are suspected. All live nodes must agree then, and each request must be done.
+// A calm run continues a world without faults: messages in flight are lost, each later message arrives, and dead nodes
+// are suspected. Then all live nodes must agree, and each request must be done.
 
 type envelope struct {
 	from, to int
@@ -54,8 +54,7 @@ func (r *calmRun) deliver() {
 	}
 }
 
-// elect makes the node lead that holds the newest config of those that can be elected, unless there is a
-// leader that a quorum hears.
+// elect elects the node with the newest config of those that can be elected, unless a leader reaches a quorum.
 func (r *calmRun) elect() {
 	w := r.w
 	alive := ^w.dead()
@@ -111,7 +110,7 @@ func (r *calmRun) canElect(i int) bool {
 	return votes.size() >= all.quorum()
 }
 
-// calm continues w, and returns what is wrong at the end, or why that was to be expected.
+// calm runs w without faults. It returns what is wrong at the end, or a reason why that is allowed.
 func (w *world) calm(restart bool) (wrong, excuse string) {
 	if w.isEmptied(w.elected) {
 		return "", "a quorum of the config of a leader was emptied"
@@ -139,7 +138,7 @@ func (w *world) calm(restart bool) (wrong, excuse string) {
 	return c.judge(w)
 }
 
-// prepare makes time count for node i, and starts it if it is down.
+// prepare sets the retry interval of node i. If restart is set, it starts a node that is down.
 func (r *calmRun) prepare(i int, restart bool) {
 	n := r.w.change(i)
 	n.claims = 0
@@ -173,7 +172,7 @@ func (r *calmRun) prepare(i int, restart bool) {
 	}
 }
 
-// round lets each node do what is due, show its digest to the others, and elect.
+// round wakes each node, shows the digest of each to the others, and elects.
 func (r *calmRun) round() {
 	r.now += 2
 	w := r.w
@@ -205,7 +204,7 @@ func (r *calmRun) round() {
 	}
 }
 
-// judge returns what is wrong with a world at rest, or why that was to be expected.
+// judge returns what is wrong with a world at rest, or a reason why that is allowed.
 func (w *world) judge(before *world) (wrong, excuse string) {
 	if w.violation != "" {
 		return w.violation, ""
@@ -281,7 +280,7 @@ func (w *world) isEmptied(c Config) bool {
 	return w.s.listed && !c.Cluster.IsZero() && remain.size() < quorum(c.Members)
 }
 
-// judgeNode judges node i, which runs or has ended, beside a leader that has committed its config.
+// judgeNode compares node i, which runs or has ended, with a leader that has committed its config.
 func (w *world) judgeNode(i int, n *node, leader *Dynamic, before *world) (wrong, excuse string) {
 	members := votersOf(leader.config.Members)
 	isOutside := n.m.config.Cluster != leader.config.Cluster

@@ -82,7 +82,7 @@ func TestRestartedNodeMustReplyAgain(t *testing.T) {
 	s.m.HandleReached(0, "C", testID(2))
 	s.receive(2, BootstrapReply{entryOf(1)})
 	require.Len(t, s.m.Undiscovered(), 1)
-	s.m.Up(0, Peer{ID: testID(1), Name: entryOf(1).Name, Incarnation: 2, Dialed: "B"}) // it may have joined a cluster since
+	s.m.Up(0, Peer{ID: testID(1), Name: entryOf(1).Name, Incarnation: 2, Dialed: "B"}) // n2 restarted, and may have joined a cluster before
 	require.Len(t, s.m.Undiscovered(), 2)
 	s.receive(3, BootstrapReply{entryOf(2)})
 	require.Zero(t, s.m.Cluster())

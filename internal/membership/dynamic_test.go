@@ -115,7 +115,7 @@ func TestFirstNodeIsFoundByDialing(t *testing.T) {
 	n.requireMembers(t, "ab")
 }
 
-// A node that could only join itself would wait for ever.
+// A node that joins only itself is rejected. Otherwise, it would wait for ever.
 func TestJoinOfItselfAloneIsRejected(t *testing.T) {
 	const wrong = "membership: cannot join: join names only this node (A): name another member, or set bootstrap to create a cluster"
 	n := newNetwork()
@@ -203,12 +203,12 @@ func TestSilentSeedDelaysBootstrap(t *testing.T) {
 	a.start()
 	n.run(time.Second)
 	require.Zero(t, a.m.Cluster())
-	b.stop() // now its address refuses
+	b.stop() // now its address refuses connections
 	n.run(time.Second)
 	n.requireMembers(t, "a")
 }
 
-// Nodes that all bootstrap, with the same seeds, create one cluster, whenever each of them starts.
+// Nodes that all bootstrap, with the same seeds, create one cluster, whatever their start times.
 func TestOneOfSeveralBootstraps(t *testing.T) {
 	const offsets = 8
 	for i := range offsets * offsets * offsets {
@@ -277,7 +277,7 @@ func TestMemberRemovedWhileDown(t *testing.T) {
 	require.Equal(t, ErrRemoved, c.m.End())
 	a.stop()
 	nodes[1].stop()
-	c.start() // alone, it still knows
+	c.start() // without a peer: c has saved its removal
 	require.Equal(t, ErrRemoved, c.m.End())
 }
 
@@ -426,7 +426,7 @@ func TestMemberThatMissedChangesTrustsNewMember(t *testing.T) {
 	nodes[0].stop()
 	nodes[1].stop()
 	n.run(time.Second)
-	nodes[2].start() // it knows a, b and c, and moves where d and e find it
+	nodes[2].start() // c knows only a, b and c, of which it reaches none; d and e dial c
 	n.run(2 * time.Second)
 	n.requireMembers(t, "abcde")
 	require.NotNil(t, n.leader())
@@ -444,7 +444,7 @@ func TestImpossibleRemovalIsRejected(t *testing.T) {
 	n.run(time.Second)
 	require.Equal(t, ErrNoEligibleMember, a.dynamic.Remove(n.now, a.self.ID))
 	a.self.Witness = true
-	a.m.SetSelf(n.now, a.self) // no member could lead
+	a.m.SetSelf(n.now, a.self) // without effect: no member could lead
 	n.run(time.Second)
 	require.True(t, b.m.View().IsEligible(a.self.ID))
 }
@@ -469,9 +469,9 @@ func twoClusters(without rule) string {
 
 func TestNodeNeverChangesItsCluster(t *testing.T) { require.Empty(t, twoClusters(0)) }
 
-// TestWalks makes nodes crash, start, move, resign, lose connections or their directory, join and be removed at
-// random. Then all of that ends: the nodes must agree, and send nothing more. In half of the walks one of them
-// dies then for good, and must be removed by request.
+// TestWalks makes nodes crash, start, move, resign, lose connections or their directory, join and be removed at random.
+// Then the faults end: the nodes must agree, and send nothing more. In half of the walks, one node then dies for good
+// and must be removed by request.
 func TestWalks(t *testing.T) {
 	for seed := range uint64(testkit.Rounds(200, 10000)) {
 		walk(t, rand.New(rand.NewPCG(seed, 1)), seed)
@@ -513,7 +513,7 @@ func requireRest(t *testing.T, n *network, nodes []*netNode, removed map[*netNod
 	require.Equal(t, frames, n.frames, "seed %d: the nodes do not come to rest", seed)
 }
 
-// removeDead makes one of several members die for good, and has another one remove it.
+// removeDead stops one of at least three members for good, and removes it by request of another.
 func removeDead(t *testing.T, n *network, seed uint64) {
 	t.Helper()
 	p := n.find(func(p *netNode) bool { return true })
@@ -567,7 +567,7 @@ func disturb(n *network, nodes []*netNode, random *rand.Rand, removed map[*netNo
 			p.m.Resign(n.now, time.Duration(random.IntN(1000))*time.Millisecond)
 		}
 	case 8:
-		// It is known by its name and address, so these must be committed.
+		// Other nodes know the successor by the name and address of p, so these must be committed.
 		isFirstLoss := len(removed) == 0 && p.up && p.dynamic.SelfCommitted()
 		if isFirstLoss {
 			p.stop()
@@ -581,7 +581,7 @@ func disturb(n *network, nodes []*netNode, random *rand.Rand, removed map[*netNo
 
 // move gives a running node another address, which all settings name.
 func move(n *network, nodes []*netNode, p *netNode) {
-	isSuccessor := p.self.ID == testID(20) // it is known by its address until it is a member again
+	isSuccessor := p.self.ID == testID(20) // until it is a member again, other nodes know it by its address
 	if !p.up || isSuccessor {
 		return
 	}
@@ -602,8 +602,8 @@ func move(n *network, nodes []*netNode, p *netNode) {
 	}
 }
 
-// TestRefusalBeforeConnectionIsNoProof has a node wait with its bootstrap: the node that refused a connection has
-// started since, connected, and may have bootstrapped a cluster when its connection breaks.
+// A refused dial from before a connection is no proof that the peer is down. The peer has started since, and may have
+// bootstrapped a cluster when the connection breaks. So the node waits with its own bootstrap.
 func TestRefusalBeforeConnectionIsNoProof(t *testing.T) {
 	s := &script{}
 	s.m = NewDynamic(Options{Self: entryOf(1), Cluster: testID(91), Retry: testRetry, Bootstrap: true, Join: []string{"A"}}, s)

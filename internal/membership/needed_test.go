@@ -8,9 +8,9 @@ import (
 
 // mutant is a search without one rule.
 type mutant struct {
-	rule string // and what happens without it
-	calm bool   // the rule is about liveness: only a calm run can miss it
-	long bool   // only with -long
+	rule string // the rule, and what happens without it
+	calm bool   // the rule is about liveness: only a calm run shows that it is missing
+	long bool   // runs only with -long
 	scenario
 }
 
@@ -56,7 +56,7 @@ func mutants() (all []mutant) {
 		scenario{without: r12, members: 1, joiners: 1, left: left(3, 2, 1), forgoes: true})
 	add("R12: any node rolls a change back", safety,
 		scenario{anyRollsBack: true, members: 3, joiners: 1, orders: []order{remove(1, 3), remove(1, 2)}, left: left(2, 0, 0), atomic: true})
-	all[len(all)-1].long = true // ten times the states of any other one
+	all[len(all)-1].long = true // ten times as many states as any other mutant
 	add("R13: a node stops after its join was rolled back", liveness,
 		scenario{without: r13, members: 1, joiners: 1, left: left(3, 2, 1)})
 	add("R14: the last eligible member is removed", liveness,
@@ -86,8 +86,8 @@ func (s scenario) intact() scenario {
 	return s
 }
 
-// networkMutants are rules about what a search leaves out: bootstrap, addresses, and nodes of two clusters. Each
-// function returns what is wrong at the end of a run.
+// networkMutants are rules that a search does not cover: bootstrap, addresses, and nodes of two clusters. Each function
+// returns what is wrong at the end of a run.
 var networkMutants = []struct {
 	rule    string
 	without rule

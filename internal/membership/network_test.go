@@ -12,7 +12,7 @@ import (
 // A network has nodes in virtual time, with connections and addresses. An oracle elects: it sees which nodes
 // are connected.
 
-// machine is what an engine needs of [Dynamic] and of [Static].
+// machine has the methods of [Dynamic] and [Static] that an engine calls.
 type machine interface {
 	Start(now time.Duration)
 	Up(now time.Duration, p Peer)
@@ -49,11 +49,11 @@ var (
 type netNode struct {
 	net     *network
 	m       machine
-	dynamic *Dynamic // one of the two
+	dynamic *Dynamic // m of a dynamic node
 	static  *Static
 	self    Member
 	options Options
-	list    []string // of a static node
+	list    []string // list of a static node
 
 	without rule
 	saved   []algo.Message
@@ -61,7 +61,7 @@ type netNode struct {
 	up      bool
 	term    algo.Epoch
 	leads   bool
-	heard   map[algo.NodeID]time.Duration // when it heard a peer last
+	heard   map[algo.NodeID]time.Duration // time of the last message of a peer
 }
 
 type network struct {
@@ -73,7 +73,7 @@ type network struct {
 	frames    int
 	lives     uint64
 	cut       func(a, b *netNode) bool
-	lost      func() bool // the next frame
+	lost      func() bool // reports whether the next frame is lost
 	violation string
 }
 
@@ -129,7 +129,7 @@ func (p *netNode) stop() {
 	}
 }
 
-// hasEnded reports whether the node has stopped for a reason of its machine.
+// hasEnded reports whether the machine has ended, which stops the node.
 func (p *netNode) hasEnded() bool { return p.m != nil && p.m.End() != nil }
 
 func (n *network) after(d time.Duration, do func()) {
@@ -206,7 +206,7 @@ func (p *netNode) Dial(_ algo.NodeID, addr string) {
 	})
 }
 
-// Reject implements Env. What was sent before arrives.
+// Reject implements Env. Messages sent before it arrive.
 func (p *netNode) Reject(peer algo.NodeID, reason error) {
 	n := p.net
 	conn := n.conns[pair(p.self.ID, peer)]
@@ -275,7 +275,7 @@ func (p *netNode) advance() {
 	}
 	p.adoptTerm()
 	p.m.Advance(p.net.now)
-	p.m.Advance(p.net.now) // as after a view that has changed
+	p.m.Advance(p.net.now) // again, as an engine does after a change of the view
 	p.adoptTerm()
 	if saved := p.m.Unsaved(); len(saved) > 0 {
 		p.saved = saved
@@ -314,7 +314,7 @@ func (n *network) run(d time.Duration) {
 	}
 }
 
-// beat makes connected nodes show their digests, detectors dial, and the oracle elect.
+// beat delivers heartbeats between connected nodes, lets nodes dial the other members, and lets the oracle elect.
 func (n *network) beat() {
 	for _, p := range n.nodes {
 		for _, q := range n.nodes {
@@ -349,7 +349,7 @@ func (p *netNode) hear(q *netNode) {
 	p.advance()
 }
 
-// elect makes a node lead that hears of no leader, if a quorum helps it.
+// elect makes p the leader if p hears no leader and a quorum votes for p. A leader without a quorum stops leading.
 func (p *netNode) elect() {
 	m := p.dynamic
 	if !m.Ready(p.net.now) || !m.IsEligible(p.self.ID) {
@@ -400,7 +400,7 @@ func (n *network) leader() (leader *netNode) {
 	return leader
 }
 
-// disagreement returns what keeps the running nodes from agreeing that the members have these names.
+// disagreement returns why the running nodes do not agree on members with these names; empty if they agree.
 func (n *network) disagreement(names string) string {
 	if n.violation != "" {
 		return n.violation

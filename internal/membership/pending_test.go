@@ -7,7 +7,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// Without a quorum nothing is done, and each node tells what it knows to be under way.
+// Without a quorum no change is made. A member reports the learners and pending changes that it knows.
 func TestLearnersAndPendingChanges(t *testing.T) {
 	n, nodes := listOfThree(t)
 	a := nodes[0].dynamic
@@ -31,7 +31,7 @@ func TestLearnersAndPendingChanges(t *testing.T) {
 	require.Empty(t, a.Pending())
 }
 
-// The author of a config knows what it changes until the config is committed.
+// The author of a config reports its change until the config is committed. The other members report none.
 func TestAuthorReportsUncommittedChanges(t *testing.T) {
 	n, nodes := listOfThree(t)
 	leader := n.leader()

@@ -76,7 +76,7 @@ func formatUpdate(u Update) string {
 	return text
 }
 
-// receive passes a message of node i to the machine.
+// receive passes a message from node i to the machine.
 func (s *script) receive(i int, m algo.Message) {
 	s.m.Receive(0, testID(i-1), m)
 	s.m.Advance(0)
@@ -92,7 +92,7 @@ func (s *script) suspect(nodes nodeSet) {
 }
 
 func (s *script) remove(i int) {
-	_ = s.m.Remove(0, testID(i-1)) // refusals show in the config
+	_ = s.m.Remove(0, testID(i-1)) // the config shows whether it was rejected
 	s.advance()
 }
 
@@ -122,7 +122,7 @@ func configOf(term algo.Epoch, version uint64, committed bool, nodes ...int) Upd
 
 func ack(term algo.Epoch, version uint64) Ack { return Ack{ConfigID{term, version}} }
 
-// selfOf returns what node i says about itself, while it holds a config.
+// selfOf returns the Self message of node i, which holds the config with this config ID.
 func selfOf(i int, term algo.Epoch, version uint64) Self {
 	return Self{Member: entryOf(i - 1), Holds: ConfigID{term, version}}
 }
@@ -176,8 +176,8 @@ func TestRules(t *testing.T) {
 	}
 }
 
-// TestPeerHasNoOtherName: a node does not replace a member that is down by saying its name and its address, and is
-// added under no name that it has not shown in its hello.
+// A node that claims another name than that of its hello is rejected. It does not replace a member that is down, and
+// does not join under a new name.
 func TestPeerHasNoOtherName(t *testing.T) {
 	s := voter(3)
 	s.suspect(one(2))
@@ -193,7 +193,7 @@ func TestPeerHasNoOtherName(t *testing.T) {
 	}
 }
 
-// TestInitialMemberHasNoOtherName is the same while a list bootstraps.
+// The bootstrap reply of a listed node counts only with the name of its hello.
 func TestInitialMemberHasNoOtherName(t *testing.T) {
 	s := newScript(Options{Self: entryOf(0), List: []string{"A", "B"}})
 	s.leader, s.taken = algo.Leader{}, 0
@@ -235,7 +235,7 @@ func TestWaitingRequestIsFulfilled(t *testing.T) {
 		want    string
 	}{
 		{"a change before is committed", func(s *script) { s.receive(5, selfOf(5, 1, 1)) }, func(s *script) {
-			s.receive(4, selfOf(4, 1, 2)) // n5 has been written, and a majority does not hold that yet
+			s.receive(4, selfOf(4, 1, 2)) // the config with n5 is not committed yet
 			s.receive(2, ack(1, 2))
 			s.receive(3, ack(1, 2))
 		}, "1.3{1 2 3 4 5}"},
@@ -353,7 +353,7 @@ func TestLearnerRequestsFromSenderAndAuthorFirst(t *testing.T) {
 		s.done = nil
 		return sent
 	}
-	s.receive(3, configOf(1, 1, false, 1, 2, 3)) // node 2 has written it
+	s.receive(3, configOf(1, 1, false, 1, 2, 3)) // written by node 2
 	require.Equal(t, []string{"self to n3", "self to n2"}, selfs())
 	s.receive(2, configOf(1, 1, true, 1, 2, 3))
 	require.Equal(t, []string{"self to n2"}, selfs())
@@ -411,7 +411,7 @@ func TestNodeInNoClusterRepliesToFirst(t *testing.T) {
 	s.receive(4, Update{Config: initial})
 	require.Zero(t, s.m.Cluster(), "F2: it is not listed")
 	initial.Members = []Member{entryOf(1), entryOf(3)}
-	s.m.listBootstrap.repliedToIncarnation = 2 // a later first has asked
+	s.m.listBootstrap.repliedToIncarnation = 2 // a later first has sent a request
 	s.receive(4, Update{Config: initial})
 	require.Zero(t, s.m.Cluster(), "F3: from the earlier first itself")
 	s.receive(5, Update{Config: initial})
@@ -439,8 +439,8 @@ func TestQuorumsOverlap(t *testing.T) {
 	}
 }
 
-// TestLoneMemberDialsItsFormerAddress: the directory of a lone member may be a copy. Then the original runs at the
-// address in its config.
+// A lone member that starts at a new address dials its former one. Its directory may be a copy, and the original node
+// may run there.
 func TestLoneMemberDialsItsFormerAddress(t *testing.T) {
 	self := Member{ID: testID(0), Name: "a", Addr: "B:1"}
 	former := self

@@ -3,7 +3,7 @@ package membership
 // searched is a scenario of TestSearch.
 type searched struct {
 	scenario
-	long  bool // only with -long
+	long  bool // runs only with -long
 	limit int  // states; 0: all
 }
 
@@ -17,7 +17,7 @@ func leases(elections, crashes, renewals int8) budget {
 
 func remove(at, target int) order { return order{at: at - 1, target: target - 1} }
 
-// scenarios returns what TestSearch visits.
+// scenarios returns the scenarios of TestSearch.
 func scenarios() (all []searched) {
 	add := func(s searched) {
 		s.maxTerm = int(s.left.elections)

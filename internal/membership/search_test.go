@@ -14,7 +14,7 @@ import (
 	"github.com/elect-go/elect/internal/testkit"
 )
 
-// searchResult is what a search has found.
+// searchResult is the result of a search.
 type searchResult struct {
 	states, edges, depth, calmRuns int
 	complete                       bool
@@ -37,7 +37,7 @@ type search struct {
 	seen, calmed hashSet
 }
 
-// visited is a state in the log, by its last step.
+// visited is a state in the log: the index of its predecessor, and the step from there.
 type visited struct {
 	parent int
 	by     action
@@ -111,7 +111,7 @@ func (r *search) visit(level []found) {
 	workers.Wait()
 }
 
-// record takes note of a state one step after f.
+// record logs state w, which is one step after f, if it is new.
 func (r *search) record(f found, a action, w *world) {
 	isNew := w.violation != "" || r.seen.add(maphash.Bytes(hashSeed, w.encode(make([]byte, 0, 256))))
 	r.mu.Lock()
@@ -141,8 +141,8 @@ func (r *search) fail(violation string, at int) {
 	slices.Reverse(r.result.trace)
 }
 
-// check checks the safety of a state, and continues it in calm: once with the dead nodes, once with all
-// of them started again.
+// check checks the safety of a state, and continues it in calm: once with the dead nodes down, once with all of them
+// started again.
 func (r *search) check(f found) {
 	if violation := f.w.checkQuorums(); violation != "" {
 		r.mu.Lock()
@@ -167,7 +167,8 @@ func (r *search) check(f found) {
 	}
 }
 
-// isNewInCalm reports whether no state with the same nodes was continued: messages and budgets do not count.
+// isNewInCalm reports whether to continue w in calm: no state with the same nodes was continued, and calmSkip keeps w.
+// Messages and budgets do not count.
 func (r *search) isNewInCalm(w *world, restart bool) bool {
 	c := *w
 	c.facts, c.left = nil, budget{}
@@ -179,8 +180,8 @@ func (r *search) isNewInCalm(w *world, restart bool) bool {
 	return r.calmed.add(k) && (r.s.calmSkip < 2 || k%r.s.calmSkip == 0)
 }
 
-// checkQuorums returns which two nodes could be elected by disjoint quorums, or which one with a config that
-// is older than a committed one.
+// checkQuorums returns a violation of safety: two lease holders, two nodes that disjoint quorums could elect, or a node
+// that could be elected in a second cluster or with a config older than the committed one.
 func (w *world) checkQuorums() string {
 	leaders := 0
 	for _, n := range w.nodes {
@@ -262,8 +263,8 @@ func sortedKeys(m map[string]int) (keys []string) {
 	return keys
 }
 
-// TestSearch visits all states of small clusters: no rule may be broken in any of them, and each must come to
-// rest in calm. Without -long it stops after the states of the first steps, where there are many.
+// No state of a small cluster violates a rule, and each state comes to rest in calm. Without -long, the search visits
+// only the states of the first steps.
 func TestSearch(t *testing.T) {
 	for _, s := range scenarios() {
 		t.Run(s.name, func(t *testing.T) {
@@ -290,7 +291,7 @@ func TestSearch(t *testing.T) {
 	}
 }
 
-// describe returns all of a world that can matter in a search. The author of the committed config does not.
+// describe returns all parts of a world that matter in a search. The author of the committed config does not.
 func describe(w *world) string {
 	var text strings.Builder
 	for _, n := range w.nodes {
@@ -304,8 +305,7 @@ func describe(w *world) string {
 	return fmt.Sprint(text.String(), w.facts, w.left, w.given, format(w.commit))
 }
 
-// TestStateKeyIsComplete looks for states that differ in more than their key. A search would take one of them for
-// the other, and leave out what comes after it.
+// States with the same key are equal. Otherwise, a search would skip the states that follow from one of them.
 func TestStateKeyIsComplete(t *testing.T) {
 	for _, s := range scenarios() {
 		seen := make(map[string]string)

@@ -7,7 +7,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// staticThree returns a network in which the nodes a, b and c have one list.
+// staticThree returns a network in which the nodes a, b and c have the same list.
 func staticThree(t *testing.T) (*network, []*netNode) {
 	t.Helper()
 	n := newNetwork()
@@ -59,7 +59,7 @@ func TestStaticWaitsForSilentMember(t *testing.T) {
 	require.True(t, a.m.Ready(n.now), "at the latest after StartupWait")
 }
 
-// TestStaticRejectedNodeSleeps: a node that no list names waits for an event, also when StartupWait is over.
+// A node that no peer lists waits for an event, also after StartupWait.
 func TestStaticRejectedNodeSleeps(t *testing.T) {
 	n := newNetwork()
 	a, b := n.addStatic(0, "a", "A", "A"), n.addStatic(1, "b", "B", "A", "B")
@@ -71,7 +71,8 @@ func TestStaticRejectedNodeSleeps(t *testing.T) {
 	require.Greater(t, b.m.Deadline(), n.now)
 }
 
-// TestStaticLostMessageIsRepeated: each message of a pair is lost once, when they meet and when one changes.
+// Two nodes lose their first frames, up to four, when they meet and when one of them changes. They still agree, and
+// send nothing at rest.
 func TestStaticLostMessageIsRepeated(t *testing.T) {
 	n := newNetwork()
 	a, b := n.addStatic(0, "a", "A", "A", "B"), n.addStatic(1, "b", "B", "A", "B")
@@ -100,8 +101,8 @@ func TestStaticLostMessageIsRepeated(t *testing.T) {
 	}
 }
 
-// TestStaticOlderRejectionIsIgnored: a member sends a rejection, then gets a list with the rejected node, and
-// accepts that over another connection. The rejection arrives last.
+// A rejection is ignored if the peer has sent a newer Self: the peer may have received a list with the rejected node,
+// and accepted the node over another connection.
 func TestStaticOlderRejectionIsIgnored(t *testing.T) {
 	n := newNetwork()
 	a, b := n.addStatic(0, "a", "A", "A", "B").start(), n.addStatic(1, "b", "B", "A", "B").start()
@@ -119,8 +120,7 @@ func TestStaticOlderRejectionIsIgnored(t *testing.T) {
 	require.Equal(t, ErrNotListed, b.m.End(), "this one is true")
 }
 
-// TestStaticRemovedNodeStopsAfterPartition: a removed node that starts while it reaches no member leads alone. It stops
-// when one rejects it.
+// A removed node that starts without reaching a member is ready to lead alone. It stops when a member rejects it.
 func TestStaticRemovedNodeStopsAfterPartition(t *testing.T) {
 	n, nodes := staticThree(t)
 	a, b, c := nodes[0], nodes[1], nodes[2]
@@ -136,7 +136,7 @@ func TestStaticRemovedNodeStopsAfterPartition(t *testing.T) {
 	require.Equal(t, ErrNotListed, c.m.End())
 }
 
-// TestStaticRejectionPersists: a removed node that was rejected does not lead when the other members go away.
+// A removed node that was rejected does not lead when the other members stop.
 func TestStaticRejectionPersists(t *testing.T) {
 	n, nodes := staticThree(t)
 	a, b, c := nodes[0], nodes[1], nodes[2]
@@ -151,7 +151,7 @@ func TestStaticRejectionPersists(t *testing.T) {
 	require.False(t, c.m.Ready(n.now))
 }
 
-// TestStaticLoneNodeMayGetItsListFirst: a node that leads alone gets the list of all before the others do.
+// A node that leads alone does not stop if it receives the list of all before the other node does.
 func TestStaticLoneNodeMayGetItsListFirst(t *testing.T) {
 	n := newNetwork()
 	a, b := n.addStatic(0, "a", "A", "A"), n.addStatic(1, "b", "B", "B")
@@ -203,7 +203,7 @@ func TestStaticNewIDReplacesOldIDAtAddress(t *testing.T) {
 	a, b, c := nodes[0], nodes[1], nodes[2]
 	c.stop()
 	n.run(time.Second)
-	requireViews(t, "abc", a, b) // a dead member stays one
+	requireViews(t, "abc", a, b) // a dead node stays a member
 	successor := n.addStatic(12, "c", "C", c.list...).start()
 	n.run(2 * time.Second)
 	requireViews(t, "abc", a, b, successor)
@@ -292,7 +292,7 @@ func TestStaticMemberStaysIfItsAddressLeadsHere(t *testing.T) {
 	requireViews(t, "abc", nodes...)
 }
 
-// TestStaticPeerHasNoOtherName than the one of its hello: a listed node is not a member under the name of another.
+// A listed node does not become a member under another name than that of its hello.
 func TestStaticPeerHasNoOtherName(t *testing.T) {
 	n, nodes := staticThree(t)
 	self := nodes[1].self

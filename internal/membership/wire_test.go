@@ -12,7 +12,7 @@ import (
 	"github.com/elect-go/elect/internal/wire"
 )
 
-// maxFrame is what the transport carries.
+// maxFrame is the maximum size of a frame of the transport, in bytes.
 const maxFrame = 64 << 10
 
 func TestLargestConfigFitsInFrame(t *testing.T) {

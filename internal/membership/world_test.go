@@ -15,13 +15,13 @@ import (
 // A world is one state of a few nodes that run the register with an abstract election. It consists of
 // the nodes and of all messages ever sent: any of them may arrive at any time, again, or never.
 
-// frozen is the time of a search. It stands still: what is due is done at once, in each step.
+// frozen is the time of a search. It stands still, so each step does at once everything that is due.
 const frozen = 1
 
 // testID returns the ID of node i.
 func testID(i int) algo.NodeID { return algo.NodeID{15: byte(i + 1)} }
 
-// indexOf returns the node of an ID; -1 for none.
+// indexOf returns the index of the node with an ID; -1 for none.
 func indexOf(id algo.NodeID) int { return int(id[15]) - 1 }
 
 // A nodeSet has bit i for node i.
@@ -39,23 +39,23 @@ func votersOf(members []Member) (s nodeSet) {
 	return s
 }
 
-// node is one node. It is never changed after it is part of a world.
+// node is the state of one node. Worlds share nodes, so a node is not modified after it is part of a world.
 type node struct {
 	m       *Dynamic
-	term    algo.Epoch // the highest epoch it has taken part in
-	vote    int8       // for which node in term; -1 for none
-	decided bool       // a node leads in term, or may have: no vote is given, and none is won
+	term    algo.Epoch // highest epoch in which the node has taken part
+	vote    int8       // node that it votes for in term; -1 for none
+	decided bool       // a node leads in term, or may have led: this node neither votes nor wins in term
 	stands  bool
 	leads   bool
-	claims  algo.Epoch // epoch in which it still takes itself for the leader, after a vote for another
+	claims  algo.Epoch // epoch in which the node still considers itself leader, after a vote for another node; 0 for none
 	up      bool
-	gone    bool    // it never comes back
-	unborn  bool    // it replaces a node when the directory of that is emptied, which has not happened yet
-	mute    bool    // it says that it wants to join, and takes nothing
+	gone    bool    // the node never starts again, or is unborn
+	unborn  bool    // the node replaces another one when that one loses its directory, and has not started yet
+	mute    bool    // the node sends join requests, and handles no message
 	granted nodeSet // voters that have granted the lease of this leader
-	slot    int     // node that has its name and address in entryOf
+	slot    int     // argument of entryOf for the name and address of the node
 	life    uint64  // incarnation
-	deaf    nodeSet // nodes that ended for good before this one started: no connection between them was left
+	deaf    nodeSet // nodes that ended for good before this one started: it receives none of their messages
 	key     []byte
 }
 
@@ -155,9 +155,9 @@ type world struct {
 	nodes     []*node
 	facts     []fact // sorted
 	left      budget
-	given     uint8  // which orders were given
-	commit    Config // the newest that was committed
-	elected   Config // the newest with which a node was elected, after a bootstrap by a list
+	given     uint8  // bit k: order k was given
+	commit    Config // newest committed config
+	elected   Config // newest config of an elected node, after a bootstrap by a list
 	violation string
 }
 
@@ -181,7 +181,7 @@ func (w *world) violate(format string, args ...any) {
 	}
 }
 
-// testEnv is a node as its machine sees it, in one step.
+// testEnv is the environment of a machine in one step.
 type testEnv struct {
 	w        *world
 	i        int
@@ -251,7 +251,7 @@ func updateFact(u Update, isAuthor bool) fact {
 	return newFact(factUpdate, k>>8, k, flag[u.Committed], flag[isAuthor])
 }
 
-// change returns node i of this world, ready to be changed.
+// change replaces node i by a copy, and returns the copy.
 func (w *world) change(i int) *node {
 	n := *w.nodes[i]
 	n.key = nil
@@ -260,7 +260,7 @@ func (w *world) change(i int) *node {
 	return &n
 }
 
-// step calls the machine of node i, and does what follows.
+// step calls the machine of node i, and performs its effects.
 func (w *world) step(i int, suspects nodeSet, call func(*Dynamic)) {
 	w.stepIn(&testEnv{w: w, i: i, n: w.change(i), suspects: suspects}, call)
 }
@@ -276,7 +276,7 @@ func (w *world) stepIn(v *testEnv, call func(*Dynamic)) {
 		now = v.calm.now
 	}
 	n.m.Advance(now)
-	if n.m.retryAt == now { // it has written a config: it sends that when the view has changed
+	if n.m.retryAt == now { // the node has written a config, and sends it after the change of the view
 		n.m.Advance(now)
 	}
 	for i := range n.m.links {
@@ -288,7 +288,7 @@ func (w *world) stepIn(v *testEnv, call func(*Dynamic)) {
 		w.recordCommit(v.i, n.m.config)
 	}
 	if n.leads && !n.m.IsEligible(testID(v.i)) {
-		n.leads, n.decided, n.granted = false, true, 0 // it hands over
+		n.leads, n.decided, n.granted = false, true, 0 // the leader hands over
 	}
 	n.m.env = nil
 }
@@ -312,7 +312,7 @@ func (n *node) adoptTerm(w *world) {
 	}
 }
 
-// recordCommit checks that node i may take c for committed.
+// recordCommit records that node i considers c committed. It checks that this is right.
 func (w *world) recordCommit(i int, c Config) {
 	for _, f := range w.facts {
 		isLater := f.kind() == factWin && f.part(0) > int(c.ID.Term)
@@ -407,7 +407,7 @@ func (w *world) matters(f fact) bool {
 		return slices.ContainsFunc(w.nodes, func(n *node) bool {
 			return (n.leads || n.claims > 0) && n.m.config.ID == f.configID(1) && !n.m.committed
 		})
-	case factSelf: // a node with a newer config says it again
+	case factSelf: // a node with a newer config sends Self again
 		return w.selfMatters(f)
 	case factRemove:
 		return slices.ContainsFunc(w.nodes, func(n *node) bool { return n.m.config.Has(testID(f.part(0))) && !n.gone })

@@ -22,7 +22,7 @@ import (
 )
 
 const (
-	root       = "../.." // of the module
+	root       = "../.." // folder of the module
 	testdata   = "testdata"
 	maxChanged = 3  // lines that a mutant may change
 	maxWords   = 25 // words of a rule, and of a reason

@@ -29,7 +29,7 @@ const (
 
 // suite is a test that runs algo/algotest on several algorithms.
 type suite struct {
-	files map[string]string // of the packages and the test, by path
+	files map[string]string // files of the packages and the test, by path
 	names []string
 }
 

@@ -31,7 +31,7 @@ func newLab(t *testing.T, hosts int) *Lab {
 	return l
 }
 
-// sockets opens one on each host.
+// sockets opens a UDP socket on each host.
 func sockets(t *testing.T, l *Lab) []*net.UDPConn {
 	t.Helper()
 	all := make([]*net.UDPConn, len(l.hosts))
@@ -45,13 +45,12 @@ func sockets(t *testing.T, l *Lab) []*net.UDPConn {
 	return all
 }
 
-// requireReach sends datagrams along each way and checks which let them through, as
-// "0>1". What should come through is sent again until it does: a datagram is lost while
-// a host asks for the address of another, and on a busy machine that takes its time. What
-// should not has a tenth of a second to do so, all of it the same one.
+// requireReach sends datagrams each way between all sockets. It requires that exactly the wanted ways, such as "0>1",
+// let them through. It repeats a wanted datagram until it arrives: datagrams are lost while a host asks for the address
+// of another, which takes long on a busy machine. The unwanted datagrams have 100 ms to arrive, all together.
 func requireReach(t *testing.T, want []string, sockets []*net.UDPConn) {
 	t.Helper()
-	round := uuid.NewString() // what is left of the round before does not count
+	round := uuid.NewString() // datagrams of a previous call do not count
 	send := func(from, to int) {
 		_, err := sockets[from].WriteTo(fmt.Appendf(nil, "%s %d>%d", round, from, to), sockets[to].LocalAddr())
 		require.NoError(t, err, "a loss is silent")
@@ -93,7 +92,7 @@ func requireReach(t *testing.T, want []string, sockets []*net.UDPConn) {
 	}
 	if len(want) < len(sockets)*(len(sockets)-1) {
 		for to, end := 0, time.Now().Add(100*time.Millisecond); to < len(sockets); to++ {
-			receive(to, max(10*time.Millisecond, time.Until(end))) // what is there already takes a moment
+			receive(to, max(10*time.Millisecond, time.Until(end))) // it takes a moment to read what has arrived
 		}
 	}
 	slices.Sort(through)
@@ -163,8 +162,8 @@ func TestLabWithoutToolsIsUnavailable(t *testing.T) {
 	require.ErrorContains(t, err, `"ip"`)
 }
 
-// TestDelayedPacketArrivesLater sends datagrams each way, and a stream. A network card would compute
-// the checksums and segments of the stream.
+// Datagrams and a stream arrive later by the delay. The stream is complete, although no network card computes its
+// checksums and segments.
 func TestDelayedPacketArrivesLater(t *testing.T) {
 	const by = 100 * time.Millisecond
 	l := newLab(t, 3)

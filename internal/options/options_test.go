@@ -25,7 +25,7 @@ func settings(texts ...string) (all []algo.Setting) {
 	return all
 }
 
-// A node and the lab make the same algorithm of the same options.
+// A node and the lab build the same algorithm from the same options.
 func TestSpecIsThatOfNode(t *testing.T) {
 	table := confload.NewTable(builtin.Registry())
 	for _, test := range []struct {
@@ -94,7 +94,7 @@ func TestProblems(t *testing.T) {
 	require.ErrorContains(t, err, `algorithm is "ring+lease"`)
 }
 
-// A factory may have no options, and another algorithm any type that Parse parses.
+// A factory may ignore its options: then each option is a problem.
 func TestFactoryWithoutOptions(t *testing.T) {
 	registry := algo.Registry{"plain": func(algo.Timing, func(any) error) (algo.Spec, error) { return algo.Spec{Name: "plain"}, nil }}
 	_, err := options.Spec(registry, "plain", algo.LAN(), algo.LAN(), nil)

@@ -15,8 +15,7 @@ import (
 	"github.com/elect-go/elect/trace"
 )
 
-// The tests run themselves again: as a node that only pretends, or as a program that
-// holds a cluster until it is killed.
+// The test binary is also a fake node, and a program that holds a cluster until it is killed.
 const roleEnv = "FLEET_TEST_ROLE"
 
 func TestMain(m *testing.M) {
@@ -30,7 +29,7 @@ func TestMain(m *testing.M) {
 	}
 }
 
-// flagOf returns the value of a flag, or nothing.
+// flagOf returns the value of a flag; empty if it is missing.
 func flagOf(args []string, name string) string {
 	if i := slices.Index(args, name); i >= 0 && i+1 < len(args) {
 		return args[i+1]
@@ -38,11 +37,11 @@ func flagOf(args []string, name string) string {
 	return ""
 }
 
-// idOf is the ID of a node that pretends.
+// idOf returns the ID of a fake node.
 func idOf(name string) algo.NodeID { return algo.NodeID{15: byte(proccluster.Number(name))} }
 
-// pretend is a node without an election: it reports that it is ready and accepts every
-// connection. "--fault" selects a failure, "--at" the node that fails.
+// pretend runs a fake node, without an election: it reports that it is ready and accepts every connection. "--fault"
+// selects a failure, "--at" the node that fails.
 func pretend(args []string) {
 	name, fault := flagOf(args, "--name"), flagOf(args, "--fault")
 	if at := flagOf(args, "--at"); at != "" && at != name {
@@ -81,7 +80,7 @@ func pretend(args []string) {
 	}
 	go func() {
 		for {
-			if _, err := l.Accept(); err != nil { // and never closed: it ends with the process
+			if _, err := l.Accept(); err != nil { // the connection ends with the process
 				return
 			}
 		}
@@ -91,7 +90,7 @@ func pretend(args []string) {
 	}
 }
 
-// hold keeps a cluster, and says where its nodes are.
+// hold starts a cluster, and prints the addresses of its nodes and its folder.
 func hold() {
 	f, err := proccluster.New(background, config(2))
 	if err != nil {

@@ -11,7 +11,7 @@ import (
 	"github.com/elect-go/elect/trace"
 )
 
-// idOf is the ID of a node in the tests.
+// idOf returns the ID of a node.
 func idOf(name string) string { return algo.NodeID{15: byte(Number(name))}.String() }
 
 func up(name string, epoch uint64, leader string, since int64) State {
@@ -48,14 +48,14 @@ func TestAgreement(t *testing.T) {
 
 const µs = int64(time.Microsecond)
 
-// at is a time of an event, in µs.
+// at returns the time of an event.
 func at(µs int) time.Duration { return time.Duration(µs) * time.Microsecond }
 
 func sends(node string, µs int, kind string) nodeEvent {
 	return nodeEvent{node, trace.Event{At: at(µs), Kind: trace.Send, Message: trace.ReadMessage{Name: kind}}}
 }
 
-// aFailover returns a failover of four nodes: n4 leads and is killed at 1000 µs, n1 was down before.
+// aFailover returns a failover of four nodes: n4 leads and is killed at 1000 µs, n1 is down all the time.
 func aFailover() (*LeaderLoss, []State, State, []nodeEvent) {
 	leader := up("n3", 8, "n3", 3000*µs)
 	states := []State{
@@ -68,12 +68,12 @@ func aFailover() (*LeaderLoss, []State, State, []nodeEvent) {
 	n3, n4 := algo.NodeID{15: 3}, algo.NodeID{15: 4}
 	follows := algo.Leader{Epoch: 8, ID: n3}
 	log := []nodeEvent{
-		sends("n2", 900, "answer"),       // before
+		sends("n2", 900, "answer"),       // before the fault
 		sends("n4", 1001, "coordinator"), // not a survivor
-		{"n2", trace.Event{At: at(1500), Kind: trace.Suspect, Peer: algo.NodeID{15: 1}}}, // of another
-		{"n2", trace.Event{At: at(2200), Kind: trace.Suspect, Peer: n4}},                 // the second
+		{"n2", trace.Event{At: at(1500), Kind: trace.Suspect, Peer: algo.NodeID{15: 1}}}, // of another peer
+		{"n2", trace.Event{At: at(2200), Kind: trace.Suspect, Peer: n4}},                 // the second suspicion of n4
 		sends("n2", 2300, "election"),
-		{"n3", trace.Event{At: at(2000), Kind: trace.Suspect, Peer: n4}}, // the first
+		{"n3", trace.Event{At: at(2000), Kind: trace.Suspect, Peer: n4}}, // the first suspicion of n4
 		{"n3", trace.Event{At: at(2200), Kind: trace.Save}},
 		{"n3", trace.Event{At: at(2900), Kind: trace.Saved}}, // before it leads
 		{"n3", trace.Event{At: at(3000), Kind: trace.Announce, Leader: follows}},
@@ -85,7 +85,7 @@ func aFailover() (*LeaderLoss, []State, State, []nodeEvent) {
 		{"n2", trace.Event{At: at(4500), Kind: trace.Announce, Leader: follows}}, // the last
 		sends("n3", 4600, "answer"),                                              // still of this election
 		{"n2", trace.Event{At: at(4900), Kind: trace.Save}},
-		{"n2", trace.Event{At: at(5000), Kind: trace.Saved}}, // after the end
+		{"n2", trace.Event{At: at(5000), Kind: trace.Saved}}, // after the failover
 	}
 	return fault, states, leader, log
 }
@@ -128,7 +128,7 @@ func TestRecoveryIsMeasuredFromReadyEvent(t *testing.T) {
 	require.Equal(t, want, newRecovery("n2", 6000*µs, states, states[1], log), "all nodes knew the leader before")
 }
 
-// Only the kernel ends a killed process, which takes as long as it takes on a busy machine.
+// A killed process is awaited without a limit: on a busy machine, the kernel may take long to end it.
 func TestKilledProcessIsAwaitedWithoutLimit(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p := &process{wanted: true, killed: true, done: make(chan struct{})}

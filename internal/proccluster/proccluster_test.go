@@ -20,12 +20,12 @@ import (
 
 var background = context.Background()
 
-// config is a cluster of nodes that pretend.
+// config returns the config of a cluster of fake nodes.
 func config(nodes int, args ...string) proccluster.Config {
 	return proccluster.Config{Command: []string{os.Args[0]}, Env: []string{roleEnv + "=node"}, Nodes: nodes, Args: args}
 }
 
-// within bounds what must happen soon, on the slowest machine.
+// within returns a context that ends after two minutes, which is enough on the slowest machine.
 func within(t *testing.T) context.Context {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
@@ -41,7 +41,7 @@ func start(t *testing.T, c proccluster.Config) *proccluster.Cluster {
 	return f
 }
 
-// watch returns a function that waits until the process that listens at addr is gone.
+// watch returns a function that waits until the process that listens at addr has ended.
 func watch(t *testing.T, addr string) (gone func()) {
 	t.Helper()
 	c, err := net.Dial("tcp", addr)
@@ -89,7 +89,7 @@ func freeAddrs(t *testing.T, n int) (addrs []string) {
 	for range n {
 		l, err := net.Listen("tcp", "127.0.0.1:0")
 		require.NoError(t, err)
-		defer l.Close() // not before all are chosen: they must differ
+		defer l.Close() // after all are chosen, because they must differ
 		addrs = append(addrs, l.Addr().String())
 	}
 	return addrs
@@ -246,8 +246,8 @@ func TestAwaitEndsWithContextAndReportsStates(t *testing.T) {
 	require.ErrorIs(t, err, proccluster.ErrNoLeader)
 }
 
-// The kernel kills the nodes where it can; elsewhere they read the end of their
-// standard input.
+// If the holder is killed, the kernel kills the nodes where it can. Elsewhere they end at the end of their standard
+// input.
 func TestNodesEndWithKilledHolder(t *testing.T) {
 	cmd := exec.Command(os.Args[0])
 	cmd.Env = append(os.Environ(), roleEnv+"=holder")

@@ -76,7 +76,7 @@ func TestStreamCloseDoesNotWaitForBlockedOutput(t *testing.T) {
 	})
 }
 
-// counted counts the writes and can hold them up.
+// counted counts the writes and can block them.
 type counted struct {
 	bytes.Buffer
 	writes atomic.Int64
@@ -114,7 +114,7 @@ func TestUnreadStreamDropsAndCountsEvents(t *testing.T) {
 		out := &counted{hold: make(chan struct{})}
 		s := NewStream(out)
 		s.Event(trace.Event{Kind: trace.Send})
-		testkit.Advance(2 * batchInterval) // now it writes, and waits for the reader
+		testkit.Advance(2 * batchInterval) // now the stream writes, and waits for the reader
 		synctest.Wait()
 		room := cap(s.events)
 		for range room + 7 {
@@ -143,7 +143,7 @@ func TestTimestampsAreInSharedClock(t *testing.T) {
 	before := Now()
 	timestamp := s.Convert(time.Now())
 	after := Now()
-	const error = int64(time.Millisecond) // of the stamper, were it interrupted each time
+	const error = int64(time.Millisecond) // of the converter, if it is interrupted each time
 	require.GreaterOrEqual(t, timestamp, before-error)
 	require.LessOrEqual(t, timestamp, after+error)
 	at := time.Now()

@@ -15,7 +15,7 @@ import (
 	"github.com/elect-go/elect/internal/testkit"
 )
 
-// builder builds 1, 2, 3, …, each within a second.
+// builder builds 1, 2, 3, …, each in one second.
 type builder struct{ built, now, most int }
 
 func (b *builder) build(ctx context.Context) (int, error) {
@@ -56,7 +56,7 @@ func TestManyRequestsShareOneAnswer(t *testing.T) {
 	})
 }
 
-// TestBuildEndsWithLastRequest does not end the answer for others; the last one does.
+// A request that ends does not end the build for other requests. The last one does.
 func TestBuildEndsWithLastRequest(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var answer share.Answer[int]
@@ -84,7 +84,7 @@ func TestBuildEndsWithLastRequest(t *testing.T) {
 	})
 }
 
-// The last request reports why its own context ended, even if the build, which ends with it, is faster to report.
+// The last request reports why its own context ended, even if the build, which ends at the same time, returns first.
 func TestLastRequestReportsItsOwnEnd(t *testing.T) {
 	ended := errors.New("ended")
 	for range 3000 {

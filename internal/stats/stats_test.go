@@ -7,7 +7,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// TestSummarize: quantiles as in R, type 7, which is what spreadsheets have too.
+// Quantiles are those of type 7 in R, the default of R and of spreadsheets.
 func TestSummarize(t *testing.T) {
 	require.Equal(t, Summary{}, Summarize(nil))
 	for _, c := range []struct {

@@ -9,8 +9,8 @@ import (
 	"github.com/elect-go/elect/internal/stats"
 )
 
-// BenchmarkSave measures what a save costs on the file system of the temporary
-// folder, which its name says: set TMPDIR to measure another disk.
+// BenchmarkSave measures the duration of a save on the file system of the temporary folder. The name of the benchmark
+// has the name of the file system. Set TMPDIR to measure another disk.
 func BenchmarkSave(b *testing.B) {
 	fileSystem := fileSystemOf(b.TempDir())
 	for _, members := range []int{5, 100, 500} {

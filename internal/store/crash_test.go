@@ -15,8 +15,8 @@ import (
 	"github.com/elect-go/elect/internal/testkit"
 )
 
-// The test binary is its own second process: with these variables set it does
-// what they say in the folder that they name, instead of running tests.
+// The test binary is also the second process of a test. If childRole is set, it plays this role in the folder childDir,
+// and runs no tests.
 const (
 	childRole = "STORE_TEST_CHILD"
 	childDir  = "STORE_TEST_DIR"
@@ -35,8 +35,7 @@ func TestMain(m *testing.M) {
 	}
 }
 
-// saveUntilKilled counts on from what the store holds, and reports each number
-// when it is saved.
+// saveUntilKilled continues the count in the store, and reports each number after its save.
 func saveUntilKilled(dir string) {
 	s, err := store.Open(dir)
 	if err != nil {
@@ -54,7 +53,7 @@ func saveUntilKilled(dir string) {
 	fmt.Println(err)
 }
 
-// counting is the state of a count, of different sizes.
+// counting returns the state of a count. The sizes of states differ.
 func counting(count int) []byte {
 	return []byte(strings.Repeat(strconv.Itoa(count)+" ", 1+count%2000))
 }
@@ -82,7 +81,7 @@ func startChild(t *testing.T, role, dir string) (*exec.Cmd, *bufio.Reader) {
 	if err := child.Start(); err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() { // after an early end of the test
+	t.Cleanup(func() { // if the test ends early
 		if child.ProcessState == nil {
 			child.Process.Kill()
 			child.Wait()
@@ -157,7 +156,7 @@ func TestSecondProcessIsRejected(t *testing.T) {
 	closeStore(t, s)
 
 	child, out = startChild(t, "save", dir)
-	if _, err := out.ReadString('\n'); err != nil { // it holds the file from here on
+	if _, err := out.ReadString('\n'); err != nil { // the child holds the file from now on
 		t.Fatal(err)
 	}
 	requireOpenError(t, dir, store.ErrLocked)

@@ -10,7 +10,7 @@ import (
 	"github.com/elect-go/elect/internal/store"
 )
 
-// slot is where the second half of a file begins.
+// slot is the offset of the second half of a file.
 const slot = 128 << 10
 
 // fileWith returns the bytes of a file after some saves.

@@ -14,8 +14,8 @@ import (
 	"github.com/elect-go/elect/internal/testkit"
 )
 
-// mountDisk mounts a disk of that size and returns its folder. It skips the test
-// where that is not permitted.
+// mountDisk mounts a disk with these options and returns its folder. It skips the test if the process may not mount
+// one.
 func mountDisk(t *testing.T, options string) string {
 	t.Helper()
 	testkit.OnlyLong(t)
@@ -30,7 +30,7 @@ func mountDisk(t *testing.T, options string) string {
 	return dir
 }
 
-// fillUp leaves no block of a disk free and returns the file that did it.
+// fillUp fills a disk with a file, and returns the name of the file.
 func fillUp(t *testing.T, disk string) string {
 	t.Helper()
 	name := filepath.Join(disk, "filler")
@@ -57,7 +57,7 @@ func TestFullDiskIsRejectedAtOpen(t *testing.T) {
 	}
 }
 
-// TestFullDiskFailsNoSave: the room of the file is its own from the start.
+// A full disk fails no save, because the store reserves the blocks of its file when it creates the file.
 func TestFullDiskFailsNoSave(t *testing.T) {
 	disk := mountDisk(t, "size=2m")
 	dir := filepath.Join(disk, "data")
@@ -67,11 +67,10 @@ func TestFullDiskFailsNoSave(t *testing.T) {
 		save(t, s, strings.Repeat("v", size))
 	}
 	closeStore(t, s)
-	wantState(t, open(t, dir), strings.Repeat("v", 10)) // which saves, too
+	wantState(t, open(t, dir), strings.Repeat("v", 10)) // open saves, too
 }
 
-// TestSparseCopyOnFullDiskIsRejected: a program that copies files may leave out the zeros, so
-// that a save needs new blocks after all.
+// A program that copies files may leave out the zeros. Then a save needs new blocks.
 func TestSparseCopyOnFullDiskIsRejected(t *testing.T) {
 	disk := mountDisk(t, "size=2m")
 	dir := filepath.Join(disk, "data")

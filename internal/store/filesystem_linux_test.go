@@ -5,7 +5,7 @@ import (
 	"syscall"
 )
 
-// fileSystemOf names the file system that dir lies on.
+// fileSystemOf returns the name of the file system of dir.
 func fileSystemOf(dir string) string {
 	var s syscall.Statfs_t
 	if err := syscall.Statfs(dir, &s); err != nil {

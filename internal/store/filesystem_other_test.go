@@ -4,5 +4,5 @@ package store_test
 
 import "runtime"
 
-// fileSystemOf names the system, which is all that is asked for here.
+// fileSystemOf returns the name of the operating system instead of the file system.
 func fileSystemOf(string) string { return "of-" + runtime.GOOS }

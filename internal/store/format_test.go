@@ -16,17 +16,16 @@ import (
 	"github.com/elect-go/elect/internal/testkit"
 )
 
-// moment is one at which the machine may stop: the disk holds what was synced, and of
-// what was written since then any part.
+// moment is a moment at which the machine may stop. Then the disk holds the synced bytes, and any part of the bytes
+// written since.
 type moment struct {
 	synced, written []byte
-	// reported is the state of the last Save that has returned, or of the one that is on
-	// its way; both may be what a start finds.
+	// reported is the state of the last Save that has returned, coming that of the Save that runs or was the last. A
+	// start may find either.
 	reported, coming string
 }
 
-// history saves states of a size one after the other and returns the moments at which
-// something was written and not synced.
+// history saves several states of about one size, and returns the moments at which written bytes are not synced.
 func history(t testing.TB, size int) (all []moment) {
 	t.Helper()
 	dir := t.TempDir()
@@ -52,7 +51,7 @@ func history(t testing.TB, size int) (all []moment) {
 	}
 	now.synced = read() // Open has synced all but a mark
 	for i := range 5 {
-		state := make([]byte, size+i) // with no byte of the one before
+		state := make([]byte, size+i) // has no byte of the previous state
 		for k := range state {
 			state[k] = byte(1 + i + 6*random.IntN(40))
 		}
@@ -67,7 +66,7 @@ func history(t testing.TB, size int) (all []moment) {
 	return all
 }
 
-// changed is where the written bytes differ from the synced ones: from, and to.
+// changed returns the range in which the written bytes differ from the synced ones.
 func (m moment) changed() (from, to int) {
 	from = len(m.synced)
 	for i := range m.synced {
@@ -78,7 +77,7 @@ func (m moment) changed() (from, to int) {
 	return from, to
 }
 
-// found is what a start makes of a file: a state, or "damaged".
+// found returns the state that a start finds in a file, or "damaged".
 func found(t testing.TB, file []byte) string {
 	t.Helper()
 	_, state, err := decode(file)
@@ -91,17 +90,16 @@ func found(t testing.TB, file []byte) string {
 	return string(state)
 }
 
-// sizes of states: within a sector, a page, several pages, and as large as it goes.
+// sizes are sizes of states: within a sector, a page, several pages, and nearly the maximum.
 var sizes = []int{40, 600, 5000, MaxState - 10}
 
-// TestCrashAtAnyByteKeepsOneSave: of two saves, what a start finds is the one or the other, wherever
-// the writes of the second were cut, from either side.
+// After a crash at any byte of a write, from either side, a start finds the previous save or the new one.
 func TestCrashAtAnyByteKeepsOneSave(t *testing.T) {
 	for _, size := range sizes {
 		t.Run(fmt.Sprint("size=", size), func(t *testing.T) {
 			t.Parallel()
 			step := 1
-			if size > 10_000 { // prime to all sizes of blocks, so that a block is cut everywhere
+			if size > 10_000 { // coprime to all sizes of blocks, so that blocks are cut everywhere
 				step = 509
 				if testkit.Long() {
 					step = 31
@@ -128,7 +126,7 @@ func TestCrashAtAnyByteKeepsOneSave(t *testing.T) {
 	}
 }
 
-// TestCrashWithAnyPartOfSaveKeepsOneSave: the sectors of a write reach the disk in any order.
+// The sectors of a write may reach the disk in any order.
 func TestCrashWithAnyPartOfSaveKeepsOneSave(t *testing.T) {
 	const sector = 512
 	for _, size := range sizes {
@@ -156,8 +154,7 @@ func TestCrashWithAnyPartOfSaveKeepsOneSave(t *testing.T) {
 	}
 }
 
-// TestChangedByteIsDetectedOrHarmless: what was reported as saved is never taken for an
-// older state, whatever bit of the file changes after it.
+// If a bit of the file changes, a start finds the last saved state or damage, never an older state.
 func TestChangedByteIsDetectedOrHarmless(t *testing.T) {
 	for _, size := range []int{40, 600, 5000} {
 		moments := history(t, size)
@@ -165,7 +162,7 @@ func TestChangedByteIsDetectedOrHarmless(t *testing.T) {
 		file, seen, harmless := last.written, 0, 0
 		for i := range file {
 			if slot := i % slotSize; slot > 2*headSize+size+5 && i%509 != 0 {
-				continue // nothing was ever written there: some of these are enough
+				continue // these bytes were never written: some of them are enough
 			}
 			file[i] ^= 1 << (i % 8)
 			switch got := found(t, file); got {
@@ -184,12 +181,12 @@ func TestChangedByteIsDetectedOrHarmless(t *testing.T) {
 	}
 }
 
-// TestLostWriteIsDetected: the disk said that it has a save, and has not, or only a part.
+// A start detects that the disk has lost a save that it reported as synced, or a part of it.
 func TestLostWriteIsDetected(t *testing.T) {
 	for _, size := range sizes {
 		for _, m := range history(t, size) {
 			if m.reported != m.coming {
-				continue // it has not said so
+				continue // the save is not reported yet
 			}
 			begin := bytes.Index(m.written, []byte(m.reported)) - headSize
 			for _, lost := range [][2]int{{0, headSize + size/2}, {0, 16}, {16, 20}, {headSize, headSize + 1}, {headSize, headSize + size/2}} {
@@ -211,7 +208,7 @@ func TestLostWriteIsDetected(t *testing.T) {
 	}
 }
 
-// TestNonConsecutiveSavesAreDamaged: for a while the disk took no writes to one half.
+// If the disk lost some writes to one half, the numbers of the two saves are not consecutive.
 func TestNonConsecutiveSavesAreDamaged(t *testing.T) {
 	for _, test := range []struct {
 		first, second uint64 // the numbers in the two halves
@@ -231,7 +228,7 @@ func TestNonConsecutiveSavesAreDamaged(t *testing.T) {
 	}
 }
 
-// TestLengthBeyondSlotIsDamaged: what it says is not believed before it is looked at.
+// A length is checked before it is used.
 func TestLengthBeyondSlotIsDamaged(t *testing.T) {
 	for _, length := range []uint32{MaxState + 1, MaxState + headSize, slotSize, 1<<32 - 1} {
 		file := make([]byte, fileSize)
@@ -265,7 +262,7 @@ func TestNewerFormatIsRejected(t *testing.T) {
 	}
 }
 
-// TestSaveIsSyncedBeforeMark: also at the start, before the node can act on the state.
+// A save is synced before its mark is written, also at the start, before the node can act on the state.
 func TestSaveIsSyncedBeforeMark(t *testing.T) {
 	moments := history(t, 40)
 	for i, m := range moments {
@@ -284,8 +281,8 @@ func TestSaveIsSyncedBeforeMark(t *testing.T) {
 	}
 }
 
-// TestOpenSavesFoundState: what a killed process wrote may be in the memory of the
-// kernel alone. Here its last save was never synced, nor marked.
+// The last save of a killed process may be only in the memory of the kernel, so Open saves it again. Here it was
+// neither synced nor marked.
 func TestOpenSavesFoundState(t *testing.T) {
 	dir := t.TempDir()
 	s, err := Open(dir)
@@ -331,7 +328,7 @@ func TestFailedSyncEndsSaves(t *testing.T) {
 	}
 }
 
-// FuzzDecode takes any bytes in the place of a part of a good file.
+// FuzzDecode replaces a part of a valid file by any bytes.
 func FuzzDecode(f *testing.F) {
 	moments := history(f, 600)
 	last := moments[len(moments)-1]

@@ -50,7 +50,7 @@ func wantState(t testing.TB, s *store.Store, want string) {
 	}
 }
 
-// requireOpenError requires that Open fails with that reason and that its text has these words.
+// requireOpenError requires that Open fails for this reason, and that the text has these words.
 func requireOpenError(t *testing.T, dir string, why error, words ...string) {
 	t.Helper()
 	s, err := store.Open(dir)
@@ -82,7 +82,7 @@ func TestSavedStateIsLoaded(t *testing.T) {
 			save(t, s, large)
 			wantState(t, s, large)
 			closeStore(t, s)
-			closeStore(t, s) // again does nothing
+			closeStore(t, s) // a second time does nothing
 
 			for _, state := range []string{large, "a small one", "", "another", strings.Repeat("x", store.MaxState)} {
 				s = reopen(t)
@@ -295,7 +295,7 @@ func TestFolderAndFileMayBeLinks(t *testing.T) {
 		save(t, s, "kept")
 		closeStore(t, s)
 	}
-	// What a link leads to may be on a disk that is not mounted: that is no first start.
+	// The target of a link may be on a disk that is not mounted. So a missing target is no first start.
 	if err := os.Rename(target, filepath.Join(root, "away")); err != nil {
 		t.Fatal(err)
 	}
@@ -306,8 +306,7 @@ func TestFolderAndFileMayBeLinks(t *testing.T) {
 	}
 }
 
-// TestReplacedFileIsDetected: the system would go on to save into a file that no
-// start will find.
+// Without this check, the store would save into a file that no start finds.
 func TestReplacedFileIsDetected(t *testing.T) {
 	for name, vanish := range map[string]func(dir string) error{
 		"the file is removed":   func(dir string) error { return os.Remove(filepath.Join(dir, store.FileName)) },

@@ -8,7 +8,7 @@ import (
 	"github.com/elect-go/elect/internal/testkit"
 )
 
-// recorder is a test that says what became of it.
+// recorder is a test that records whether it was skipped or has failed.
 type recorder struct {
 	testing.TB
 	skipped, failed bool

@@ -28,16 +28,16 @@ const (
 	lease        = 8 * time.Second // the shortest one with the longest margin
 	forEver      = time.Hour
 	grace        = time.Second
-	ending       = 100 * time.Millisecond // from SIGTERM until a command that is not deaf has ended
+	ending       = 100 * time.Millisecond // time from SIGTERM to the end of a command that is not deaf
 )
 
-// These tests run themselves again: as the supervisor, as its watchdog, and as the command.
+// The test binary is also the supervisor, its watchdog, and the command.
 func TestMain(m *testing.M) {
 	role := os.Getenv(roleVariable)
 	switch {
 	case role == "":
-		testkit.AtOnce(4)                         // they wait more than they compute
-		if err := becomeSubreaper(); err != nil { // or the kernel might continue what is stopped when it loses its parent
+		testkit.AtOnce(4)                         // the tests wait more than they compute
+		if err := becomeSubreaper(); err != nil { // otherwise, the kernel might continue a stopped process that loses its parent
 			panic(err)
 		}
 		os.Exit(m.Run())
@@ -61,8 +61,8 @@ const (
 	cutOff  = "cut off"
 )
 
-// A lease has a margin of 1 s and is renewed each 0.5 s. With this one, half of the margin is left 150 ms
-// after a renewal, and 150 ms of it at the next one.
+// A lease has a margin of 1 s and is renewed each 0.5 s. With unevenLeft, half of the margin is left 150 ms after a
+// renewal, and 150 ms of the margin at the next renewal.
 const unevenLeft = 7650 * time.Millisecond
 
 // supervise runs a command until a line comes on standard input.
@@ -108,7 +108,7 @@ func supervise(role string, args []string) {
 	_ = os.Stdout.Sync()
 }
 
-// note adds the time to a file.
+// note appends a time to a file.
 func note(file string, now time.Duration) {
 	out, err := os.OpenFile(file, os.O_WRONLY|os.O_APPEND|os.O_CREATE, 0o600)
 	if err != nil {
@@ -293,7 +293,7 @@ func TestCommandIsGoneInTime(t *testing.T) {
 		name  string
 		role  string
 		fault func(tr *trial)
-		then  func(tr *trial) // when nothing is left
+		then  func(tr *trial) // after the end of the command
 	}{
 		{"the supervisor is killed", safe, func(tr *trial) {
 			tr.signal(unix.SIGKILL, tr.cmd.Process.Pid)
@@ -413,7 +413,7 @@ func leftByStoppedWatchdog(t *testing.T) time.Duration {
 	stopped := Now()
 	tr.requireEnd(stopped + unevenLeft)
 	require.False(t, tr.outcome().Voluntary)
-	var last time.Duration // renewal that the watchdog has heard
+	var last time.Duration // last renewal that the watchdog has received
 	renewals, err := os.ReadFile(tr.file + ".renewed")
 	require.NoError(t, err)
 	for line := range strings.Lines(string(renewals)) {
@@ -427,7 +427,7 @@ func leftByStoppedWatchdog(t *testing.T) time.Duration {
 	return last + unevenLeft - all[len(all)-1].at
 }
 
-// limit leaves no file descriptor to a process until it is lifted.
+// limit prevents a process from opening file descriptors, until lift is called.
 func (tr *trial) limit(pid int) (lift func()) {
 	var before unix.Rlimit
 	require.NoError(tr, unix.Prlimit(pid, unix.RLIMIT_NOFILE, nil, &before))
@@ -458,14 +458,14 @@ func TestSupervisorWithoutDescriptorKillsRestLater(t *testing.T) {
 	tr.signal(unix.SIGKILL, tr.watchdog)
 	require.Eventually(t, func() bool { return unix.Kill(tr.watchdog, 0) != nil }, startTimeout, time.Millisecond, "it waits for its watchdog first")
 	before := scheduled(supervisor)
-	// A busy machine schedules it several times before its first try. So it must retry for seconds.
+	// A busy machine schedules the supervisor several times before its first try. So it must retry for seconds.
 	require.Eventually(t, func() bool { return !runs(supervisor) || scheduled(supervisor) > before+400 }, startTimeout, time.Millisecond)
 	lift()
 	require.Equal(t, Outcome{Voluntary: true, Status: 137}, tr.outcome())
 	require.False(t, slices.ContainsFunc(tr.pids(), runs))
 }
 
-// A watchdog without a file descriptor cannot list its children. It still asks the command to end.
+// A watchdog without a file descriptor cannot list its children. It still sends SIGTERM to the command.
 func TestWatchdogWithoutDescriptorTerminatesCommand(t *testing.T) {
 	testkit.Processes(t)
 	t.Parallel()
@@ -477,12 +477,12 @@ func TestWatchdogWithoutDescriptorTerminatesCommand(t *testing.T) {
 	require.Equal(t, "terminated", all[len(all)-1].what)
 }
 
-// If both are killed at once, the kernel kills the process that the watchdog has started.
+// If supervisor and watchdog are killed at once, the kernel kills the process that the watchdog has started.
 func TestCommandDiesWithBothProcesses(t *testing.T) {
 	testkit.OnlyLong(t)
 	t.Parallel()
 	tr := begin(t, safe, 1, "deaf")
-	tr.signal(unix.SIGSTOP, tr.watchdog) // or it would not wait
+	tr.signal(unix.SIGSTOP, tr.watchdog) // it cannot act before it is killed
 	tr.signal(unix.SIGKILL, tr.watchdog, tr.cmd.Process.Pid)
 	tr.requireEnd(Now() + startTimeout)
 }

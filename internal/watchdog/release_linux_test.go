@@ -15,7 +15,7 @@ import (
 	"github.com/elect-go/elect/internal/testkit"
 )
 
-// hungUp is the role of a supervisor that closes its end of the pipe, and lives.
+// hungUp is the role of a supervisor that closes its end of the pipe, and keeps running.
 const hungUp = "hung up"
 
 // hangUp ends each Unix connection of this process.
@@ -60,7 +60,7 @@ func TestWatchdogReleasesAfterSupervisorAndCommand(t *testing.T) {
 	}
 }
 
-// While the supervisor lives, its node hands over itself, or its lease expires.
+// The watchdog of a live supervisor releases nothing: the node of the supervisor hands over, or its lease expires.
 func TestWatchdogOfLiveSupervisorReleasesNothing(t *testing.T) {
 	testkit.OnlyLong(t)
 	for _, tc := range []struct {

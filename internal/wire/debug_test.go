@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// The texts of a debug reply are decoded as people can be shown them, and no longer than their limits.
+// A client sanitizes the texts of a debug reply. Texts and lists beyond their limits are not encoded.
 func TestDebugReplyIsSafe(t *testing.T) {
 	c := NewClientCodec(strings.ToUpper)
 	b, err := c.Append(nil, DebugReply{About: []DebugFact{{"a", "b"}}, Settings: []DebugFact{{"c", "d"}}, Events: []DebugEvent{{`"e"`}}, Recorded: 5, Next: 4})

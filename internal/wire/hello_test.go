@@ -140,7 +140,7 @@ func TestSettingsFitHello(t *testing.T) {
 	if _, err := c.Append(nil, h); err != nil {
 		t.Error(err)
 	}
-	// What does not fit still differs from another.
+	// A difference in the settings that do not fit is still reported, as "...".
 	for i := range many {
 		other := slices.Clone(many)
 		other[i].Value += "x"
@@ -150,7 +150,7 @@ func TestSettingsFitHello(t *testing.T) {
 	}
 }
 
-// A hello is said once: as a repeat it would be one of version 0.
+// A hello is not periodic. Without this check, a periodic one would be read as one of version 0.
 func TestPeriodicHelloIsRejected(t *testing.T) {
 	h := Hello{MinVersion: Version, MaxVersion: Version, Cluster: "elect"}
 	read := func(m algo.Message) (Hello, error) {

@@ -65,7 +65,7 @@ func TestInvalidInputIsRejected(t *testing.T) {
 	}
 }
 
-// checkText fails unless an error can be logged as it is.
+// checkText fails unless an error can be logged unchanged.
 func checkText(t testing.TB, err error) {
 	t.Helper()
 	text := err.Error()
@@ -219,7 +219,7 @@ func TestFieldsOfNewerPeerAreSkipped(t *testing.T) {
 	}
 }
 
-// A message as one version has it, and as a later version has it with more fields.
+// A message of one version, and of a later version with more fields.
 type (
 	report struct {
 		Round uint64
@@ -264,7 +264,7 @@ func TestVersionsReadEachOther(t *testing.T) {
 	if got, err := later.Decode(b); err != nil || !reflect.DeepEqual(got, absent) {
 		t.Errorf("the later version reads %+v, %v of the earlier, want %+v", got, err, absent)
 	}
-	// Between the two there may be versions with some of the fields.
+	// Versions between the two may have some of the fields.
 	absent = laterReport{Round: 7, Note: "n", Other: []laterRow{{"a", []int8{5}}}}
 	if got, err := later.Decode(unhex(t, "95 a6 7265706f7274 07 90 a1 6e 91 92 a161 91 05")); err != nil || !reflect.DeepEqual(got, absent) {
 		t.Errorf("the later version reads %+v, %v, want %+v", got, err, absent)
@@ -285,7 +285,7 @@ func TestVersionsReadEachOther(t *testing.T) {
 	}
 }
 
-// An optional field needs no room in the input, and so makes an element cheaper to claim.
+// An absent field needs no bytes in the input, so an element with it needs fewer.
 func TestAbsentFieldsAllocateInProportionToInput(t *testing.T) {
 	c := newCodec(t, laterReport{})
 	const rows = 1024
@@ -346,8 +346,8 @@ func TestRandomBytesAreErrorOrMessage(t *testing.T) {
 	}
 }
 
-// bytesPerRun is how many bytes one call of f allocates, rounded down. Like
-// testing.AllocsPerRun it runs f on one processor, and once before, to fill pools.
+// bytesPerRun returns how many bytes one call of f allocates, rounded down. Like testing.AllocsPerRun it runs f on one
+// processor, and once before, to fill pools.
 func bytesPerRun(t testing.TB, f func()) uint64 {
 	t.Helper()
 	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(1))
@@ -362,8 +362,8 @@ func bytesPerRun(t testing.TB, f func()) uint64 {
 	return (after.TotalAlloc - before.TotalAlloc) / runs
 }
 
-// dear are messages that cost as much as their types allow: as many elements as
-// possible for as few bytes as possible.
+// dear returns messages that need the most memory that their types allow: as many elements as possible in as few bytes
+// as possible.
 func dear(t testing.TB, c *Codec) map[string][]byte {
 	corpus := map[string][]byte{}
 	add := func(name string, m algo.Message) {
@@ -392,8 +392,8 @@ func dear(t testing.TB, c *Codec) map[string][]byte {
 	return corpus
 }
 
-// mostFor is what decoding n bytes may allocate: the dearest a byte can be is an empty
-// slice, which is 24 bytes in memory, and the runtime rounds up.
+// mostFor returns how many bytes decoding n bytes may allocate. The most expensive byte is an empty slice, which has 24
+// bytes in memory, and the runtime rounds up.
 func mostFor(n int) uint64 { return uint64(32*n + 1024) }
 
 func TestDecodingAllocatesInProportionToInput(t *testing.T) {
@@ -431,7 +431,7 @@ func (claim) Kind() string { return "claim" }
 
 func TestNestedSlicesSharingBytesStaySmall(t *testing.T) {
 	c := newCodec(t, claim{})
-	// 1,000 elements of 20 bytes fill the input; then the first has 1,000 ids in it.
+	// The outer slice claims 1,000 elements, which fill the input. Its first element claims 1,000 IDs.
 	b := []byte("\x92\xa5claim\xdc\x03\xe8\x92\xc4\x10")
 	b = append(b, make([]byte, 16)...)
 	b = append(b, 0xdc, 0x03, 0xe8)

@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// The messages of the test that decoding allocates no more than the input has room for.
+// The messages of the test that decoding allocates in proportion to the input.
 type (
 	costly struct {
 		Few  []string `wire:"max=2"`
@@ -26,7 +26,7 @@ func (nested) Kind() string { return "nested" }
 func (bare) Kind() string   { return "bare" }
 func (vast) Kind() string   { return "vast" }
 
-// What people are shown is decoded as it can be shown.
+// A client sanitizes all texts of a reply.
 func TestClientCodecSanitizesText(t *testing.T) {
 	c := NewClientCodec(strings.ToUpper)
 	b, err := c.Append(nil, StatusReply{Cluster: "a", Members: []StatusMember{{Name: "n", Meta: []StatusMeta{{"k", "v"}}}}, OtherLists: []string{"x"}})

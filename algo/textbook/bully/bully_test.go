@@ -91,8 +91,8 @@ func TestNewViewStartsElection(t *testing.T) {
 	algosim.Expect(t, "n4 joins", s.Reconfigure(algosim.View(4)), "answer in 20ms; n3 n4 <- election")
 }
 
-// The message counts of the literature, with a crashed leader and an election that the lowest or all processes
-// start, and with a live leader.
+// TestCounts checks the message counts of the literature, with a crashed and with a live leader, and with an election
+// that the lowest or all processes start.
 func TestCounts(t *testing.T) {
 	for _, tc := range []struct {
 		name    string

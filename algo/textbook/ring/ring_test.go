@@ -96,7 +96,7 @@ func TestNewViewStartsElection(t *testing.T) {
 	algosim.Expect(t, "the original still skips it", s.Receive(1, token(3)), "n1 <- election id=n3")
 }
 
-// 2N+d messages if one starts and the highest is d hops ahead, in (2N+d−1)T.
+// If one process starts and the highest is d hops ahead of it, an election takes 2N+d messages and (2N+d−1)T.
 func TestCounts(t *testing.T) {
 	for n := 3; n <= 20; n++ {
 		for d := range n {

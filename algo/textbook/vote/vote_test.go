@@ -210,7 +210,7 @@ func TestServerSendsTwoMessagesPerRoundTrip(t *testing.T) {
 	}
 }
 
-// All start at once: N(N−1) Elect, N−1 Vote and N−1 Lead, in RTT+2T.
+// If all servers start at once, an election takes N(N−1) Elect, N−1 Vote and N−1 Lead, and RTT+2T.
 func TestCounts(t *testing.T) {
 	for n := 3; n <= 20; n++ {
 		c := algosim.New(spec(t), algosim.View(n))

@@ -20,7 +20,7 @@ var (
 
 func always() bool { return true }
 
-// newContender returns the contender n1 of an engine that gives up by a function.
+// newContender returns the contender n1 of an engine with this GiveUp function.
 func newContender(giveUp func(ctx context.Context, token uint64) error) *Contender {
 	return New(Config{Engine: "engine", Name: "n1", GiveUp: giveUp, ResignTimeout: time.Minute, Log: slog.New(slog.DiscardHandler)})
 }
@@ -111,7 +111,7 @@ func TestWatchSkipsAndEnds(t *testing.T) {
 	require.ErrorIs(t, c.Lead(t.Context(), nil), elector.ErrStopped)
 }
 
-// What the engine has shown before a leadership is not its successor.
+// A leader that the engine showed before a leadership is not its successor.
 func TestOldLeaderIsNoSuccessor(t *testing.T) {
 	c := newContender(nil)
 	c.Observe(other)

@@ -24,7 +24,7 @@ func TestDeadlineCountsFromSending(t *testing.T) {
 	require.Zero(t, d.Remaining(), "what has ended is not renewed")
 }
 
-// The clock of now may run while timers stand still.
+// The clock of a deadline may run while timers stand still, as when the machine sleeps.
 func TestAwaitDeadline(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		started := time.Now()

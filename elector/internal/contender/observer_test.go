@@ -12,13 +12,13 @@ import (
 	"github.com/elect-go/elect/elector"
 )
 
-// yielded is what an iteration has yielded.
+// yielded is one result of an iteration.
 type yielded struct {
 	token uint64
 	err   string
 }
 
-// observe returns what an iteration yields while the engine behaves as read. It ends with read.
+// observe returns the results of Observe while read drives the observer. It ends when read has returned.
 func observe(t *testing.T, read func(o *Observer)) (all []yielded) {
 	started := time.Now()
 	ctx, stop := context.WithCancel(t.Context())

@@ -29,10 +29,10 @@ func startEcho(t *testing.T) (address string) {
 	return listen.Addr().String()
 }
 
-// client is a client of an echo.
+// client is a connection to an echo server.
 type client struct {
 	net.Conn
-	lines chan string // closed in the end
+	lines chan string // closed when the connection ends
 }
 
 func connectTo(t *testing.T, address string) *client {
@@ -58,7 +58,7 @@ func TestLink(t *testing.T) {
 	server := startEcho(t)
 	l := NewLink()
 	address := l.Proxy(t, server)
-	whole := connectTo(t, NewLink().Proxy(t, server)) // its echo shows that the bytes of others had the time to pass
+	whole := connectTo(t, NewLink().Proxy(t, server)) // its echo shows that the bytes of the others had time to pass
 	old := connectTo(t, address)
 	old.send(t, "a")
 	require.Equal(t, "a", <-old.lines)

@@ -47,7 +47,7 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// host is a kube-apiserver in a process of its own. It is a kubetest.Host.
+// host is a kube-apiserver in its own process. It implements kubetest.Host.
 type host struct {
 	t       *testing.T
 	port    string
@@ -74,7 +74,7 @@ func startEtcd(t *testing.T) string {
 	c.ListenPeerUrls, c.ListenClientUrls = address(), address()
 	c.AdvertisePeerUrls, c.AdvertiseClientUrls = c.ListenPeerUrls, c.ListenClientUrls
 	c.InitialCluster = c.Name + "=" + c.ListenPeerUrls[0].String()
-	c.UnsafeNoFsync = true // no test ends the machine
+	c.UnsafeNoFsync = true // no test crashes the machine
 	c.ZapLoggerBuilder = embed.NewZapLoggerBuilder(zap.NewNop())
 	server, err := embed.StartEtcd(c)
 	require.NoError(t, err)
@@ -86,7 +86,7 @@ func startEtcd(t *testing.T) string {
 // The users of the API server, and their tokens.
 const (
 	admin     = "admin"
-	contender = "contender" // may do to all Leases in a namespace what a contender needs
+	contender = "contender" // has the permissions of a contender for all Leases in a namespace
 	named     = "named"     // has the role that docs/outgrowing.md shows
 )
 
@@ -132,7 +132,7 @@ func (h *host) Start() {
 	h.ended = make(chan struct{})
 	require.NoError(h.t, h.process.Start())
 	go func(p *exec.Cmd, ended chan struct{}) {
-		_ = p.Wait() // Kill does not care for the reason
+		_ = p.Wait() // the reason does not matter
 		close(ended)
 	}(h.process, h.ended)
 	client, err := discovery.NewDiscoveryClientForConfig(h.config(admin))
@@ -157,7 +157,7 @@ func (h *host) Start() {
 }
 
 func (h *host) Kill() {
-	_ = h.process.Process.Kill() // it may have ended
+	_ = h.process.Process.Kill() // the process may have ended already
 	<-h.ended
 }
 
@@ -179,7 +179,7 @@ func (h *host) allow() {
 			Subjects: []rbacv1.Subject{{APIGroup: rbacv1.GroupName, Kind: rbacv1.UserKind, Name: user}}}, metav1.CreateOptions{})
 		require.NoError(h.t, err)
 	}
-	// The authorizer learns of a role a moment later.
+	// The authorizer knows a role only a moment later.
 	for _, user := range []string{contender, named} {
 		leases, err := coordination.NewForConfig(h.config(user))
 		require.NoError(h.t, err)

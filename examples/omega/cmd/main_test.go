@@ -13,7 +13,7 @@ import (
 	"github.com/elect-go/elect/algo/builtin"
 )
 
-// The tests run themselves again, as the command.
+// mainEnv makes the test program run the command instead of its tests.
 const mainEnv = "TEST_MAIN_OF_OMEGA"
 
 func TestMain(m *testing.M) {

@@ -10,8 +10,7 @@ import (
 	"github.com/elect-go/elect/internal/bench/theory"
 )
 
-// TestCases runs each case for small N. That the counts are those of the theory
-// is what Run itself looks at; that it looks is what the next test shows.
+// TestCases runs each case for small N. Run compares the counts with the theory, as the next test shows.
 func TestCases(t *testing.T) {
 	for _, c := range theory.Cases() {
 		for _, n := range []int{3, 4, 16} {
@@ -19,7 +18,7 @@ func TestCases(t *testing.T) {
 				s, err := Run(t.Context(), builtin.Registry(), c, n, seed)
 				require.NoError(t, err, "%s, %s, N=%d, seed %d", c.Algorithm, c.Name, n, seed)
 				require.Positive(t, s.Sent)
-				// The smallest frame there is: its length, an array, a kind of 4 letters, an epoch.
+				// The smallest frame has a length, an array, a kind of 4 letters and an epoch.
 				require.Greater(t, s.Bytes, s.Sent*(FrameHead+1+5))
 			}
 		}
@@ -55,8 +54,8 @@ func TestSimulationEndsWithContext(t *testing.T) {
 	require.ErrorIs(t, err, context.Canceled)
 }
 
-// TestBytesAreSumOfFrameSizes: the best case of bully sends N−2 Coordinators, each of 4
-// bytes of length, an array of 4, "coordinator", an epoch below 128 and an id.
+// The best case of bully sends N−2 Coordinators. Each has 4 bytes of length, an array of 3, "coordinator", an epoch
+// below 128 and an ID.
 func TestBytesAreSumOfFrameSizes(t *testing.T) {
 	s, err := Run(t.Context(), builtin.Registry(), theory.Cases()[0], 5, 1)
 	require.NoError(t, err)

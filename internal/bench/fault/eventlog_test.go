@@ -37,8 +37,7 @@ func TestEventLogMeasuresFailover(t *testing.T) {
 	}, l.cost(10*ms))
 }
 
-// TestEventLogCountsLeaderBeforeItsReadyEvent: a process reports that it is ready when its loop first
-// answers. It may already lead then.
+// A process reports that it is ready when its loop first answers. It may lead before.
 func TestEventLogCountsLeaderBeforeItsReadyEvent(t *testing.T) {
 	l := newEventLog(3)
 	l.recordRunning(10*ms, 3, false)

@@ -33,7 +33,7 @@ func results(t *testing.T, lines ...string) (all []*benchfmt.Result) {
 	return all
 }
 
-// trials are lines of one metric of a benchmark.
+// trials returns the lines of one metric of a benchmark.
 func trials(name, metric string, values ...float64) (lines []string) {
 	for _, value := range values {
 		lines = append(lines, fmt.Sprintf("Benchmark%s 1 %v %s", name, value, metric))
@@ -112,7 +112,7 @@ func TestCompare(t *testing.T) {
 	}
 	require.Equal(t, map[string]Verdict{
 		"Failover/n=3": Less, "Failover/n=5": More, "Failover/n=7": Same, "Failover/n=9": More, "Failover/n=11": Removed, "Failover/n=13": Added,
-		"Failover/n=15": Same, // one trial shows nothing
+		"Failover/n=15": Same, // one trial shows no difference
 		"Election/n=3":  More, // a count is exact
 		"Election/n=5":  Same, "Election/n=7": Same,
 	}, got)

@@ -13,7 +13,7 @@ import (
 	"github.com/elect-go/elect/internal/bench/hostinfo"
 )
 
-// written is a run with some of everything.
+// written returns a run with a value in every part.
 func written() *Run {
 	return &Run{
 		Began: time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC), Command: "elect bench --seed 7", Seed: 7, Clock: "monotonic",

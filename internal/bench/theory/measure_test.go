@@ -14,7 +14,7 @@ import (
 	"github.com/elect-go/elect/trace"
 )
 
-// counted is the result of the simulator under a convention.
+// counted is the result of the simulator, counted by a convention.
 type counted struct {
 	kinds               map[string]uint64
 	sent, delivered     uint64
@@ -52,7 +52,7 @@ func simulate(ctx context.Context, r theory.Row, e theory.Election) (outcome, er
 	return outcome{result, float64(arrived-result.Began) / float64(election.OneWay)}, nil
 }
 
-// under counts the outcome under another convention for the same election.
+// under returns the outcome, counted by a convention for the same election.
 func (o outcome) under(c theory.Convention, n int) counted {
 	m := counted{
 		kinds: count(c, o.Kinds, n), delivered: o.Delivered, decided: o.Decided, turnaround: o.Turnaround,
@@ -100,7 +100,7 @@ func count(by theory.Convention, sent map[string]uint64, n int) map[string]uint6
 	return counted
 }
 
-// tellingAll is textbook bully with a winner that sends Coordinator to higher processes, too.
+// tellingAll returns textbook bully with a winner that sends Coordinator to higher processes, too.
 func tellingAll(spec algo.Spec) algo.Spec {
 	inner := spec.New
 	spec.New = func(self algo.NodeID) algo.Algorithm { return &loud{Algorithm: inner(self), self: self} }
@@ -113,7 +113,7 @@ type loud struct {
 	view algo.View
 }
 
-// megaphone is an Env that sends Coordinator to all.
+// megaphone is an Env that also sends Coordinator to the higher processes.
 type megaphone struct {
 	algo.Env
 	*loud

@@ -39,8 +39,7 @@ func sizes() []int {
 	return all
 }
 
-// TestRows counts elections of many kinds in the simulator and compares each with every row that
-// holds: exactly.
+// TestRows counts elections of many kinds in the simulator. The counts must equal those of every row that holds.
 func TestRows(t *testing.T) {
 	for name, rows := range together(func(r theory.Row) bool { return r.Mean == theory.Single }) {
 		t.Run(name, func(t *testing.T) {
@@ -95,8 +94,8 @@ func checkRows(t *testing.T, n int, rows []theory.Row) {
 	}
 }
 
-// kinds returns elections of n processes of many kinds: the typical ones of the rows; with few and
-// many crashes; with one, some and all initiators; and with rings in different orders.
+// kinds returns elections of n processes: the typical ones of the rows, and others with few and many crashes, with one,
+// some and all initiators, and with rings in different orders.
 func kinds(n int, rows []theory.Row) []theory.Election {
 	random := rand.New(rand.NewPCG(uint64(n), 0))
 	var all []theory.Election
@@ -125,7 +124,7 @@ func kinds(n int, rows []theory.Row) []theory.Election {
 			various = append(various, e)
 		}
 	}
-	if n > 16 { // they take long
+	if n > 16 { // large elections take long
 		random.Shuffle(len(various), func(i, j int) { various[i], various[j] = various[j], various[i] })
 		various = various[:2-n/33]
 	}
@@ -147,7 +146,7 @@ func starting(m int, random *rand.Rand) [][]int {
 	return [][]int{nil, {1}, {m - 1}, {m}, {1 + random.IntN(m)}, some}
 }
 
-// subsets returns all sets of ranks up to m but the empty one.
+// subsets returns all sets of ranks up to m, except for the empty set.
 func subsets(m int) [][]int {
 	var sets [][]int
 	for bits := 1; bits < 1<<m; bits++ {
@@ -284,7 +283,7 @@ type column struct {
 	want float64
 }
 
-// columns counts all elections under each row.
+// columns counts all elections by the convention of each row.
 func columns(t *testing.T, rows []theory.Row, elections []theory.Election) []column {
 	t.Helper()
 	var outcomes []outcome
@@ -374,7 +373,7 @@ func TestTable(t *testing.T) {
 	}
 }
 
-// TestImpossibleElectionHasNoRow also checks elections without a known cost.
+// Impossible elections, elections without a majority and unknown conventions have no row.
 func TestImpossibleElectionHasNoRow(t *testing.T) {
 	for name, e := range map[string]theory.Election{
 		"no member":            {},

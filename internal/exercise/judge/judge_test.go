@@ -20,8 +20,8 @@ import (
 	"github.com/elect-go/elect/internal/testkit"
 )
 
-// solutions are submissions that hold all properties. The mutants of the exercise test are missing: package exercise
-// makes them.
+// solutions are submissions that hold all properties. The exercise "test" has no mutants here: package exercise makes
+// them.
 var solutions = map[string]*Submission{
 	"bully":               {Specs: map[string]Build{"": Spec(solvedBully.Spec)}},
 	"hirschberg-sinclair": {Specs: map[string]Build{"": Spec(solvedRing.Spec)}},
@@ -51,7 +51,7 @@ func TestSolutionsHoldAllProperties(t *testing.T) {
 	}
 }
 
-// faulty is an algorithm that does something else when it sends a message.
+// faulty is an algorithm with a send function in place of Env.Send.
 type faulty struct {
 	algo.Algorithm
 	send func(env algo.Env, to algo.NodeID, m algo.Message)
@@ -82,7 +82,7 @@ type faultyEnv struct {
 
 func (e faultyEnv) Send(to algo.NodeID, m algo.Message) { e.send(e.Env, to, m) }
 
-// with returns the submission of a bully or a ring that sends otherwise.
+// with returns the solution of an exercise with send in place of Env.Send.
 func with(exercise string, send func(env algo.Env, to algo.NodeID, m algo.Message)) *Submission {
 	spec, _ := solutions[exercise].Specs[""]()
 	build := spec.New
@@ -215,7 +215,7 @@ func TestIncompleteSpecIsReported(t *testing.T) {
 	}
 }
 
-// The counts of the exercise are those of the paper: at most 8n(1+⌈log₂ n⌉), and in the order of the ring less.
+// The counts of the exercise stay below the bound of the paper, 8n(1+⌈log₂ n⌉), in each of its orders.
 func TestRingCountsStayBelowBoundOfPaper(t *testing.T) {
 	for n := 2; n <= 300; n++ {
 		bound := 8 * n * (1 + bits.Len(uint(n-1)))

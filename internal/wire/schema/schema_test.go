@@ -48,7 +48,7 @@ func (endless) Kind() string   { return strings.Repeat("x", 65) }
 func (tree) Kind() string      { return "tree" }
 
 func TestOfReportsEveryProblem(t *testing.T) {
-	_ = odd{}.hidden // it stands there to be refused
+	_ = odd{}.hidden // Of must reject this field
 	_, err := Of(heartbeat{}, odd{}, nil, &empty{}, twin{}, shouted{}, unnamed{}, endless{}, tree{})
 	if err == nil {
 		t.Fatal("Of accepted everything")

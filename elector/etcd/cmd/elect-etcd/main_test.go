@@ -19,7 +19,7 @@ import (
 
 func TestMain(m *testing.M) { enginetest.CommandMain(m, main) }
 
-// command is the command with the servers of a test.
+// command returns the command for the servers of a test.
 func command(s *etcdtest.Servers) enginetest.Command {
 	return enginetest.Command{
 		Flags: func(_ *testing.T, election string, l *enginetest.Link) []string {
@@ -47,13 +47,13 @@ func TestWatcherSurvivesServers(t *testing.T) {
 	command(etcdtest.Start(t)).TestWatcherSurvivesServers(t)
 }
 
-// address returns --elector for a prefix.
+// address returns the value of --elector for a prefix.
 func address(endpoints []string, prefix string) string {
 	return "etcd://" + strings.Join(endpoints, ",") + prefix
 }
 
-// The flags of TLS, or the variables of etcdctl, reach servers that demand a certificate. The command has the same
-// environment as with elect run.
+// The command passes the TLS flags, or the variables of etcdctl, to servers that demand a certificate. The child has
+// the same environment as with elect run.
 func TestRunOverTLS(t *testing.T) {
 	s := etcdtest.StartTLS(t)
 	command := []string{"--name", "a", "--", "sh", "-c", "read line; echo $line $ELECT_RUN_NODE $ELECT_RUN_TOKEN $ELECT_RUN_EPOCH $ELECT_RUN_CLUSTER; exit 7"}
@@ -89,7 +89,7 @@ func TestRunOverTLS(t *testing.T) {
 	})
 }
 
-// What no attempt can mend ends the command with a status.
+// A rejected user ends the command, because no retry can succeed.
 func TestRejectedUserEndsCommand(t *testing.T) {
 	s := etcdtest.Start(t)
 	client := s.Client()

@@ -21,7 +21,7 @@ import (
 
 func TestMain(m *testing.M) { enginetest.CommandMain(m, main) }
 
-// host is an API server at an address of TCP.
+// host is an API server at a TCP address.
 type host struct {
 	*kubetest.Server
 	t       *testing.T
@@ -44,7 +44,7 @@ func (h *host) start() {
 	go func() { _ = h.running.Serve(listen) }()
 }
 
-// kubeconfig writes a file. Its current context has the server at an address and the namespace shop.
+// kubeconfig writes a kubeconfig file. Its current context has the server at address, and the namespace shop.
 func kubeconfig(t *testing.T, address string) (path string) {
 	path = filepath.Join(t.TempDir(), "config")
 	text := fmt.Sprintf(`
@@ -133,7 +133,7 @@ func TestUsage(t *testing.T) {
 	})
 }
 
-// In a pod the service account is enough.
+// The command uses the service account of a pod only if the file with its token exists.
 func TestServiceAccountIsOnlyForPods(t *testing.T) {
 	p := enginetest.Launch(t, []string{"KUBECONFIG=/dev/null", "KUBERNETES_SERVICE_HOST=127.0.0.1", "KUBERNETES_SERVICE_PORT=1"}, "watch", "--elector", "kubernetes:///leader")
 	require.Equal(t, 2, p.Status(), "there is no file with a token\n%s", p.Log())
