@@ -323,7 +323,8 @@ func TestFaultySubmissionsLosePoints(t *testing.T) {
 	}
 }
 
-// A submitted test that always fails, or never fails, catches no mutant.
+// A test that always fails finds no mutant. A test that never fails accepts the good algorithm, and the grader shows a
+// run of each mutant.
 func TestUselessTestsGetNoPoints(t *testing.T) {
 	testkit.OnlyLong(t)
 	t.Parallel()
@@ -333,6 +334,14 @@ func TestUselessTestsGetNoPoints(t *testing.T) {
 		require.NoError(t, os.WriteFile(filepath.Join(dir, "check.go"), []byte(text), 0o600))
 		g := grade(t, dir)
 		require.Equal(t, points, g.Points, "%s: %s", body, g.Message)
+		if points == 0 {
+			continue
+		}
+		for i, want := range []string{"broken", "broken", "broken", "follows no leader", "timer tired ends; leads in epoch 2", "n2 n3: suspects n1"} {
+			missed := g.Checks[i+1]
+			require.Contains(t, missed.Reason+missed.Diagram, want, missed.Name)
+			require.Contains(t, missed.Diagram, "n1 ", missed.Name)
+		}
 	}
 }
 

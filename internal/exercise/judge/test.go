@@ -6,25 +6,27 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/elect-go/elect/algo"
 	"github.com/elect-go/elect/explore"
+	"github.com/elect-go/elect/sim"
+	"github.com/elect-go/elect/trace"
 )
 
 // testChecks are those of the exercise test.
 var testChecks = []Check{
 	{Name: "good", Points: 2, Requires: "The test passes for a bully without a bug.", run: acceptsGood},
-	mutantCheck("mutant1", "A process follows only a process above itself.", true),
-	mutantCheck("mutant2", "A process withdraws its suspicion when the detector trusts the peer again.", true),
-	mutantCheck("mutant3", "A leader repeats its Coordinator to every other process in each announce interval.", true),
-	mutantCheck("mutant4", "A process starts an election when its leader is no longer an eligible member.", false),
-	mutantCheck("mutant5", "At rest, no process starts an election.", false),
-	mutantCheck("mutant6", "At rest, a process monitors only the peers that its algorithm depends on.", false),
+	mutantCheck("mutant1", "A process follows only a process above itself.", searchRun),
+	mutantCheck("mutant2", "A process withdraws its suspicion when the detector trusts the peer again.", searchRun),
+	mutantCheck("mutant3", "A leader repeats its Coordinator to every other process in each announce interval.", searchRun),
+	mutantCheck("mutant4", "A process starts an election when its leader is no longer an eligible member.", resignation.run),
+	mutantCheck("mutant5", "At rest, no process starts an election.", restWithElection.run),
+	mutantCheck("mutant6", "At rest, a process monitors only the peers that its algorithm depends on.", crashOfFollower.run),
 }
 
-// mutantCheck returns the check that the test fails for a bully without this rule. If searchable, a search finds a run
-// that shows the bug.
-func mutantCheck(folder, rule string, searchable bool) Check {
+// mutantCheck returns the check that the test fails for a bully without this rule. show returns a run that shows the bug.
+func mutantCheck(folder, rule string, show func(algo.Spec) *Failure) Check {
 	return Check{
 		Name: folder, Points: 3, Requires: "The test fails for a bully without this rule: " + rule,
 		run: func(s *Submission) *Failure {
@@ -39,15 +41,66 @@ func mutantCheck(folder, rule string, searchable bool) Check {
 				return nil
 			}
 			missed := &Failure{Reason: "The test passes, although the bully lacks this rule: " + rule}
-			if searchable {
-				shown := search(spec, explore.Options{Nodes: 3, StartAgreed: true, Epochs: 3, FalseSuspicions: 1, PeriodicSends: 2, Properties: []algo.Property{algo.Agreement}, Limits: explore.Limits{States: 6_000}})
-				if shown != nil {
-					missed.Reason, missed.Diagram = missed.Reason+" This run shows it: "+shown.Reason, shown.Diagram
-				}
+			if shown := show(spec); shown != nil {
+				missed.Reason, missed.Diagram = missed.Reason+" This run shows it: "+shown.Reason, shown.Diagram
 			}
 			return missed
 		},
 	}
+}
+
+// searchRun returns a shortest run that a search finds.
+func searchRun(spec algo.Spec) *Failure {
+	return search(spec, explore.Options{
+		Nodes: 3, StartAgreed: true, Epochs: 3, FalseSuspicions: 1, PeriodicSends: 2,
+		Properties: []algo.Property{algo.Agreement}, Limits: explore.Limits{States: 6_000},
+	})
+}
+
+// demonstration is a run in virtual time that shows the effect of a missing rule.
+type demonstration struct {
+	scenario string        // of mode time
+	from     time.Duration // the drawing begins with the first visible event after this time, and lasts for demonstrated
+	shows    string        // a sentence
+}
+
+const demonstrated = 3 * time.Second
+
+// Rules that a search does not break, because it has no changes of the members, no heartbeats and no long times.
+var (
+	resignation = demonstration{
+		scenario: "cluster 3\nrun 2s\nresign n3 10s\nrun 3s\n", from: 2 * time.Second,
+		shows: "n3 resigns, so it is not eligible for a while. No process starts an election, and no process leads.",
+	}
+	restWithElection = demonstration{
+		scenario: "cluster 3\nrun 2m\n", from: 2 * time.Second,
+		shows: "Nothing happens to the leader n3, and it sends Coordinator in another epoch.",
+	}
+	crashOfFollower = demonstration{
+		scenario: "cluster 3\nrun 2s\ncrash n1\nrun 3s\n", from: 2 * time.Second,
+		shows: "n1 crashes, and n2 suspects it, although n2 depends on its leader n3 only. So n2 has monitored n1.",
+	}
+)
+
+// run returns the drawing. A violation of a property does not matter: it is an effect of the missing rule.
+func (r demonstration) run(spec algo.Spec) *Failure {
+	scenario, err := sim.ParseScenario("demonstration", r.scenario)
+	if err != nil {
+		panic(err)
+	}
+	d := trace.Diagram{Names: sim.Name, Messages: spec.Messages, Width: diagramWidth}
+	_, _ = scenario.Run(context.Background(), sim.ScenarioOptions{
+		Build: func(string, algo.Timing, []algo.Setting) (algo.Spec, error) { return spec, nil },
+		Trace: func(e trace.Event) {
+			if d.From == 0 && e.At >= r.from && e.Describe(sim.Name) != "" {
+				d.From = e.At
+			}
+			if d.From == 0 || e.At <= d.From+demonstrated {
+				d.Event(e)
+			}
+		},
+	})
+	return &Failure{r.shows, truncate(d.String())}
 }
 
 // acceptsGood requires that the test passes for the algorithm without a bug.
