@@ -93,7 +93,8 @@ func (e *exploration) printViolation(v explore.Violation, file string) error {
 		fewest = ""
 	}
 	fmt.Fprintf(e.out, "\n%s is broken, after %s%s: %s.\n\n", v.Property, count(len(v.Steps), "step"), fewest, v.What)
-	if err := drawSteps(e.out, e.o.View, v.Trace, trace.Diagram{Width: widthOf(e.out, e.width), ASCII: e.ascii}); err != nil || file == "" {
+	d := stepDiagram(e.o.View, v.Trace, trace.Diagram{Width: widthOf(e.out, e.width), ASCII: e.ascii})
+	if _, err := io.WriteString(e.out, d.String()); err != nil || file == "" {
 		return err
 	}
 	_, err := fmt.Fprintf(e.out, "\nIt is saved, and can be replayed: elect sim --scenario %s\n", file)
@@ -209,8 +210,8 @@ func (f *finding) why() string {
 	return f.Cut
 }
 
-// drawSteps draws a run. Its unit of time is a step.
-func drawSteps(out io.Writer, view algo.View, events []trace.Event, d trace.Diagram) error {
+// stepDiagram returns the diagram of a run. Its unit of time is a step.
+func stepDiagram(view algo.View, events []trace.Event, d trace.Diagram) *trace.Diagram {
 	d.Unit, d.UnitName, d.All, d.Names = 1, "step", true, nodeName
 	for m := range view.All() {
 		d.Nodes = append(d.Nodes, m.ID)
@@ -218,8 +219,7 @@ func drawSteps(out io.Writer, view algo.View, events []trace.Event, d trace.Diag
 	for _, e := range events {
 		d.Event(e)
 	}
-	_, err := io.WriteString(out, d.String())
-	return err
+	return &d
 }
 
 // exploredObject holds the settings of an exploration as JSON.

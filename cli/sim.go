@@ -23,7 +23,7 @@ type simFlags struct {
 	seed      uint64
 	json      bool
 	diagram   bool
-	svg       string
+	pictures  pictures
 	from      time.Duration
 	ascii     bool
 	width     int
@@ -97,6 +97,7 @@ command that does it again.`,
   elect sim --algorithm ring --priorities 3,1,5,2,4 --initiators 1 --diagram
   elect sim --nodes 9 --delay 1ms~50ms --loss 0.05 --seed 7 --json | jq .turnaround
   elect sim --scenario failover.txt --trace failover.jsonl
+  elect sim --scenario failover.txt --shiviz failover.log --from 990ms
   elect sim --algorithm vote --chaos --seeds 10000`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error { return p.runSim(cmd, flags) },
@@ -120,7 +121,9 @@ command that does it again.`,
 	set.Uint64Var(&flags.seed, "seed", 1, "of everything random (default for a scenario: its own)")
 	set.IntVar(&flags.seeds, "seeds", 1, "how many seeds to run, from --seed on")
 	set.BoolVar(&flags.diagram, "diagram", false, "draw a sequence diagram")
-	set.StringVar(&flags.svg, "svg", "", "write a sequence diagram to this `file`, as SVG")
+	set.StringVar(&flags.pictures.svg, "svg", "", "write a sequence diagram to this `file`, as SVG")
+	set.StringVar(&flags.pictures.mermaid, "mermaid", "", "write it in the language of Mermaid, which GitHub draws in Markdown")
+	set.StringVar(&flags.pictures.shiviz, "shiviz", "", "write a log for ShiViz to this `file`: events with vector clocks")
 	set.DurationVar(&flags.from, "from", 0, "the time at which the diagram of a scenario or a chaos run begins")
 	set.BoolVar(&flags.ascii, "ascii", false, "draw it with characters that every terminal has")
 	set.IntVar(&flags.width, "width", 0, "of the diagram, in `columns` (default that of the terminal, else 100)")
@@ -194,8 +197,8 @@ func (s *simulation) check() {
 	if s.seeds < 1 {
 		m.Addf("--seeds is %d, want at least 1", s.seeds)
 	}
-	if s.seeds > 1 && (s.diagram || s.svg != "" || s.trace != "") {
-		m.Addf("--seeds is %d, and --diagram, --svg and --trace show one", s.seeds)
+	if s.seeds > 1 && (s.diagram || s.pictures.some() || s.trace != "") {
+		m.Addf("--seeds is %d, and --diagram, --svg, --mermaid, --shiviz and --trace show one", s.seeds)
 	}
 	if s.diagram && s.json {
 		m.Addf("--diagram and --json are two things: want one")
@@ -205,8 +208,8 @@ func (s *simulation) check() {
 			m.Addf("--%s is for --diagram", flag)
 		}
 	}
-	if s.flags.Changed("from") && !s.diagram && s.svg == "" {
-		m.Addf("--from is for --diagram and --svg")
+	if s.flags.Changed("from") && !s.diagram && !s.pictures.some() {
+		m.Addf("--from is for --diagram, --svg, --mermaid and --shiviz")
 	}
 	if s.flags.Changed("from") && s.simFlags.scenario == "" && !s.chaos {
 		m.Addf("--from is for a scenario or a chaos run")
@@ -223,7 +226,7 @@ func (s *simulation) spec(name string, timing algo.Timing, options ...algo.Setti
 
 // rerunCommand returns the command line that repeats the run of one seed.
 func (s *simulation) rerunCommand(seed uint64) string {
-	return rerunCommand("sim", s.flags, "seed", "seeds", "json", "diagram", "svg", "from", "ascii", "width", "trace") + " --seed " + strconv.FormatUint(seed, 10)
+	return rerunCommand("sim", s.flags, "seed", "seeds", "json", "diagram", "svg", "mermaid", "shiviz", "from", "ascii", "width", "trace") + " --seed " + strconv.FormatUint(seed, 10)
 }
 
 // simFailure is the violations that a simulation found, and the command that reproduces them.

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 
 	"github.com/elect-go/elect/algo"
 	"github.com/elect-go/elect/explore"
@@ -62,6 +63,10 @@ func (s *simulation) showReplay(parsed *explore.Scenario, r *explore.Replayed, b
 	if err := s.watch.close(); err != nil {
 		return err
 	}
+	d := stepDiagram(parsed.Options.View, r.Trace, trace.Diagram{Width: widthOf(s.out, s.width), ASCII: s.ascii})
+	if err := s.pictures.write(d, s.title()); err != nil {
+		return err
+	}
 	switch {
 	case s.json:
 		result := replayResult{
@@ -75,10 +80,9 @@ func (s *simulation) showReplay(parsed *explore.Scenario, r *explore.Replayed, b
 			result.Error = trimPackages(broken)
 		}
 		return json.NewEncoder(s.out).Encode(result)
-	case s.svg != "":
-		return errors.New("--svg is for a scenario of mode time")
 	case s.diagram:
-		return drawSteps(s.out, parsed.Options.View, r.Trace, trace.Diagram{Width: widthOf(s.out, s.width), ASCII: s.ascii})
+		_, err := io.WriteString(s.out, d.String())
+		return err
 	}
 	holds := ""
 	if broken == nil {

@@ -158,14 +158,13 @@ func (s *simulation) runTranscript(ctx context.Context, parsed *sim.Scenario, op
 	if broken != nil {
 		r.Error = trimPackages(broken)
 	}
+	err = s.drawing(spec.Messages, s.from, 0, "")
 	switch {
+	case err != nil:
 	case s.json:
 		err = json.NewEncoder(s.out).Encode(r)
-	default:
-		err = s.drawing(spec.Messages, s.from, 0, "")
-		if err == nil && r.Holds {
-			_, err = fmt.Fprintf(s.out, "\n# All of it holds, with seed %d. After %v: %s.\n", r.Seed, w.Now(), w.Opinions())
-		}
+	case r.Holds:
+		_, err = fmt.Fprintf(s.out, "\n# All of it holds, with seed %d. After %v: %s.\n", r.Seed, w.Now(), w.Opinions())
 	}
 	if err == nil && broken != nil {
 		err = &simFailure{[]string{r.Error}, s.rerunCommand(r.Seed)}

@@ -344,6 +344,27 @@ func TestUntrustedScenarioDoesNotReachTerminal(t *testing.T) {
 	require.NotContains(t, stdout, "\x1b")
 }
 
+// A run can be drawn in all formats at once, a scenario of mode choice as well, and beside --json.
+func TestSimPictures(t *testing.T) {
+	choice := filepath.Join("..", "docs", "lessons", "scenarios", "4-twice.txt")
+	for _, args := range [][]string{
+		{"--crashed", "1"},
+		{"--scenario", filepath.Join("..", "docs", "failover.txt"), "--from", "990ms", "--json"},
+		{"--chaos", "--period", "1s"},
+		{"--scenario", choice, "--json"},
+	} {
+		dir := t.TempDir()
+		args = append([]string{"sim"}, args...)
+		for format, want := range map[string]string{"svg": "</svg>\n", "mermaid": "->>", "shiviz": "\nn2 {"} {
+			status, _, stderr := elect(append(args, "--"+format, filepath.Join(dir, format))...)
+			require.Zero(t, status, stderr)
+			drawn, err := os.ReadFile(filepath.Join(dir, format))
+			require.NoError(t, err)
+			require.Contains(t, string(drawn), want, args)
+		}
+	}
+}
+
 // TestSimSVG redraws the picture of README.md, and reports problems in the flags.
 func TestSimSVG(t *testing.T) {
 	scenario, file := filepath.Join("..", "docs", "failover.txt"), filepath.Join(t.TempDir(), "failover.svg")
@@ -363,10 +384,11 @@ func TestSimSVG(t *testing.T) {
 	require.Contains(t, string(drawn), "<title>An election of 5 nodes by bully")
 
 	for want, args := range map[string][]string{
-		"--seeds is 2, and --diagram, --svg and --trace show one": {"--chaos", "--seeds", "2", "--svg", file},
-		"--from is for --diagram and --svg":                       {"--scenario", scenario, "--from", "1s"},
-		"--from is for a scenario or a chaos run":                 {"--svg", file, "--from", "1s"},
-		"--svg: open": {"--svg", t.TempDir()},
+		"--seeds is 2, and --diagram, --svg, --mermaid, --shiviz and --trace show one": {"--chaos", "--seeds", "2", "--svg", file},
+		"--from is for --diagram, --svg, --mermaid and --shiviz":                       {"--scenario", scenario, "--from", "1s"},
+		"--from is for a scenario or a chaos run":                                      {"--svg", file, "--from", "1s"},
+		"--svg: open":    {"--svg", t.TempDir()},
+		"--shiviz: open": {"--shiviz", t.TempDir()},
 	} {
 		status, _, stderr = elect(append([]string{"sim"}, args...)...)
 		require.NotZero(t, status)

@@ -29,7 +29,7 @@ type observer struct {
 
 // observe prepares the observer and opens the file of --trace, if set.
 func (s *simulation) observe() error {
-	s.watch.draw = s.diagram || s.svg != ""
+	s.watch.draw = s.diagram || s.pictures.some()
 	if s.trace == "" {
 		return nil
 	}
@@ -85,16 +85,38 @@ func (s *simulation) drawing(messages []algo.Message, from, unit time.Duration, 
 	for _, e := range s.watch.events {
 		d.Event(e)
 	}
-	if s.svg != "" {
-		if err := os.WriteFile(s.svg, []byte(d.SVG(s.title())), 0o666); err != nil {
-			return fmt.Errorf("--svg: %w", err)
-		}
+	if err := s.pictures.write(&d, s.title()); err != nil {
+		return err
 	}
 	if !s.diagram {
 		return nil
 	}
 	_, err := io.WriteString(s.out, d.String())
 	return err
+}
+
+// pictures are the files that show a run, by format; empty: none.
+type pictures struct{ svg, mermaid, shiviz string }
+
+// some reports whether there is a file.
+func (p pictures) some() bool { return p != pictures{} }
+
+// write writes the files.
+func (p pictures) write(d *trace.Diagram, title string) error {
+	for _, picture := range []struct {
+		flag, file string
+		draw       func() string
+	}{
+		{"svg", p.svg, func() string { return d.SVG(title) }}, {"mermaid", p.mermaid, d.Mermaid}, {"shiviz", p.shiviz, d.ShiViz},
+	} {
+		if picture.file == "" {
+			continue
+		}
+		if err := os.WriteFile(picture.file, []byte(picture.draw()), 0o666); err != nil {
+			return fmt.Errorf("--%s: %w", picture.flag, err)
+		}
+	}
+	return nil
 }
 
 // title is the title of the SVG, which a screen reader reads.

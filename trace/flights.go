@@ -11,14 +11,14 @@ import (
 
 // inFlight is a message from its send to its arrival or loss.
 type inFlight struct {
-	kind      string
-	label     string
-	from, to  int // lanes
-	sent      time.Duration
-	sendKnown bool // the send is among the events
-	ended     bool // delivered or lost
-	lost      bool
-	periodic  bool
+	kind     string
+	label    string
+	from, to int // lanes
+	sent     time.Duration
+	sender   *step // step that sent it; nil if the send is not among the events
+	ended    bool  // delivered or lost
+	lost     bool
+	periodic bool
 }
 
 // count has the numbers of messages of a kind. Pending messages have not ended before the last event.
@@ -63,7 +63,7 @@ func (f *flights) newFlight(from, to int, m algo.Message) (*inFlight, route) {
 // send handles the send of a message.
 func (f *flights) send(from, to int, e Event) *inFlight {
 	m, route := f.newFlight(from, to, e.Message)
-	m.sent, m.sendKnown = e.At, true
+	m.sent = e.At
 	f.waiting[route] = append(f.waiting[route], m)
 	f.last[route] = m
 	switch {
@@ -83,7 +83,7 @@ func (f *flights) end(from, to int, e Event) *inFlight {
 	if waiting := f.waiting[route]; len(waiting) > 0 {
 		m, f.waiting[route] = waiting[0], waiting[1:]
 	} else if last := f.last[route]; last != nil {
-		m.sent, m.sendKnown, m.periodic = last.sent, true, last.periodic
+		m.sent, m.sender, m.periodic = last.sent, last.sender, last.periodic
 	}
 	m.ended, m.lost = true, e.Kind == Drop
 	switch {
@@ -92,7 +92,7 @@ func (f *flights) end(from, to int, e Event) *inFlight {
 		f.count(m.kind).lost++
 	default:
 		f.count(m.kind).delivered++
-		if m.sendKnown {
+		if m.sender != nil {
 			f.transitTimes[e.At-m.sent] = true
 		}
 	}

@@ -92,7 +92,7 @@ func (p *page) divideWidth(rows []*row) {
 // label returns the text of an arrow.
 func (p *page) label(a arrow) string {
 	switch f := a[0]; {
-	case !f.sendKnown:
+	case f.sender == nil:
 		return f.label + " @?"
 	case p.showSent && f.ended:
 		return f.label + " @" + p.d.inUnits(f.sent, min(p.digits, p.d.digits(f.sent)))

@@ -19,7 +19,7 @@ type arrow []*inFlight
 // includes reports whether f is part of the same broadcast.
 func (a arrow) includes(f *inFlight) bool {
 	first := a[0]
-	return first.from == f.from && first.label == f.label && first.sent == f.sent && first.sendKnown == f.sendKnown && first.ended == f.ended &&
+	return first.from == f.from && first.label == f.label && first.sent == f.sent && (first.sender == nil) == (f.sender == nil) && first.ended == f.ended &&
 		!slices.ContainsFunc(a, func(other *inFlight) bool { return other.to == f.to })
 }
 

@@ -184,7 +184,9 @@ func (r *reader) addSend(s *step, e Event) {
 	if !ok {
 		return
 	}
-	if m := r.send(s.lane, to, e); r.d.All || !m.periodic {
+	m := r.send(s.lane, to, e)
+	m.sender = s
+	if r.d.All || !m.periodic {
 		s.sent = append(s.sent, m)
 	}
 }

@@ -225,7 +225,7 @@ func (p *picture) drawStep(s *step) {
 func (p *picture) place(f *inFlight, arrives time.Duration) (x1, y1, x2, y2 float64) {
 	x1, x2 = p.x(f.from), p.x(f.to)
 	y1, y2 = p.y[f.sent], p.y[arrives]
-	if _, drawn := p.y[f.sent]; !drawn || !f.sendKnown {
+	if _, drawn := p.y[f.sent]; !drawn || f.sender == nil {
 		y1 = y2 - minGap/2
 	}
 	if arrives < 0 {
