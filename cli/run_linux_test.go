@@ -342,8 +342,7 @@ func TestSignalStopsCommandBeforeElect(t *testing.T) {
 	}
 }
 
-// A second signal ends elect at once, unless it directly follows the first. The watchdog then ends the command before
-// the lease is released.
+// A second signal ends elect at once, unless it directly follows the first. The watchdog then ends the command.
 func TestSecondSignalEndsElectImmediately(t *testing.T) {
 	testkit.OnlyLong(t)
 	t.Parallel()

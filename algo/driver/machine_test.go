@@ -13,8 +13,7 @@ import (
 
 type ping struct{ Epoch algo.Epoch }
 
-func (ping) Kind() string         { return "ping" }
-func (p ping) Number() algo.Epoch { return p.Epoch }
+func (ping) Kind() string { return "ping" }
 
 func id(i int) algo.NodeID { return algo.NodeID{15: byte(i)} }
 

@@ -195,31 +195,15 @@ func TestStaleReads(t *testing.T) {
 	t.Run("of the holder", func(t *testing.T) {
 		virtually(t, 1, func(t *testing.T, g *kubetest.Group, s *kubetest.Local) {
 			old := enginetest.WaitState(t, g.Elector("n1"), enginetest.IsLeader).Leader
-			m := g.StartWith(g.Config("n2"), stale())
+			leadershipOfN1 := stale()
+			m := g.StartWith(g.Config("n2"), leadershipOfN1)
 			enginetest.WaitState(t, m, elector.State.HasLeader)
 			g.Stop("n1")
 			m.Link.Intercept(nil)
 			next := enginetest.WaitState(t, m, enginetest.IsLeader).Leader
 			require.Greater(t, next.Token, old.Token)
 			g.Start("n1")
-			first := true // until the first read, with which all later ones are answered
-			var body []byte
-			m.Link.Intercept(func(r *http.Request, _ http.RoundTripper) (*http.Response, error) { return nil, errLost })
-			m.Link.Intercept(func(r *http.Request, next http.RoundTripper) (*http.Response, error) {
-				if isWatch(r) {
-					return nil, errLost
-				}
-				resp, err := next.RoundTrip(r)
-				if err != nil || !isRead(r) {
-					return resp, err
-				}
-				if first {
-					first = false
-					body, _ = io.ReadAll(resp.Body)
-				}
-				_ = resp.Body.Close()
-				return answer(r, resp.StatusCode, body), nil
-			})
+			m.Link.Intercept(leadershipOfN1)
 			keeps(t, m, next.Token, 4*duration)
 		})
 	})

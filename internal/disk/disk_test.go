@@ -64,7 +64,7 @@ func TestCreateKeepsExistingFile(t *testing.T) {
 		t.Errorf("the link leads to %q (%v)", to, err)
 	}
 	if _, err := disk.OpenExclusive(link); !errors.Is(err, fs.ErrNotExist) {
-		t.Errorf("OpenAlone of the link: %v, want that there is nothing", err)
+		t.Errorf("OpenExclusive of the link: %v, want that there is nothing", err)
 	}
 }
 

@@ -29,7 +29,7 @@ func TestOnlyRegularFileIsOpened(t *testing.T) {
 			file.Close()
 		}
 		if err == nil || !strings.Contains(err.Error(), want) || !strings.Contains(err.Error(), path) {
-			t.Errorf("OpenAlone of %s: %v, want %q", path, err, want)
+			t.Errorf("OpenExclusive of %s: %v, want %q", path, err, want)
 		}
 	}
 	if err := disk.CheckFolder(fifo); err != nil {
