@@ -35,7 +35,7 @@ var (
 	slowRoundsFlag = flag.Int("slow-rounds", 30, "failovers per case that wait for a timeout, and cold starts, at least")
 	observedFlag   = flag.Int("observed", 10, "further failovers per case of -rounds during which an outside observer asks")
 	seedFlag       = flag.Uint64("seed", 1, "of the random moments at which signals come")
-	dataFlag       = flag.String("data", "", "`folder` on a disk for the data folders (default the first of TMPDIR, the user's cache folder and this one that is not in memory)")
+	dataFlag       = flag.String("data", "", "`folder` on a disk for the data directories (default the first of TMPDIR, the user's cache folder and this one that is not in memory)")
 	procsFlag      = flag.Int("procs", 0, "GOMAXPROCS of each node (default the command's own: 1)")
 )
 
@@ -103,7 +103,7 @@ func build(program string) (string, error) {
 	return file, nil
 }
 
-// dataDir returns a new folder on a disk for the data folders.
+// dataDir returns a new folder on a disk for the data directories.
 var dataDir = sync.OnceValues(func() (string, error) {
 	if *dataFlag != "" {
 		return folders.make(*dataFlag)
@@ -165,7 +165,7 @@ func configuration(dir string, more ...string) string {
 	m.FileSystem = hostinfo.FileSystem(dir)
 	lines := []string{"# load average " + m.Load}
 	if hostinfo.InMemory(m.FileSystem) {
-		lines = append(lines, "# the data folders are in memory: saves cost nothing here")
+		lines = append(lines, "# the data directories are in memory: saves cost nothing here")
 	}
 	for _, c := range result.Config(m) {
 		if !slices.Contains([]string{"goos", "goarch", "cpu"}, c.Key) {

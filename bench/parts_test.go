@@ -237,7 +237,7 @@ func stepping(m algo.Message) func(testing.TB) func() (int, error) {
 	}
 }
 
-// saving saves as many bytes as a vote has (an epoch, an ID and a word) in the data folder of the other benchmarks.
+// saving saves as many bytes as a vote has (an epoch, an ID and a word) in the data directory of the other benchmarks.
 func saving(open func(dir string) (*store.Store, error)) func(testing.TB) func() (int, error) {
 	return func(tb testing.TB) func() (int, error) {
 		dir := tb.TempDir()

@@ -20,7 +20,7 @@ func TestSettingLinesAreConfiguration(t *testing.T) {
 	form := regexp.MustCompile(`^[a-z][^\sA-Z]*: \S.*$`)
 	var keys []string
 	for _, line := range lines[1:] {
-		if strings.HasPrefix(line, "# the data folders are in memory") {
+		if strings.HasPrefix(line, "# the data directories are in memory") {
 			continue
 		}
 		require.Regexp(t, form, line)

@@ -84,7 +84,7 @@ func runConfigCheck(cmd *cobra.Command, from *source, asJSON bool) error {
 		}
 	}
 	if reason := startupError(&s.Config); reason != "" {
-		fmt.Fprintf(cmd.OutOrStdout(), "with an empty data folder the node would not start: %s\n", reason)
+		fmt.Fprintf(cmd.OutOrStdout(), "with an empty data directory the node would not start: %s\n", reason)
 	}
 	_, err = fmt.Fprintf(cmd.OutOrStdout(), "%s: nothing is wrong\n", s.File)
 	return err
@@ -113,7 +113,7 @@ func (p *program) newConfigExample() *cobra.Command {
 		Use:   "example",
 		Short: "Print a configuration file with every field, its default and its meaning",
 		Long: `Print a configuration file with every field, its default and its meaning. It sets
-where to listen and the data folder: remove the # before each other field that you change.
+where to listen and the data directory: remove the # before each other field that you change.
 
 With --json, a list of objects, one for each field: field, flag, variable, default (a
 string, number, bool or list; durations are strings), empty (what an empty default stands

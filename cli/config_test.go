@@ -36,7 +36,7 @@ func TestConfigCheck(t *testing.T) {
 		"--join 127.0.0.1:7400 --lease --data-dir d": "join names only this node"} {
 		status, stdout, stderr = elect(append([]string{"config", "check", "elect.yaml"}, strings.Fields(flag)...)...)
 		require.Zero(t, status, stderr)
-		require.Equal(t, "with an empty data folder the node would not start: "+why+"\nelect.yaml: nothing is wrong\n", stdout)
+		require.Equal(t, "with an empty data directory the node would not start: "+why+"\nelect.yaml: nothing is wrong\n", stdout)
 	}
 
 	t.Setenv("ELECT_LISTNE", "x")

@@ -10,7 +10,7 @@ import (
 	"github.com/elect-go/elect/algo/lease"
 )
 
-// A node with nothing but an address needs a data folder, or lease: off.
+// A node with nothing but an address needs a data directory, or lease: off.
 func TestNewNodeErrorNamesDataDirAndLeaseOff(t *testing.T) {
 	status, _, stderr := elect("config", "check", "/dev/null", "--listen", "127.0.0.1:7400", "--members", "127.0.0.1:7400")
 	require.Equal(t, statusUsage, status)

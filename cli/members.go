@@ -124,14 +124,14 @@ func (p *program) newRemove() *cobra.Command {
 		Long: `Remove the member with that name or id from its cluster, through any node. A dead
 member stays one, and counts for a majority, until it is removed. A live member stops as
 soon as it learns of its removal; a member that comes back later stops then. Its data
-folder is of no more use: after it is emptied, the node joins as a new member.
+directory is of no more use: after it is emptied, the node joins as a new member.
 
 This needs a quorum: the lease, which is on by default, or vote. Otherwise change the list
 members on each node instead.
 
 The leader removes one member at a time, when a majority of the members are there: of
 two members one of which is dead none can be removed. Start the dead one again, also on
-another machine with its data folder. If that is lost, see elect recover.
+another machine with its data directory. If that is lost, see elect recover.
 
 ` + adminJSON,
 		Example: `  elect remove n3 10.0.0.1:7400

@@ -79,7 +79,7 @@ func TestRemovedNodeExplainsHowToRejoin(t *testing.T) {
 	if err == nil { // the node was up before it learned of its removal
 		err = f.WaitUntil(within(t), func([]proccluster.State) bool { return false })
 	}
-	require.ErrorContains(t, err, "this node was removed from the cluster: empty its data folder to have it join as a new member")
+	require.ErrorContains(t, err, "this node was removed from the cluster: empty its data directory to have it join as a new member")
 }
 
 // The node applied the request, but could not inform all members: the command succeeds, and prints the reason once.

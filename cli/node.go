@@ -47,7 +47,7 @@ With --lease=off a failover takes milliseconds, but two nodes may lead at once. 
 ring need no quorum and no --data-dir then, but --members. To add or remove a node, change
 the list on each node.
 
-A waiting node logs every 5 s which nodes it contacts, and their answers. With a data folder,
+A waiting node logs every 5 s which nodes it contacts, and their answers. With a data directory,
 a restarted node is the same member again; without, it is a new member.
 
 The configuration is a YAML file. Each of its fields is also a flag and an environment
@@ -190,7 +190,7 @@ func asUsageError(s *confload.Settings, err error) error {
 	return err
 }
 
-// startupError returns the reason why a node with this configuration and an empty data folder cannot start, or "".
+// startupError returns the reason why a node with this configuration and an empty data directory cannot start, or "".
 func startupError(c *cluster.Config) string {
 	switch {
 	case len(c.Members) > 0 || slices.ContainsFunc(c.Join, func(addr string) bool { return addr != cmp.Or(c.Advertise, c.Listen) }):

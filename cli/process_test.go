@@ -267,25 +267,25 @@ func TestStoppedNodeExitsWithStatusZero(t *testing.T) {
 	}
 }
 
-func TestNodeWarnsWithoutDataFolder(t *testing.T) {
+func TestNodeWarnsWithoutDataDirectory(t *testing.T) {
 	testkit.Processes(t)
 	t.Parallel()
 	p := startNode(t)
 	require.Contains(t, p.stderr.text(), "no data directory")
 }
 
-func TestSecondProcessOnDataFolderFails(t *testing.T) {
+func TestSecondProcessOnDataDirectoryFails(t *testing.T) {
 	testkit.Processes(t)
 	t.Parallel()
 	data := filepath.Join(t.TempDir(), "data")
 	startNode(t, "--data-dir", data)
 	second := launch(t, "node", "--listen", "127.0.0.1:0", "--name", "b", "--data-dir", data)
 	require.Equal(t, statusFailed, second.status(t))
-	require.Contains(t, second.stderr.text(), "in use by another process: one data folder serves one node")
+	require.Contains(t, second.stderr.text(), "in use by another process: one data directory serves one node")
 	require.Contains(t, second.stderr.text(), data)
 }
 
-func TestNodeReportsUnusableDataFolder(t *testing.T) {
+func TestNodeReportsUnusableDataDirectory(t *testing.T) {
 	testkit.Processes(t)
 	t.Parallel()
 	file := filepath.Join(t.TempDir(), "file")

@@ -57,10 +57,10 @@ func (p *program) newRecover() *cobra.Command {
 		Use:   "recover",
 		Short: "Go on without a majority that is lost for good",
 		Long: `Make one survivor the only member of a cluster that has lost a quorum for good, so that
-no leader can be elected and no member removed. It works on the data folder of a node
+no leader can be elected and no member removed. It works on the data directory of a node
 that does not run. Name the node of this folder, by name or id, as the survivor. It
 becomes the only member, and leads alone. All other nodes join it with empty data
-folders, other survivors too. If several survive, take one with the newest config.
+directories, other survivors too. If several survive, take one with the newest config.
 
 An algorithm without a quorum (bully or ring with --lease=off) needs no recovery: its
 members are those of the list in the settings.
@@ -99,7 +99,7 @@ false), reason (why not). The explanation is then written to standard error.`,
 func (r *recovery) run(cmd *cobra.Command) error {
 	switch {
 	case r.data == "":
-		return usagef("--data-dir is missing, want the data folder of a node")
+		return usagef("--data-dir is missing, want the data directory of a node")
 	case r.survivor == "":
 		return usagef("--survivor is missing, want the name or id of the node of this folder")
 	case r.timeout <= 0:
@@ -178,7 +178,7 @@ No removed member answers this machine. What may be lost:
   fencing tokens rejects such a leader once it has seen a new epoch.
 - Decisions of the cluster that have not reached the survivor are forgotten: which
   nodes joined or were removed.
-- A removed member can come back only with an empty data folder, as a new member.
+- A removed member can come back only with an empty data directory, as a new member.
 - The survivor will be alone: if it dies too, there is no leader until it is back.
 `)
 }

@@ -156,7 +156,7 @@ func listenAs(t *testing.T, serve func(net.Conn)) (addr string) {
 	return l.Addr().String()
 }
 
-// stoppedPair returns the data folders of two stopped members.
+// stoppedPair returns the data directories of two stopped members.
 func stoppedPair(t *testing.T) (a, b string) {
 	f := runCluster(t, 2, nil, "--preset", "local", "--lease")
 	for _, node := range []string{"n1", "n2"} {
@@ -208,7 +208,7 @@ func TestNodeWithoutQuorumNeedsNoRecovery(t *testing.T) {
 
 func TestUsageOfRecover(t *testing.T) {
 	for args, want := range map[string]string{
-		"--survivor a --yes":                           "--data-dir is missing, want the data folder of a node",
+		"--survivor a --yes":                           "--data-dir is missing, want the data directory of a node",
 		"--data-dir /no/such/folder --yes":             "--survivor is missing, want the name or id of the node of this folder",
 		"--data-dir x --survivor a --yes --timeout 0s": "--timeout is 0s, want more than 0",
 		"--data-dir x --survivor a b":                  `unknown command "b"`,
@@ -220,5 +220,5 @@ func TestUsageOfRecover(t *testing.T) {
 	}
 	status, _, stderr := elect("recover", "--data-dir", "/no/such/folder", "--survivor", "a", "--yes")
 	require.Equal(t, statusFailed, status)
-	require.Contains(t, stderr, "/no/such/folder is not the data folder of a node")
+	require.Contains(t, stderr, "/no/such/folder is not the data directory of a node")
 }

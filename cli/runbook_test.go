@@ -22,7 +22,7 @@ import (
 	"github.com/elect-go/elect/internal/testkit"
 )
 
-// machines execute a runbook of docs/operations.md. Each has a prompt of one letter, an address and a data folder.
+// machines execute a runbook of docs/operations.md. Each has a prompt of one letter, an address and a data directory.
 type machines struct {
 	t       *testing.T
 	rewrite map[string]*strings.Replacer // addresses and folders of the runbook, by machine

@@ -52,9 +52,9 @@ func copyOf(t *testing.T, folder string) string {
 	return data
 }
 
-// A node on a copy of the data folder of a running process stops and reports the reason, and its peers are not
+// A node on a copy of the data directory of a running process stops and reports the reason, and its peers are not
 // disturbed. A node on a backup stops too if the original was started again later, even if the original is down.
-func TestCopiedOrRestoredDataFolderStopsNode(t *testing.T) {
+func TestCopiedOrRestoredDataDirectoryStopsNode(t *testing.T) {
 	testkit.OnlyLong(t)
 	t.Parallel()
 	var mu sync.Mutex
@@ -103,7 +103,7 @@ func TestCopiedOrRestoredDataFolderStopsNode(t *testing.T) {
 	require.NoError(t, err)
 }
 
-// The data folder of a single node names no peer. Its copy contacts the address of the original.
+// The data directory of a single node names no peer. Its copy contacts the address of the original.
 func TestCopyOfSingleNodeFolderStopsNode(t *testing.T) {
 	testkit.OnlyLong(t)
 	t.Parallel()

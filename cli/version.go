@@ -14,9 +14,9 @@ func newVersion() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "version",
 		Short: "Print the version of this program",
-		Long: `Print the version of this program, of the protocol between nodes, and of the form of the data folder.
+		Long: `Print the version of this program, of the protocol between nodes, and of the form of the data directory.
 
-Nodes can be in one cluster if their ranges of protocol versions overlap. A node opens a data folder of its own form and of older ones.
+Nodes can be in one cluster if their ranges of protocol versions overlap. A node opens a data directory of its own form and of older ones.
 
 With --json, one object: version, revision, time (of the revision), modified (there were changes after it), go, platform,
 protocol and oldest_protocol (the ends of the range of protocol versions), data_format. The revision is absent if the program was not built in a clone of the repository.`,

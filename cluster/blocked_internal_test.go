@@ -10,8 +10,8 @@ import (
 	"github.com/elect-go/elect/internal/store"
 )
 
-// A node stops although the file system of its data folder does not respond at the start.
-func TestStopDoesNotWaitForDataFolder(t *testing.T) {
+// A node stops although the file system of its data directory does not respond at the start.
+func TestStopDoesNotWaitForDataDirectory(t *testing.T) {
 	dir := t.TempDir()
 	n, err := New(Config{Name: "n1", Listen: "127.0.0.1:0", Members: []string{"127.0.0.1:0"}, DataDir: dir, Lease: lease.Off})
 	require.NoError(t, err)

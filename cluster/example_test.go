@@ -185,7 +185,7 @@ func ExampleNode_Run() {
 		case err == nil:
 			return "it was stopped, or has left"
 		case errors.Is(err, cluster.ErrRemoved):
-			return "empty the data folder to have it join as a new member"
+			return "empty the data directory to have it join as a new member"
 		case errors.Is(err, cluster.ErrJoinRejected):
 			return "change its configuration: " + err.Error()
 		case errors.Is(err, cluster.ErrAlreadyStarted):

@@ -14,9 +14,9 @@ import (
 	"github.com/elect-go/elect/internal/store"
 )
 
-// Each later version opens the data folder that version 0.1.0 wrote. The folder is from member n1 of three. The
+// Each later version opens the data directory that version 0.1.0 wrote. The folder is from member n1 of three. The
 // algorithm was bully with a lease, and n2 led in epoch 1.
-func TestDataFolderOfFormat1(t *testing.T) {
+func TestDataDirectoryOfFormat1(t *testing.T) {
 	packed, err := os.Open("testdata/format-1.db.gz")
 	require.NoError(t, err)
 	defer packed.Close()

@@ -44,8 +44,8 @@ func (n *Node) checkOwner(proved tlsauth.Identity, hello wire.Hello) error {
 	if !isMember || proved.Role == tlsauth.Unauthenticated || proved.AllowsName(m.Name) {
 		return nil
 	}
-	// The reason begins as one of package transport, so that a node with a copied data folder stops.
-	return fmt.Errorf("%s: node id %s belongs to member %s, and this process has proved that it is %s: is its data folder a copy of another's?",
+	// The reason begins as one of package transport, so that a node with a copied data directory stops.
+	return fmt.Errorf("%s: node id %s belongs to member %s, and this process has proved that it is %s: is its data directory a copy of another's?",
 		transport.Duplicate, hello.ID, m.Name, proved)
 }
 

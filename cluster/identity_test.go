@@ -231,7 +231,7 @@ func identityStore(t *testing.T, id algo.NodeID) cluster.Store {
 	return s
 }
 
-// A node with the data folder of another member stops. The error names both members.
+// A node with the data directory of another member stops. The error names both members.
 func TestNodeWithDataOfOtherMemberStops(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		a := newAuthority(t)
@@ -241,7 +241,7 @@ func TestNodeWithDataOfOtherMemberStops(t *testing.T) {
 		err := f.start(4).ends(t, bound)
 		delete(f.live, "n4")
 		require.ErrorIs(t, err, cluster.ErrDuplicateID)
-		require.ErrorContains(t, err, "belongs to member n1, and this process has proved that it is member n4: is its data folder a copy of another's?")
+		require.ErrorContains(t, err, "belongs to member n1, and this process has proved that it is member n4: is its data directory a copy of another's?")
 		f.agree("n3", bound)
 	})
 }

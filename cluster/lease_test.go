@@ -433,7 +433,7 @@ func TestStalledLeaderLeadsAgainAfterLateRenewal(t *testing.T) {
 	})
 }
 
-// On TCP, with data folders and the clock of the machine, the next member leads when the leader has stopped.
+// On TCP, with data directories and the clock of the machine, the next member leads when the leader has stopped.
 func TestLeaseIsHandedOverOnTCP(t *testing.T) {
 	g := &guarded{t: t, real: true, causes: make(map[error]int)}
 	config := func(name string, join ...string) cluster.Config {

@@ -267,7 +267,7 @@ func runError(reason error) error {
 	case errors.Is(reason, membership.ErrExpired):
 		return fmt.Errorf("%w: it was suspected for too long, or replaced", ErrRemoved)
 	}
-	return fmt.Errorf("%w: empty its data folder to have it join as a new member", ErrRemoved)
+	return fmt.Errorf("%w: empty its data directory to have it join as a new member", ErrRemoved)
 }
 
 func (n *Node) send(e driver.Envelope) {

@@ -480,9 +480,9 @@ func TestSuspectedMemberIsRemoved(t *testing.T) {
 	require.ErrorContains(t, err, "remove_suspected_after is 1s, want 0, or at least max_timeout (3.8s)")
 }
 
-// Two nodes with copies of one data folder have the same ID. Each logs that another node uses it, and not that it has
-// connected to itself.
-func TestCopiedDataFolderIsReported(t *testing.T) {
+// Two nodes with copies of one data directory have the same ID. Each logs that another node uses it, and not that it
+// has connected to itself.
+func TestCopiedDataDirectoryIsReported(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := newFleet(t)
 		f.config = func(c *cluster.Config) { c.Members = listOf(2) }
@@ -496,7 +496,7 @@ func TestCopiedDataFolderIsReported(t *testing.T) {
 		require.ErrorIs(t, two.ends(t, bound), cluster.ErrDuplicateID)
 		require.NotEmpty(t, append(one.log.Lines("level=ERROR", "duplicate id"), two.log.Lines("level=ERROR", "duplicate id")...))
 		for _, m := range []*member{one, two} {
-			require.NotEmpty(t, m.log.Lines("is a data folder a copy of another's"), m.name)
+			require.NotEmpty(t, m.log.Lines("is a data directory a copy of another's"), m.name)
 		}
 	})
 }

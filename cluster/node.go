@@ -269,7 +269,7 @@ func openData(dir string) (Store, error) {
 	return s, nil
 }
 
-// openStore returns the cause of ctx if ctx ends before the data folder answers.
+// openStore returns the cause of ctx if ctx ends before the data directory answers.
 func (n *Node) openStore(ctx context.Context) (Store, error) {
 	switch {
 	case n.config.Store != nil:

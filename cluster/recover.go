@@ -14,7 +14,7 @@ import (
 // Recovery describes the cluster of one survivor after a quorum was lost for good: see [Recover].
 type Recovery struct {
 	Cluster string
-	Self    algo.NodeID // node of the data folder
+	Self    algo.NodeID // node of the data directory
 	// Survivor is the only member from now on. A witness becomes eligible.
 	Survivor algo.Member
 	// Removed are the former members, with their last known addresses.
@@ -24,8 +24,8 @@ type Recovery struct {
 }
 
 // Recover makes a node the only member of its cluster. It is for a cluster that has lost a quorum for good, and so can
-// neither elect a leader nor remove a member. data is the data folder of the node, which must not run. survivor is the
-// name or the ID of the node. Afterwards the other nodes join it with empty folders.
+// neither elect a leader nor remove a member. data is the data directory of the node, which must not run. survivor is
+// the name or the ID of the node. Afterwards the other nodes join it with empty folders.
 //
 // Recover overrides the quorum, so it is safe only if no removed node still runs. The function agree must make sure of
 // that. Recover calls agree before it writes anything, while no node can start with the folder. If agree returns an
@@ -36,7 +36,7 @@ type Recovery struct {
 // survivor, or if the algorithm of the node needs no quorum.
 func Recover(data, survivor string, agree func(Recovery) error) (done Recovery, err error) {
 	if _, err := os.Stat(filepath.Join(data, store.FileName)); err != nil {
-		return done, fmt.Errorf("cluster: %s is not the data folder of a node: %w", data, err)
+		return done, fmt.Errorf("cluster: %s is not the data directory of a node: %w", data, err)
 	}
 	kept, err := store.Open(data)
 	if err != nil {
@@ -51,7 +51,7 @@ func Recover(data, survivor string, agree func(Recovery) error) (done Recovery, 
 	done.Cluster, done.Self = self.Cluster, self.ID
 	next, err := engine.Recover(self.ID, survivor, saved)
 	if err != nil {
-		return done, fmt.Errorf("cluster: the data folder %s: %w", data, err)
+		return done, fmt.Errorf("cluster: the data directory %s: %w", data, err)
 	}
 	done.Survivor, done.Removed, done.Epoch = next.Survivor, next.Removed, next.Epoch
 	if len(next.Records) == 0 {

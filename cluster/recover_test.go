@@ -23,7 +23,7 @@ func five() membership.Record {
 	return membership.Record{Config: c, Committed: true, WasMember: true}
 }
 
-// folderOf returns a data folder with the saved records.
+// folderOf returns a data directory with the saved records.
 func folderOf(t *testing.T, saved ...algo.Message) string {
 	t.Helper()
 	dir := filepath.Join(t.TempDir(), "data")
@@ -40,7 +40,7 @@ func folderOfMember(t *testing.T, number byte, saved ...algo.Message) string {
 	return folderOf(t, append(saved, identity{ID: algo.NodeID{15: number}, Cluster: "fleet"})...)
 }
 
-// keptIn returns the records of a data folder by kind.
+// keptIn returns the records of a data directory by kind.
 func keptIn(t *testing.T, dir string) map[string]algo.Message {
 	t.Helper()
 	s, err := store.Open(dir)
@@ -128,7 +128,7 @@ func TestFailedRecoveryChangesNothing(t *testing.T) {
 		{"not this one", folderOfMember(t, 1, five()), "b", yes, nil, "the survivor is the node of this folder (a)"},
 		{"in use", inUse, "a", yes, store.ErrLocked, "in use by another process"},
 		{"damaged", damaged, "a", yes, store.ErrDamaged, damaged},
-		{"no folder", nowhere, "a", yes, os.ErrNotExist, nowhere + " is not the data folder of a node"},
+		{"no folder", nowhere, "a", yes, os.ErrNotExist, nowhere + " is not the data directory of a node"},
 		{"empty", folderOf(t), "a", yes, nil, "the node was never a member, or its algorithm needs no quorum"},
 		{"never a member", folderOfMember(t, 1), "a", yes, nil, "the node was never a member, or its algorithm needs no quorum"},
 		{"without a quorum", folderOfMember(t, 1, engine.SavedState{Epoch: 4, Algorithm: "bully"}), "a", yes, nil, "its members are those of the list in its settings"},

@@ -94,13 +94,13 @@ var (
 	// ErrLeft is an ErrStopped: this node has left the cluster on request.
 	ErrLeft = fmt.Errorf("%w: it has left the cluster", ErrStopped)
 	// ErrJoinRejected: this node cannot be a member with its settings. Causes: another member has its name; the config
-	// with it would not fit in one frame; it runs another algorithm; it is a witness and would be the only member; or its
-	// settings have no seed, no members and no bootstrap.
+	// with it would not fit in one frame; it runs another algorithm; it is a witness and would be the only member; or
+	// its settings have no seed, no members and no bootstrap.
 	ErrJoinRejected = errors.New("cluster: join rejected")
 	// ErrDuplicateID: another process has the ID of this node, because the data directory was copied; or has had it
 	// with a newer state, because the data directory comes from a backup. This node may have forgotten a vote.
 	ErrDuplicateID = newReason("cluster: this node is the copy of another, or of an older state of itself: "+
-		"empty its data folder to have it join as a new member, after 'elect remove' of the other if that is no more", elector.ErrStopped)
+		"empty its data directory to have it join as a new member, after 'elect remove' of the other if that is no more", elector.ErrStopped)
 	// ErrSaveFailed: a state could not be made durable, so the node has stopped.
 	ErrSaveFailed = newReason("cluster: a save failed, the node stops before anything is sent", elector.ErrStopped)
 	// ErrListenerClosed: other code has closed the listener, so no node can dial this one.

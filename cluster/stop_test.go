@@ -214,7 +214,7 @@ func TestDataInUseIsRejected(t *testing.T) {
 	require.ErrorContains(t, err, data)
 }
 
-func TestUnwritableDataFolderIsRejected(t *testing.T) {
+func TestUnwritableDataDirectoryIsRejected(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "file")
 	require.NoError(t, os.WriteFile(file, nil, 0o600))
 	n, err := cluster.New(cluster.Config{Name: "n1", Listen: "127.0.0.1:0", Members: []string{"127.0.0.1:0"}, DataDir: filepath.Join(file, "data"), Lease: lease.Off})

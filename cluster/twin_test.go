@@ -53,8 +53,8 @@ func (m *member) ends(t testing.TB, within time.Duration) error {
 	}
 }
 
-// A process with a copy of a data folder stops before it has led. The other nodes log at most one error and keep their
-// leader.
+// A process with a copy of a data directory stops before it has led. The other nodes log at most one error and keep
+// their leader.
 func TestCopyStopsAndOriginalRunsOn(t *testing.T) {
 	for _, algorithm := range []string{"bully", "ring", "vote"} {
 		for _, of := range []string{"n1", "n2", "n3"} {
@@ -74,7 +74,7 @@ func TestCopyStopsAndOriginalRunsOn(t *testing.T) {
 					require.ErrorContains(t, err, self.Node.String())
 					require.ErrorContains(t, err, "another process, at "+of+":")
 					require.ErrorContains(t, err, "double:7400")
-					require.ErrorContains(t, err, "empty its data folder")
+					require.ErrorContains(t, err, "empty its data directory")
 					for _, s := range double.seen() {
 						require.False(t, s.IsLeader, "the copy has led")
 					}
@@ -100,7 +100,7 @@ func TestCopyStopsAndOriginalRunsOn(t *testing.T) {
 
 // A node that was restored from a backup has an incarnation that is not above the last one that its peers know. The
 // peers reject it.
-func TestRestoredDataFolderIsRejected(t *testing.T) {
+func TestRestoredDataDirectoryIsRejected(t *testing.T) {
 	for _, algorithm := range []string{"bully", "ring", "vote"} {
 		t.Run(algorithm, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
@@ -120,7 +120,7 @@ func TestRestoredDataFolderIsRejected(t *testing.T) {
 				err := restored.ends(t, bound)
 				require.ErrorIs(t, err, cluster.ErrDuplicateID)
 				require.ErrorContains(t, err, "was started later, at n3:7400; this process is at double:7400")
-				require.ErrorContains(t, err, "empty its data folder to have it join as a new member")
+				require.ErrorContains(t, err, "empty its data directory to have it join as a new member")
 				for _, s := range restored.seen() {
 					require.False(t, s.IsLeader, "the copy has led")
 				}

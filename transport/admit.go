@@ -112,7 +112,7 @@ func (c *conn) rejectDuplicate(other Peer, state string) error {
 	c.mu.Lock()
 	c.hello = nil
 	c.mu.Unlock()
-	return rejectedError(kind.String(), fmt.Errorf("%s: node id %s %s, at %s; this process is at %s: is a data folder a copy of another's, or from a backup?",
+	return rejectedError(kind.String(), fmt.Errorf("%s: node id %s %s, at %s; this process is at %s: is a data directory a copy of another's, or from a backup?",
 		kind, idText(c.peer.ID), state, cmp.Or(other.ListenAddr, other.Addr), cmp.Or(c.peer.ListenAddr, c.addr)))
 }
 

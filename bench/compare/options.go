@@ -59,7 +59,7 @@ func parseOptions(args []string, stderr io.Writer) (*options, error) {
 		return listOf(&o.applications, parseApplication)(s)
 	})
 	flags.Uint64Var(&o.seed, "seed", 1, "seed of the random times of the signals")
-	flags.StringVar(&o.data, "data", "", "`folder` on a disk for the data folders (default the first of TMPDIR, the user's cache folder and this one that is not in memory)")
+	flags.StringVar(&o.data, "data", "", "`folder` on a disk for the data directories (default the first of TMPDIR, the user's cache folder and this one that is not in memory)")
 	flags.StringVar(&o.elect, "elect", "", "the elect `command` (default: built from this checkout)")
 	flags.StringVar(&o.out, "out", "", "`file` for every round's figures, in Go's benchmark format")
 	flags.BoolVar(&o.show, "show", false, "measure nothing; print the results of the files named after the flags")

@@ -49,7 +49,7 @@ func goCommand(ctx context.Context, dir string, args ...string) (string, error) 
 	return string(out), nil
 }
 
-// dataDir creates the parent of all data folders.
+// dataDir creates the parent of all data directories.
 func dataDir(wanted string) (string, error) {
 	if wanted == "" {
 		var err error

@@ -175,7 +175,7 @@ func freeAddresses(t *testing.T, count int) (addresses []string) {
 type cluster struct {
 	addresses []string // of n1, js and n3
 	flags     []string // of all members
-	folder    string   // of the data folders; empty: static members without a lease
+	folder    string   // of the data directories; empty: static members without a lease
 }
 
 func (c *cluster) arguments(number int) []string {

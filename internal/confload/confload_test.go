@@ -33,7 +33,7 @@ type sources struct {
 }
 
 // load reads the sources as elect node does. The file is named elect.yaml. The lease is off if the sources set neither
-// a lease nor a data folder.
+// a lease nor a data directory.
 func (in sources) load(t *testing.T) (*Settings, error) {
 	t.Helper()
 	table := in.table

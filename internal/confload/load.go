@@ -68,7 +68,7 @@ func (t *Table) Load(path string, variables []string, flags *Flags) (*Settings, 
 	}
 	var text []byte
 	if path != "" && path != os.DevNull { // os.DevNull is an empty file on every system
-		// A user with write access to the file can select another secret, authority or data folder.
+		// A user with write access to the file can select another secret, authority or data directory.
 		var err error
 		if text, err = disk.Read(path, disk.CheckUserIntegrity, maxFile+1); err != nil {
 			return nil, err

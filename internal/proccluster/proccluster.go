@@ -53,8 +53,8 @@ type Config struct {
 	// ArgsOf returns additional flags of one node; nil for none.
 	ArgsOf func(name string) []string
 	// Run is a command that the leader runs: the processes are "elect run" with it, and not "elect node". They take no
-	// requests from the cluster (see [Cluster.Campaign]). Only the kernel of Linux ends them if the program that holds the
-	// cluster is killed. The command must not write to its standard output, which is the trace.
+	// requests from the cluster (see [Cluster.Campaign]). Only the kernel of Linux ends them if the program that holds
+	// the cluster is killed. The command must not write to its standard output, which is the trace.
 	Run []string
 	// Hosts has a host for each node, n1 first. Empty: all nodes run on the loopback of
 	// this machine.
@@ -198,7 +198,7 @@ func (c *Cluster) startProcesses() {
 	}
 }
 
-// Dir returns the temporary folder of the cluster. It contains the data folder "n1" of n1.
+// Dir returns the temporary folder of the cluster. It contains the data directory "n1" of n1.
 func (c *Cluster) Dir() string { return c.dir }
 
 // Close stops every node, first with Term, and removes the folder. When it returns, no
@@ -223,7 +223,7 @@ func (c *Cluster) Close() error {
 }
 
 // Restart starts a node that is down again, on the same address and with the same data
-// folder. It returns when the process is ready.
+// directory. It returns when the process is ready.
 func (c *Cluster) Restart(ctx context.Context, name string) error {
 	n, err := c.node(name)
 	if err != nil {

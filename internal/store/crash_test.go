@@ -149,7 +149,7 @@ func TestSecondProcessIsRejected(t *testing.T) {
 	if err := child.Wait(); err != nil {
 		t.Fatal(err)
 	}
-	want := "store: " + filepath.Join(dir, store.FileName) + ": in use by another process: one data folder serves one node\n"
+	want := "store: " + filepath.Join(dir, store.FileName) + ": in use by another process: one data directory serves one node\n"
 	if string(said) != want {
 		t.Errorf("the second process said %q, want %q", said, want)
 	}

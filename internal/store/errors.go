@@ -35,18 +35,18 @@ var hints = []struct {
 	against error
 	help    string
 }{
-	{ErrLocked, ": one data folder serves one node"},
+	{ErrLocked, ": one data directory serves one node"},
 	{ErrReplaced, "; put it back, or the node starts as a new member"},
-	{ErrNewerVersion, ": run the version that wrote it, or name another data folder"},
+	{ErrNewerVersion, ": run the version that wrote it, or name another data directory"},
 	{ErrOldFormat, ", which commit " + lastOldCommit + " is the last to read: with that one have the node leave its cluster, " +
 		"then move the file away, and it joins as a new member"},
 	{ErrDamaged, "; move it away, and the node starts as a new member"},
 	{syscall.ENOSPC, "; make room on its disk"},
 	{syscall.EDQUOT, "; make room on its disk"},
-	{fs.ErrPermission, "; let the user of this process write there, or name another data folder"},
-	{syscall.EROFS, "; let the user of this process write there, or name another data folder"},
-	{syscall.ENOTDIR, "; name a folder as the data folder"},
-	{syscall.EISDIR, "; move it away, or name another data folder"},
+	{fs.ErrPermission, "; let the user of this process write there, or name another data directory"},
+	{syscall.EROFS, "; let the user of this process write there, or name another data directory"},
+	{syscall.ENOTDIR, "; name a folder as the data directory"},
+	{syscall.EISDIR, "; move it away, or name another data directory"},
 }
 
 // explain adds the path of the file and a remedy to an error.

@@ -53,7 +53,7 @@ func NewMemory() *Store { return &Store{} }
 // change: see [disk.CheckFolder]. Its errors name the file and a remedy.
 func Open(dir string) (*Store, error) {
 	if dir == "" {
-		return nil, errors.New("store: no data folder is named")
+		return nil, errors.New("store: no data directory is named")
 	}
 	path, err := filepath.Abs(filepath.Join(dir, FileName)) // the process may change its working directory
 	if err != nil {

@@ -183,7 +183,7 @@ func TestSecondOpenIsRejected(t *testing.T) {
 	dir := t.TempDir()
 	s := open(t, dir)
 	requireOpenError(t, dir, store.ErrLocked,
-		"store: "+filepath.Join(dir, store.FileName)+": in use by another process: one data folder serves one node")
+		"store: "+filepath.Join(dir, store.FileName)+": in use by another process: one data directory serves one node")
 	save(t, s, "still mine")
 	closeStore(t, s)
 	wantState(t, open(t, dir), "still mine")
@@ -258,10 +258,10 @@ func TestUnusablePathIsRejected(t *testing.T) {
 		why       error
 		words     string
 	}{
-		{"the folder is a file", file, syscall.ENOTDIR, "name a folder as the data folder"},
-		{"a folder above is a file", filepath.Join(file, "data"), syscall.ENOTDIR, "name a folder as the data folder"},
+		{"the folder is a file", file, syscall.ENOTDIR, "name a folder as the data directory"},
+		{"a folder above is a file", filepath.Join(file, "data"), syscall.ENOTDIR, "name a folder as the data directory"},
 		{"the file is a folder", folder, syscall.EISDIR, filepath.Join(folder, store.FileName) + ": is a directory; move it away"},
-		{"no name", "", nil, "no data folder is named"},
+		{"no name", "", nil, "no data directory is named"},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			_, err := store.Open(test.dir)

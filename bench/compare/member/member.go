@@ -115,7 +115,7 @@ func parse(args []string) (*member, Library, Timing, error) {
 	}
 	err := flags.Parse(args[1:])
 	if err == nil && (library.start == nil || m.data == "" || m.number(m.listen) == 0 || m.nameOf(m.listen) != m.name) {
-		err = fmt.Errorf("member: %q wants a library, a data folder and its own address where its name stands among the members %q", m.name, m.members)
+		err = fmt.Errorf("member: %q wants a library, a data directory and its own address where its name stands among the members %q", m.name, m.members)
 	}
 	return m, library, timing, err
 }
