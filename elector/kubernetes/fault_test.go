@@ -552,20 +552,29 @@ func TestForbidden(t *testing.T) {
 // An API server that has just started forbids every request until it has read the roles, also a request that a
 // contender makes for the first time.
 func TestForbiddenForShortTime(t *testing.T) {
-	virtually(t, 2, func(t *testing.T, g *kubetest.Group, s *kubetest.Local) {
-		old := enginetest.WaitState(t, g.Elector("n1"), elector.State.HasLeader).Leader
-		other := map[string]string{"n1": "n2", "n2": "n1"}[old.Name]
-		g.Member(old.Name).Link.Cut()
-		g.Member(other).Link.Intercept(func(r *http.Request, next http.RoundTripper) (*http.Response, error) {
+	virtually(t, 0, func(t *testing.T, g *kubetest.Group, s *kubetest.Local) {
+		var denied atomic.Int32
+		forbid := func(r *http.Request, next http.RoundTripper) (*http.Response, error) {
 			if isWrite(r) {
+				denied.Add(1)
 				return reject(r, forbidden())
 			}
 			return next.RoundTrip(r)
-		})
+		}
+		slow := func(r *http.Request, next http.RoundTripper) (*http.Response, error) {
+			if isWrite(r) {
+				time.Sleep(10 * time.Millisecond) // so that n2 also tries to take the Lease
+			}
+			return next.RoundTrip(r)
+		}
+		leader, m := g.StartWith(g.Config("n1"), slow), g.StartWith(g.Config("n2"), forbid)
+		old := enginetest.WaitState(t, leader, enginetest.IsLeader).Leader
+		require.NotZero(t, denied.Load())
+		leader.Link.Cut() // after a LeaseDuration n2 is denied again, for a short time
 		time.Sleep(duration + duration/2)
-		g.Member(other).Link.Intercept(nil)
-		require.Greater(t, enginetest.WaitState(t, g.Elector(other), enginetest.IsLeader).Leader.Token, old.Token)
-		g.Member(old.Name).Link.Heal()
+		m.Link.Intercept(nil)
+		require.Greater(t, enginetest.WaitState(t, m, enginetest.IsLeader).Leader.Token, old.Token)
+		leader.Link.Heal()
 	})
 }
 

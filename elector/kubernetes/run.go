@@ -34,9 +34,13 @@ type run struct {
 
 	mu        sync.Mutex
 	succeeded map[string]bool          // by what was done
-	denied    map[string]time.Duration // the first error that an operator must mend, by what was done
+	denied    map[string]denial // errors that an operator must mend, by what was done
 	logged    map[string]string        // the last error, by what was done
 }
+
+// denial is a series of denied requests. While a request is denied, the run repeats it soon. So after a longer time,
+// the next denied request begins another series.
+type denial struct{ first, last time.Duration }
 
 // Run takes part in the election: see [elector.Elector]. Besides the end of ctx, an error of authentication, permission
 // or validation ends it, if the API server has never allowed the same: for the first reading at once, and for a write
@@ -71,7 +75,7 @@ func (e *Elector) newRun(ctx context.Context, show func(elector.Leadership)) (*r
 	}
 	r := &run{
 		Elector: e, api: api, id: rand.Text(), lease: newLease(e.config, e.now, show),
-		succeeded: make(map[string]bool), denied: make(map[string]time.Duration), logged: make(map[string]string),
+		succeeded: make(map[string]bool), denied: make(map[string]denial), logged: make(map[string]string),
 	}
 	r.ctx, r.stop = context.WithCancelCause(ctx)
 	return r, nil
@@ -123,13 +127,15 @@ func (r *run) recordResult(attempt context.Context, what string, err error) bool
 	}
 	isFinal := false
 	if apierrors.IsUnauthorized(err) || apierrors.IsForbidden(err) || apierrors.IsInvalid(err) {
-		first, known := r.denied[what]
-		if !known {
-			first = r.now()
-			r.denied[what] = first
+		now := r.now()
+		series, known := r.denied[what]
+		if !known || now-series.last > r.config.LeaseDuration/2 {
+			series.first = now
 		}
+		series.last = now
+		r.denied[what] = series
 		// An API server that has just started forbids everything until it has read the roles.
-		isFinal = what == toRead || r.now()-first >= r.config.LeaseDuration
+		isFinal = what == toRead || now-series.first >= r.config.LeaseDuration
 	}
 	err = r.config.failure(what, err)
 	switch {
