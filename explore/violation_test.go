@@ -3,6 +3,7 @@ package explore_test
 import (
 	"context"
 	"errors"
+	"math"
 	"reflect"
 	"slices"
 	"strings"
@@ -320,7 +321,7 @@ func TestViolationIsReportedWhenFound(t *testing.T) {
 	for name, explored := range map[string]func(context.Context, explore.Options) (explore.Report, error){
 		"search": explore.Run,
 		"walk": func(ctx context.Context, o explore.Options) (explore.Report, error) {
-			return explore.Walk(ctx, o, explore.WalkOptions{Steps: 1 << 40})
+			return explore.Walk(ctx, o, explore.WalkOptions{Steps: math.MaxInt})
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
