@@ -24,6 +24,13 @@ type view struct {
 	Wide                                                  bool
 }
 
+// besideView is what the page showed of another algorithm beside the run.
+type besideView struct {
+	Title, Counts, Status string
+	Messages, Later, Down int
+	Beside, Wide          bool
+}
+
 // The page shows a run step by step, with keys and pointer, and forks it at a fault.
 func TestPageInBrowser(t *testing.T) {
 	server := httptest.NewServer(web.AllowHosts(newHandler(t)))
@@ -45,6 +52,12 @@ func TestPageInBrowser(t *testing.T) {
 			Reads, Touched, Added int
 			Label                 string
 		}
+		Beside           besideView
+		BesideFirst      besideView `json:"beside_first"`
+		BesideCrashed    besideView `json:"beside_crashed"`
+		BesideImpossible besideView `json:"beside_impossible"`
+		BesideLinked     besideView `json:"beside_linked"`
+
 		Bounds         []int
 		Saved          string
 		Errors, Others []string
@@ -52,6 +65,13 @@ func TestPageInBrowser(t *testing.T) {
 	require.NoError(t, json.Unmarshal(out, &seen))
 	require.Empty(t, seen.Errors)
 	require.Empty(t, seen.Others, "the page sends requests only to its server")
+
+	require.Equal(t, besideView{Title: "textbook-ring", Counts: "0 messages so far · – No node leads", Down: 1, Beside: false}, seen.Beside, "in the textbook, only the node before n5 in the ring notices the crash")
+	require.Zero(t, seen.BesideFirst.Later)
+	require.Equal(t, 2, seen.BesideCrashed.Down, "a fault applies to both runs")
+	require.Equal(t, "✗ Not run: vote is not possible here", seen.BesideImpossible.Status)
+	require.Equal(t, seen.BesideCrashed.Counts, seen.BesideLinked.Counts)
+	require.False(t, seen.BesideLinked.Wide)
 
 	first := seen.First
 	require.Equal(t, "Step 22 of 22 · 19 messages so far · 4 T so far", first.Counts)

@@ -11,6 +11,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/elect-go/elect/algo"
 	"github.com/elect-go/elect/algo/builtin"
 	"github.com/elect-go/elect/internal/lab"
 	"github.com/elect-go/elect/internal/labpage"
@@ -55,6 +56,26 @@ func TestPageContainsFirstRun(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, *want, decode[lab.Result](t, data["first-run"]))
 	require.NotContains(t, w.Body.String(), "{{")
+}
+
+// The page offers each algorithm to be drawn beside a run: with and without the lease, and the textbooks.
+func TestPageOffersEachAlgorithm(t *testing.T) {
+	_, rest, found := strings.Cut(ask(newHandler(t), "GET", "/", "", "").Body.String(), `<select id="beside">`)
+	require.True(t, found)
+	options, _, _ := strings.Cut(rest, "</select>")
+	var offered, want []string
+	for _, option := range regexp.MustCompile(`<option>(.*?)</option>`).FindAllStringSubmatch(options, -1) {
+		offered = append(offered, option[1])
+		_, err := build(option[1], algo.LAN(), nil)
+		require.NoError(t, err)
+	}
+	for name := range builtin.Registry() {
+		want = append(want, name)
+	}
+	for name := range builtin.ForUse() {
+		want = append(want, name+"+lease")
+	}
+	require.ElementsMatch(t, want, offered)
 }
 
 // Each file that the page or a module of it names is served, with its type.

@@ -94,6 +94,43 @@ await desk.keyboard.press('Control+Enter');
 await desk.waitForFunction(() => document.querySelector('#title').textContent.includes('img'));
 seen.untrusted = { ...await see(desk), images: await desk.locator('img').count() };
 
+// Another algorithm is drawn beside the run, under the same faults, at the same moment. A link carries it.
+const seeBeside = page => page.evaluate(() => ({
+  title: document.querySelector('#beside-title').textContent,
+  counts: document.querySelector('#beside-counts').textContent,
+  status: document.querySelector('#beside-status').textContent,
+  messages: document.querySelectorAll('#beside-diagram .message').length,
+  later: document.querySelectorAll('#beside-diagram .step.later').length,
+  down: document.querySelectorAll('#beside-diagram .step.crash').length,
+  beside: document.querySelector('#beside-run').getBoundingClientRect().left > document.querySelector('#diagram').getBoundingClientRect().right,
+  wide: document.documentElement.scrollWidth > document.documentElement.clientWidth,
+}));
+const hasBeside = page => page.waitForSelector('#beside-diagram svg');
+const both = await open({ viewport: { width: 1280, height: 900 }, colorScheme: 'light' });
+await both.selectOption('#beside', 'textbook-ring');
+await hasBeside(both);
+seen.beside = await seeBeside(both);
+await both.screenshot({ path: `${folder}/lab-beside.png`, fullPage: true });
+await both.keyboard.press('Home');
+seen.beside_first = await seeBeside(both);
+await both.keyboard.press('End');
+await both.locator('#diagram .name', { hasText: 'n4' }).click();
+await both.waitForFunction(() => document.querySelector('#scenario').value.includes('crash n4'));
+await ran(both);
+await both.waitForFunction(before => document.querySelectorAll('#beside-diagram .step.crash').length > before, seen.beside.down);
+seen.beside_crashed = await seeBeside(both);
+await both.waitForFunction(() => location.hash);
+const besideLink = both.url();
+await both.route('**/run', r => r.request().postData().includes('algorithm vote') ?
+  r.fulfill({ status: 422, contentType: 'application/json', body: '{"problems":[{"line":1,"column":1,"text":"vote is not possible here"}]}' }) : r.continue());
+await both.selectOption('#beside', 'vote');
+await both.waitForFunction(() => document.querySelector('#beside-status').textContent.startsWith('✗ Not run'));
+seen.beside_impossible = await seeBeside(both);
+const besideLinked = await open({ viewport: { width: 360, height: 740 }, colorScheme: 'dark', isMobile: true, hasTouch: true }, besideLink);
+await hasBeside(besideLinked);
+seen.beside_linked = await seeBeside(besideLinked);
+await besideLinked.screenshot({ path: `${folder}/lab-beside-360-dark.png`, fullPage: true });
+
 // An arrowhead is dragged down, and then off its lane. A move changes two elements, and reads no layout.
 const time = await open({ viewport: { width: 1280, height: 900 }, colorScheme: 'light' });
 await time.evaluate(() => {

@@ -5,6 +5,7 @@ import { drawRun, kindsOf } from './diagram.js';
 import { button, leadersAt, messageText, showMessage, showNodes, showStep, spanAt, stepText } from './details.js';
 import { delayMessage, insert, loseMessage } from './edit.js';
 import { openLessons, own } from './lesson.js';
+import { openBeside } from './beside.js';
 import { decode, encode } from './link.js';
 import { openFiles, save } from './files.js';
 
@@ -23,6 +24,7 @@ const lessons = openLessons({
   end: name => (run === lessonRun ? show(run.steps.length - 1) : runLesson(name, () => show(run.steps.length - 1))),
   leave: updateLink,
 });
+const beside = openBeside();
 let lessonRun = null, run = null, scenario = '', diagram = null, now = 0, chosen = -1, numbered = [], playing = 0, requests = 0, linking = 0, links = 0, searching = null;
 
 const withoutOutput = text => text.replace(/^ *>.*\n/gm, '');
@@ -33,9 +35,9 @@ const first = () => (isChoice() ? -1 : 0); // before the first step, the reader 
 async function updateLink() {
   const number = ++links;
   if (run.mode === 'trace' || lessons.isAsking()) return;
-  const link = run === lessonRun && lessons.link() || await encode({ scenario, step: now });
+  const link = run === lessonRun && lessons.link() || await encode({ scenario, step: now, beside: beside.name() || undefined });
   if (number !== links) return; // the reader has gone on while the scenario was packed
-  if (scenario !== examples[0].scenario || now !== run.steps.length - 1 || location.hash) history.replaceState(null, '', link);
+  if (scenario !== examples[0].scenario || now !== run.steps.length - 1 || beside.name() || location.hash) history.replaceState(null, '', link);
 }
 
 // show makes a step the current one.
@@ -43,6 +45,7 @@ function show(step) {
   now = Math.max(first(), Math.min(run.steps.length - 1, step));
   chosen = -1;
   diagram.show(now);
+  beside.show(run.steps[now]?.at ?? run.from);
   if (isChoice() && now < 0) $('details').replaceChildren(element('p', 'Before the first step.', 'what'));
   else showStep($('details'), run, run.steps[now], show);
   showNodes($('nodes'), run, now);
@@ -182,6 +185,7 @@ function setRun(result, step = result.steps.length - 1) {
   }));
   problems(run.failure ? [run.failure] : []);
   if (!searching) $('found').textContent = '';
+  beside.update(run.mode === 'time' ? scenario : '');
   show(step);
 }
 
@@ -394,6 +398,7 @@ document.addEventListener('keydown', e => {
   e.preventDefault();
 });
 $('all').addEventListener('change', () => runScenario(scenario));
+$('beside').addEventListener('change', updateLink);
 $('examples').append(new Option('–', ''), ...examples.map((e, i) => new Option(e.title, i, i === 0, i === 0)));
 $('examples').addEventListener('change', () => $('examples').value && runScenario(examples[$('examples').value].scenario));
 openFiles($('file'), {
@@ -419,6 +424,7 @@ new ResizeObserver(() => {
     width = $('diagram').clientWidth;
     draw();
     diagram.show(now);
+    beside.redraw();
   } else diagram?.hide();
 }).observe($('diagram'));
 
@@ -435,6 +441,7 @@ async function open() {
   }
   if (state) {
     $('scenario').value = state.scenario;
+    beside.choose(state.beside ?? '');
     await runScenario(state.scenario, { step: state.step, undoable: false });
   }
 }
