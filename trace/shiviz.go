@@ -10,9 +10,9 @@ import (
 	"github.com/elect-go/elect/internal/jsonlite"
 )
 
-// ShiViz returns the events so far as a log for ShiViz (https://bestchai.bitbucket.io/shiviz), in its default format. An
-// event has two lines: text, and the node with its vector clock. ShiViz shows which events could have caused an event,
-// and compares two logs.
+// ShiViz returns the events so far as a log for ShiViz (https://bestchai.bitbucket.io/shiviz), in its default format.
+// An event has two lines: text, and the node with its vector clock. ShiViz shows which events could have caused an
+// event, and compares two logs.
 //
 // Periodic messages and timers without an effect are left out, unless d.All is set. A message that was sent before
 // d.From connects no events.

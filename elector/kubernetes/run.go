@@ -33,9 +33,9 @@ type run struct {
 	report func(error) // takes note of the result of each reading; it may be nil
 
 	mu        sync.Mutex
-	succeeded map[string]bool          // by what was done
+	succeeded map[string]bool   // by what was done
 	denied    map[string]denial // errors that an operator must mend, by what was done
-	logged    map[string]string        // the last error, by what was done
+	logged    map[string]string // the last error, by what was done
 }
 
 // denial is a series of denied requests. While a request is denied, the run repeats it soon. So after a longer time,

@@ -25,7 +25,8 @@ var testChecks = []Check{
 	mutantCheck("mutant6", "At rest, a process monitors only the peers that its algorithm depends on.", crashOfFollower.run),
 }
 
-// mutantCheck returns the check that the test fails for a bully without this rule. show returns a run that shows the bug.
+// mutantCheck returns the check that the test fails for a bully without this rule. show returns a run that shows the
+// bug.
 func mutantCheck(folder, rule string, show func(algo.Spec) *Failure) Check {
 	return Check{
 		Name: folder, Points: 3, Requires: "The test fails for a bully without this rule: " + rule,
