@@ -236,7 +236,14 @@ func strayEpoch(c *algosim.Cluster) string {
 		return fmt.Sprintf("n1 knows epoch %d and follows %s", p.epoch, name(c.Leader(1).ID))
 	}
 
+	// n4 hears of epoch 5 only when n1 rejects its Coordinator: the Answer to its Inquiry is lost.
+	c.DropIf(func(from, to int, _ algo.Message) bool { return from == 1 && to == 4 || from == 2 || to == 2 })
 	c.Start(4)
+	c.Run(3 * T)
+	if c.Leader(4) != leadership(3, 4) {
+		return fmt.Sprintf("n4 follows %s in epoch %d", name(c.Leader(4).ID), c.Leader(4).Epoch)
+	}
+	c.DropIf(func(from, to int, _ algo.Message) bool { return from == 2 || to == 2 })
 	return c.DisagreementAfter(100 * T)
 }
 
