@@ -553,23 +553,25 @@ func TestForbidden(t *testing.T) {
 // contender makes for the first time.
 func TestForbiddenForShortTime(t *testing.T) {
 	virtually(t, 0, func(t *testing.T, g *kubetest.Group, s *kubetest.Local) {
-		var denied atomic.Int32
+		denied := make(chan struct{}) // closed when n2 has tried to take the Lease
+		closeDenied := sync.OnceFunc(func() { close(denied) })
 		forbid := func(r *http.Request, next http.RoundTripper) (*http.Response, error) {
-			if isWrite(r) {
-				denied.Add(1)
-				return reject(r, forbidden())
+			if !isWrite(r) {
+				return next.RoundTrip(r)
+			}
+			if r.Method == http.MethodPut {
+				closeDenied()
+			}
+			return reject(r, forbidden())
+		}
+		second := func(r *http.Request, next http.RoundTripper) (*http.Response, error) {
+			if r.Method == http.MethodPut {
+				<-denied
 			}
 			return next.RoundTrip(r)
 		}
-		slow := func(r *http.Request, next http.RoundTripper) (*http.Response, error) {
-			if isWrite(r) {
-				time.Sleep(10 * time.Millisecond) // so that n2 also tries to take the Lease
-			}
-			return next.RoundTrip(r)
-		}
-		leader, m := g.StartWith(g.Config("n1"), slow), g.StartWith(g.Config("n2"), forbid)
+		leader, m := g.StartWith(g.Config("n1"), second), g.StartWith(g.Config("n2"), forbid)
 		old := enginetest.WaitState(t, leader, enginetest.IsLeader).Leader
-		require.NotZero(t, denied.Load())
 		leader.Link.Cut() // after a LeaseDuration n2 is denied again, for a short time
 		time.Sleep(duration + duration/2)
 		m.Link.Intercept(nil)
