@@ -122,7 +122,7 @@ command that does it again.`,
 	set.IntVar(&flags.seeds, "seeds", 1, "how many seeds to run, from --seed on")
 	set.BoolVar(&flags.diagram, "diagram", false, "draw a sequence diagram")
 	set.StringVar(&flags.pictures.svg, "svg", "", "write a sequence diagram to this `file`, as SVG")
-	set.StringVar(&flags.pictures.mermaid, "mermaid", "", "write it in the language of Mermaid, which GitHub draws in Markdown")
+	set.StringVar(&flags.pictures.mermaid, "mermaid", "", "write it to this `file` in the language of Mermaid, which GitHub draws in Markdown")
 	set.StringVar(&flags.pictures.shiviz, "shiviz", "", "write a log for ShiViz to this `file`: events with vector clocks")
 	set.DurationVar(&flags.from, "from", 0, "the time at which the diagram of a scenario or a chaos run begins")
 	set.BoolVar(&flags.ascii, "ascii", false, "draw it with characters that every terminal has")

@@ -60,26 +60,29 @@ func searchRun(spec algo.Spec) *Failure {
 
 // demonstration is a run in virtual time that shows the effect of a missing rule.
 type demonstration struct {
-	scenario string        // of mode time
-	from     time.Duration // the drawing begins with the first visible event after this time, and lasts for demonstrated
-	shows    string        // a sentence
+	scenario string // of mode time, with an agreement on a leader before demonstratedFrom
+	shows    string // a sentence
 }
 
-const demonstrated = 3 * time.Second
+// The drawing begins with the first visible event after demonstratedFrom.
+const (
+	demonstratedFrom = 2 * time.Second
+	demonstratedTime = 3 * time.Second
+)
 
 // Rules that a search does not break, because it has no changes of the members, no heartbeats and no long times.
 var (
 	resignation = demonstration{
-		scenario: "cluster 3\nrun 2s\nresign n3 10s\nrun 3s\n", from: 2 * time.Second,
-		shows: "n3 resigns, so it is not eligible for a while. No process starts an election, and no process leads.",
+		scenario: "cluster 3\nrun 2s\nresign n3 10s\nrun 3s\n",
+		shows:    "n3 resigns, so it is not eligible for a while. No process starts an election, and no process leads.",
 	}
 	restWithElection = demonstration{
-		scenario: "cluster 3\nrun 2m\n", from: 2 * time.Second,
-		shows: "Nothing happens to the leader n3, and it sends Coordinator in another epoch.",
+		scenario: "cluster 3\nrun 2m\n",
+		shows:    "Nothing happens to the leader n3, and it sends Coordinator in another epoch.",
 	}
 	crashOfFollower = demonstration{
-		scenario: "cluster 3\nrun 2s\ncrash n1\nrun 3s\n", from: 2 * time.Second,
-		shows: "n1 crashes, and n2 suspects it, although n2 depends on its leader n3 only. So n2 has monitored n1.",
+		scenario: "cluster 3\nrun 2s\ncrash n1\nrun 3s\n",
+		shows:    "n1 crashes, and n2 suspects it, although n2 depends on its leader n3 only. So n2 has monitored n1.",
 	}
 )
 
@@ -93,10 +96,10 @@ func (r demonstration) run(spec algo.Spec) *Failure {
 	_, _ = scenario.Run(context.Background(), sim.ScenarioOptions{
 		Build: func(string, algo.Timing, []algo.Setting) (algo.Spec, error) { return spec, nil },
 		Trace: func(e trace.Event) {
-			if d.From == 0 && e.At >= r.from && e.Describe(sim.Name) != "" {
+			if d.From == 0 && e.At >= demonstratedFrom && e.Describe(sim.Name) != "" {
 				d.From = e.At
 			}
-			if d.From == 0 || e.At <= d.From+demonstrated {
+			if d.From == 0 || e.At <= d.From+demonstratedTime {
 				d.Event(e)
 			}
 		},
