@@ -43,15 +43,15 @@ func TestCompleteSearchPrintsCounts(t *testing.T) {
 			Network: "lossy", Epochs: 1, PeriodicSends: 1, // set because a message has an integer field
 			Properties: []algo.Property{algo.MonotonicEpochs, algo.Durable, algo.NoPhantom, algo.Agreement},
 		},
-		States: 1156, Generated: 2598, Depth: 20, LeftOut: 4754, StatesWithLeader: 1068, foundObject: foundObject{Complete: true, Violations: []violationObject{}},
+		States: 7384, Generated: 25820, Depth: 23, LeftOut: 9724, StatesWithLeader: 7296, foundObject: foundObject{Complete: true, Violations: []violationObject{}},
 	}, got)
 
 	status, stdout, _ := elect("explore", "--algorithm", "ring", "--epochs", "1")
 	require.Zero(t, status)
 	for _, want := range []string{
 		"ring, 3 nodes\n", "no crashes, no false suspicions, no campaigns", "epochs up to 1, at most 1 repeat of heartbeats in a run\n",
-		"monotonic-epochs, durable, no-phantom, agreement", "1,156, the farthest at depth 20",
-		"2,598 to another state; 4,754 beyond the bounds, left out", "in 1,068 states", "Complete within these bounds. What was looked for holds.",
+		"monotonic-epochs, durable, no-phantom, agreement", "7,384, the farthest at depth 23",
+		"25,820 to another state; 9,724 beyond the bounds, left out", "in 7,296 states", "Complete within these bounds. What was looked for holds.",
 	} {
 		require.Contains(t, stdout, want)
 	}

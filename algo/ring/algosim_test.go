@@ -37,7 +37,7 @@ func newCluster(view algo.View) *algosim.Cluster {
 	return c
 }
 
-// agreedCluster returns a cluster in which all nodes follow the highest in epoch 1 and have saved the next epoch.
+// agreedCluster returns a cluster in which all nodes follow the highest in epoch 1 and have saved that.
 func agreedCluster(t testing.TB, view algo.View) *algosim.Cluster {
 	t.Helper()
 	c := newCluster(view)
@@ -70,29 +70,28 @@ func witnessing(count int, witnesses ...int) algo.View {
 func alone(i int, view algo.View) *algosim.Single { return algosim.NewSingle(spec, i, view) }
 
 // follower returns node i of a ring of four, which follows n4 in epoch 7 and has
-// saved the next.
+// saved that.
 func follower(t *testing.T, i int) *algosim.Single {
 	t.Helper()
 	s := alone(i, viewOf(4))
 	s.Start(6)
 	s.Receive((i+2)%4+1, token(7, 4, 1))
 	s.Receive((i+2)%4+1, Elected{Epoch: 7, ID: n(4), Hops: 1})
-	s.Expire(timerReserve)
+	s.Expire(timerSave)
 	if got, want := s.Machine.Leader(), leadership(7, 4); got != want {
 		t.Fatalf("n%d follows %v, want %v", i, got, want)
 	}
 	return s
 }
 
-// leading returns n4 of a ring of four, which leads in epoch 7 and has saved the
-// next.
+// leading returns n4 of a ring of four, which leads in epoch 7 and has saved that.
 func leading(t *testing.T) *algosim.Single {
 	t.Helper()
 	s := alone(4, viewOf(4))
 	s.Start(6)
 	s.Receive(3, token(7, 4, 4))
 	s.Receive(3, Elected{Epoch: 7, ID: n(4), Hops: 4})
-	s.Expire(timerReserve)
+	s.Expire(timerSave)
 	if got, want := s.Machine.Leader(), leadership(7, 4); got != want {
 		t.Fatalf("n4 follows %v, want %v", got, want)
 	}

@@ -20,6 +20,27 @@ func (p *process) startElection(env algo.Env) {
 	p.sendOwnToken(env)
 }
 
+// canResume reports whether this process may follow the leader that it saved before a restart. A
+// saved leader that has left, is no longer eligible, or is lower than this process is of no use.
+func (p *process) canResume(saved algo.HardState) bool {
+	return saved.Epoch == p.epoch && p.view.IsHigher(saved.Vote, p.self)
+}
+
+// resume continues with the leader that this process saved before its restart. It informs its
+// successor, and announces the leader once another process confirms it.
+//
+// ◆ The sources have no restarts. If every restarted process started an election, the restart of a
+// follower would end the work of a leader, and a rolling restart would change the leader once for
+// each process. A process resumes only with a saved leader. Without one, it crashed during an
+// election. It may have forwarded the token of a candidate that has become leader since, and would
+// not wait for the outcome. So it starts an election in a newer epoch.
+func (p *process) resume(env algo.Env, saved algo.HardState) {
+	p.leader = algo.Leader{Epoch: saved.Epoch, ID: saved.Vote}
+	p.best, _ = p.view.Member(saved.Vote) // it followed no lower process
+	p.savedLeader, p.resumes = saved.Vote, true
+	p.informSuccessor(env)
+}
+
 // enterEpoch raises the epoch of this process to e, if e is higher. The epoch is saved before
 // anything is sent.
 //
@@ -30,6 +51,7 @@ func (p *process) enterEpoch(e algo.Epoch) {
 		p.epoch = e
 		p.participating, p.awaitsSuccessor, p.extendedElections = false, false, max(p.extendedElections, 1)-1
 		p.seen, p.best = nil, algo.Member{}
+		p.savedLeader, p.resumes = algo.NodeID{}, false
 	}
 }
 
@@ -45,7 +67,7 @@ func (p *process) handleRingChange(env algo.Env, lostLeader bool) {
 		return
 	}
 	env.Note("has new successor %s", p.successor)
-	if lostLeader || !p.isIdle() {
+	if lostLeader || !p.hasOutcome() {
 		p.startElection(env)
 	} else {
 		p.informSuccessor(env)
@@ -69,7 +91,7 @@ func (p *process) informSuccessor(env algo.Env) {
 // ◆ This is the only message against the direction of the ring. Without it, a process with an
 // old outcome would learn of the newer one from no other process.
 func (p *process) replyOutcome(env algo.Env, from algo.NodeID) {
-	if p.isIdle() {
+	if p.hasOutcome() {
 		env.Send(from, Elected{Epoch: p.epoch, ID: p.leader.ID, Hops: 1})
 	}
 }
@@ -110,20 +132,18 @@ func (p *process) forward(env algo.Env, m algo.Message, hops uint32) {
 }
 
 // isObsolete reports whether the token m must not go on, so that this process starts an
-// election instead. A token is obsolete if its candidate is suspected. It is also obsolete if
-// this process knows the outcome of the epoch and the candidate can no longer win: the
-// candidate is not higher than the leader, or its leadership would be older.
+// election instead: its candidate is suspected, or this process knows the outcome of the epoch.
 //
 // ◆ The predecessor of a crashed candidate removes its token. Processes that forwarded it drop
 // the tokens of lower candidates. If the election that starts after the crash has the same
 // epoch, it loses these tokens as well. Without a newer epoch, all would wait for their timers.
 //
 // ◆ A process that has missed the outcome sends a token in an epoch that has ended. Without this
-// rule, the token would be forwarded or dropped, and its candidate would wait for its timer.
+// rule, the token would be forwarded or dropped, and its candidate would wait for its timer. A
+// candidate above the leader also needs a newer epoch: a process that forwards its token, crashes
+// and resumes with the leader would not wait for the outcome.
 func (p *process) isObsolete(m Election) bool {
-	leader, _ := p.view.Member(p.leader.ID) // without a leader, the lowest possible member
-	late := !m.Eligible || (algo.Leader{Epoch: m.Epoch, ID: m.ID}).OlderThan(p.leader) || m.candidate().Compare(leader) <= 0
-	return p.suspected.Has(m.ID) || p.isIdle() && late
+	return p.suspected.Has(m.ID) || p.hasOutcome()
 }
 
 // outcome returns the outcome that this process announces when its own token returns.
@@ -190,16 +210,13 @@ func (p *process) reportFailedElection(env algo.Env) {
 // returns, and the third is that of Elected.
 const roundsPerElection = 3
 
-// updateTimers arms each timer that this process needs, and stops the others.
+// updateTimers arms each timer that this process needs, and stops the others. The leader is saved
+// some time after the election, so that no election waits for that save.
 //
 // ◆ Each process that forwarded a token waits for the outcome, not only the process that
 // started the election: that process may have crashed, or the token may be lost with a process
 // that held it. The time is random, so that processes that wait together do not start
 // together.
-//
-// ◆ After an election, a process saves the epoch of the next one. Without this rule, each process
-// saves it when the first token arrives, one process after the other, and a failover waits for
-// N−1 saves.
 func (p *process) updateTimers(env algo.Env) {
 	T := p.options.MessageTime
 	shortest := roundsPerElection * time.Duration(p.view.Len()) * T
@@ -207,8 +224,8 @@ func (p *process) updateTimers(env algo.Env) {
 	if p.extendedElections > 0 {
 		shortest, longest = shortest*7/4, shortest*7/4
 	}
-	armOrStop(env, timerElection, &p.electionTimerRuns, p.awaitsSuccessor || !p.isIdle(), shortest, longest)
-	armOrStop(env, timerReserve, &p.reserveTimerRuns, p.isIdle() && p.reserved <= p.epoch, T, 2*T)
+	armOrStop(env, timerElection, &p.electionTimerRuns, p.awaitsSuccessor || !p.hasOutcome(), shortest, longest)
+	armOrStop(env, timerSave, &p.saveTimerRuns, p.hasOutcome() && p.savedLeader != p.leader.ID, T, 2*T)
 }
 
 // maxExtendedElections is the number of elections with an extended timeout: 7/4 of the shortest
@@ -259,7 +276,7 @@ func (p *process) Reconfigure(env algo.Env, view algo.View) {
 		p.announceVacancy(env) // the leader left or resigned; it may be this process
 	}
 	isLowered := p.leader.ID == p.self && p.asCandidate().Compare(before) < 0
-	if p.updateSuccessor(env) || !p.isIdle() || p.leader.IsVacant() || isLowered || view.IsHigher(p.self, p.leader.ID) {
+	if p.updateSuccessor(env) || !p.hasOutcome() || p.leader.IsVacant() || isLowered || view.IsHigher(p.self, p.leader.ID) {
 		// Messages in flight belong to the previous ring, or name candidates with their
 		// previous priorities.
 		p.startElection(env)

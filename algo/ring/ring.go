@@ -45,8 +45,11 @@
 //	all start, in a random order             N·H(N)+N messages, the mean  (2N−1)T
 //	all start, in the worst order            N(N+1)/2+N messages          (2N−1)T
 //	a follower crashes or returns            2 messages                   2T
+//	a follower restarts                      4 messages                   2T
 //
-// H(N) is 1 + 1/2 + … + 1/N. The last message only returns to the leader.
+// H(N) is 1 + 1/2 + … + 1/N. The last message only returns to the leader. Each process saves the
+// new epoch before it sends or forwards the first token, so the time of an election also includes
+// up to N saves.
 //
 // # Beyond the sources
 //
@@ -64,7 +67,7 @@ import (
 
 const (
 	timerElection algo.Timer = "election" // runs until the election has an outcome
-	timerReserve  algo.Timer = "reserve"  // runs from the outcome until the next epoch is saved
+	timerSave     algo.Timer = "save"     // runs from the outcome until the leader is saved
 )
 
 // process is one member: the P of the sources.
@@ -76,11 +79,14 @@ type process struct {
 	// epoch is the highest epoch that this process knows: that of the current or last
 	// election. It is above leader.Epoch until that election has an outcome here.
 	epoch algo.Epoch
-	// reserved is an epoch that is already saved for the next election, or 0.
-	reserved algo.Epoch
+	// savedLeader is the saved leader of this epoch, or the zero ID if none is saved.
+	savedLeader algo.NodeID
 	// leader is the last announcement: the leader that this process follows, this process
 	// itself, or a vacancy.
 	leader algo.Leader
+	// resumes is set while this process continues with the leader that it saved before its restart,
+	// and no other process has confirmed that leader. See resume.
+	resumes bool
 
 	// participating is set once this process has sent or forwarded a token of this epoch, and
 	// until it knows the outcome.
@@ -104,14 +110,18 @@ type process struct {
 	// suspected are the monitored processes that the failure detector suspects. In the ring,
 	// they are between this process and its successor.
 	suspected algo.Set
-	// electionTimerRuns and reserveTimerRuns are set while the timer is armed.
-	electionTimerRuns, reserveTimerRuns bool
+	// electionTimerRuns and saveTimerRuns are set while the timer is armed.
+	electionTimerRuns, saveTimerRuns bool
 }
 
 func (p *process) Start(env algo.Env, view algo.View, saved algo.HardState) {
 	p.view, p.epoch = view, max(saved.Epoch, view.ConfigID().Term)
 	p.updateSuccessor(env)
-	p.startElection(env)
+	if p.canResume(saved) {
+		p.resume(env, saved)
+	} else {
+		p.startElection(env)
+	}
 	p.updateTimers(env)
 }
 
@@ -136,14 +146,14 @@ func (p *process) Receive(env algo.Env, from algo.NodeID, m algo.Message) {
 
 func (p *process) Expire(env algo.Env, t algo.Timer) {
 	switch {
-	case t == timerElection && p.electionTimerRuns && p.isIdle():
+	case t == timerElection && p.electionTimerRuns && p.hasOutcome():
 		p.informSuccessor(env)
 	case t == timerElection && p.electionTimerRuns:
 		p.reportFailedElection(env)
 		p.electionTimerRuns = false
 		p.startElection(env)
-	case t == timerReserve && p.reserveTimerRuns:
-		p.reserveTimerRuns, p.reserved = false, p.epoch+1
+	case t == timerSave && p.saveTimerRuns:
+		p.saveTimerRuns, p.savedLeader = false, p.leader.ID
 	}
 	p.updateTimers(env)
 }
@@ -165,7 +175,7 @@ func (p *process) Trust(env algo.Env, peer algo.NodeID) {
 }
 
 func (p *process) HardState() algo.HardState {
-	return algo.HardState{Epoch: max(p.epoch, p.reserved)}
+	return algo.HardState{Epoch: p.epoch, Vote: p.savedLeader}
 }
 
 func (p *process) Clone() algo.Algorithm {
@@ -215,7 +225,7 @@ func (p *process) handleElection(env algo.Env, m Election) {
 
 // handleOwnToken handles this process's own token: no process in the ring is higher.
 func (p *process) handleOwnToken(env algo.Env) {
-	if p.participating && !p.hasOutcome() {
+	if p.participating {
 		p.becomeLeader(env)
 	}
 }
@@ -233,6 +243,10 @@ func (p *process) handleElected(env algo.Env, from algo.NodeID, m Elected) {
 	case m.Epoch < p.epoch || l.OlderThan(p.leader):
 		// The outcome is obsolete.
 	case l == p.leader:
+		if p.resumes {
+			p.resumes = false
+			env.Announce(l)
+		}
 		p.awaitsSuccessor = p.awaitsSuccessor && (from != p.successor || m.Hops == 0)
 	default:
 		p.handleNewOutcome(env, m)
@@ -257,9 +271,9 @@ func (p *process) handleNewOutcome(env algo.Env, m Elected) {
 
 // follow accepts l as the outcome of its epoch. If this process led, its leadership ends here.
 func (p *process) follow(env algo.Env, l algo.Leader) {
-	p.participating, p.extendedElections = false, 0
+	p.participating, p.resumes, p.extendedElections = false, false, 0
 	p.awaitsSuccessor = !l.IsVacant() && !p.seen.Has(l.ID)
-	p.leader = l
+	p.leader, p.savedLeader = l, algo.NodeID{}
 	env.Announce(l)
 }
 
@@ -301,10 +315,8 @@ func (p *process) updateSuccessor(env algo.Env) (changed bool) {
 	return changed
 }
 
-// isIdle reports whether this process knows of no current election.
-func (p *process) isIdle() bool { return p.hasOutcome() && !p.participating }
-
-// hasOutcome reports whether this process knows the outcome of its epoch.
+// hasOutcome reports whether this process knows the outcome of its epoch. Then it participates in
+// no election.
 func (p *process) hasOutcome() bool { return p.leader.Epoch == p.epoch }
 
 // isAlone reports whether this process suspects all others.

@@ -20,14 +20,14 @@ func TestStartingProcessSendsOwnToken(t *testing.T) {
 	expect(t, "n4 recovers", s.Start(6),
 		"save 7; election in 120ms to 180ms; monitor n1; n1 <- election epoch=7 eligible=true id=n4 hops=1")
 	s = follower(t, 2)
-	expect(t, "n2 campaigns", s.Campaign(), "election in 120ms to 180ms; n3 <- election epoch=8 eligible=true id=n2 hops=1")
+	expect(t, "n2 campaigns", s.Campaign(), "save 8; election in 120ms to 180ms; n3 <- election epoch=8 eligible=true id=n2 hops=1")
 }
 
 // "If (attr_x, x) > (attr_j, j): forward message to successor, set state to
 // participating."
 func TestProcessForwardsHigherToken(t *testing.T) {
 	s := follower(t, 2)
-	expect(t, "a larger token", s.Receive(1, token(8, 4, 2)), "election in 120ms to 180ms; n3 <- election epoch=8 eligible=true id=n4 hops=3")
+	expect(t, "a larger token", s.Receive(1, token(8, 4, 2)), "save 8; election in 120ms to 180ms; n3 <- election epoch=8 eligible=true id=n4 hops=3")
 	expect(t, "now n2 participates: a smaller one", s.Receive(1, token(8, 1, 1)), "")
 	expect(t, "another larger one", s.Receive(1, token(8, 3, 3)), "election in 120ms to 180ms; n3 <- election epoch=8 eligible=true id=n3 hops=4")
 }
@@ -36,7 +36,7 @@ func TestProcessForwardsHigherToken(t *testing.T) {
 // participating." Otherwise the token is dropped. The new token has the epoch of the received one.
 func TestProcessReplacesOrDropsLowerToken(t *testing.T) {
 	s := follower(t, 2)
-	expect(t, "while n2 does not participate", s.Receive(1, token(8, 1, 1)), "election in 120ms to 180ms; n3 <- election epoch=8 eligible=true id=n2 hops=1")
+	expect(t, "while n2 does not participate", s.Receive(1, token(8, 1, 1)), "save 8; election in 120ms to 180ms; n3 <- election epoch=8 eligible=true id=n2 hops=1")
 	s = alone(2, viewOf(4))
 	s.Start(7)
 	expect(t, "while n2 participates", s.Receive(1, token(8, 1, 1)), "")
@@ -48,19 +48,8 @@ func TestProcessLeadsWhenOwnTokenReturns(t *testing.T) {
 	s := alone(3, ranked(0, 0, 1, 0))
 	s.Start(6)
 	mine := Election{Epoch: 7, Eligible: true, Priority: 1, ID: n(3), Hops: 4}
-	expect(t, "its own token", s.Receive(2, mine), "stop election; reserve in 10ms to 20ms; n4 <- elected epoch=7 id=n3 hops=1; announce n3 in 7")
+	expect(t, "its own token", s.Receive(2, mine), "stop election; save in 10ms to 20ms; n4 <- elected epoch=7 id=n3 hops=1; announce n3 in 7")
 	expect(t, "the same again", s.Receive(2, mine), "")
-}
-
-// A token does not win again when it returns after the outcome, while the token of
-// another candidate, above the leader, is in flight in the same epoch.
-func TestOwnTokenWinsOnce(t *testing.T) {
-	s := alone(3, viewOf(4))
-	s.Start(6)
-	expect(t, "its own token", s.Receive(2, token(7, 3, 4)), "stop election; reserve in 10ms to 20ms; n4 <- elected epoch=7 id=n3 hops=1; announce n3 in 7")
-	expect(t, "the token of a higher candidate", s.Receive(2, Election{Epoch: 7, Eligible: true, Priority: 1, ID: n(5), Hops: 1}),
-		"election in 120ms to 180ms; stop reserve; n4 <- election epoch=7 eligible=true priority=1 id=n5 hops=2")
-	expect(t, "its own token again", s.Receive(2, token(7, 3, 4)), "")
 }
 
 // "Elected message forwarded along the ring until it reaches the leader. Set state to
@@ -69,11 +58,11 @@ func TestProcessFollowsAndForwardsElected(t *testing.T) {
 	s := alone(2, viewOf(4))
 	s.Start(6)
 	s.Receive(1, token(7, 4, 1))
-	expect(t, "elected", s.Receive(1, Elected{Epoch: 7, ID: n(4), Hops: 2}), "stop election; reserve in 10ms to 20ms; n3 <- elected epoch=7 id=n4 hops=3; announce n4 in 7")
+	expect(t, "elected", s.Receive(1, Elected{Epoch: 7, ID: n(4), Hops: 2}), "stop election; save in 10ms to 20ms; n3 <- elected epoch=7 id=n4 hops=3; announce n4 in 7")
 	expect(t, "n2 no longer participates: the next token", s.Receive(1, token(8, 1, 1)),
-		"save 8; election in 120ms to 180ms; stop reserve; n3 <- election epoch=8 eligible=true id=n2 hops=1")
+		"save 8; election in 120ms to 180ms; stop save; n3 <- election epoch=8 eligible=true id=n2 hops=1")
 	expect(t, "elected, of an unknown epoch", s.Receive(1, Elected{Epoch: 11, ID: n(4), Hops: 2}),
-		"save 11; reserve in 10ms to 20ms; n3 <- elected epoch=11 id=n4 hops=3; announce n4 in 11")
+		"save 11; save in 10ms to 20ms; n3 <- elected epoch=11 id=n4 hops=3; announce n4 in 11")
 
 	s = alone(4, viewOf(4))
 	s.Start(6)
@@ -86,10 +75,10 @@ func TestProcessFollowsAndForwardsElected(t *testing.T) {
 func TestProcessSkipsFailedSuccessor(t *testing.T) {
 	s := follower(t, 2)
 	expect(t, "n3 fails", s.Suspect(3), "election in 120ms to 180ms; monitor n3 n4; n4 <- elected epoch=7 id=n4")
-	expect(t, "a token", s.Receive(1, token(8, 4, 2)), "election in 120ms to 180ms; n4 <- election epoch=8 eligible=true id=n4 hops=3")
+	expect(t, "a token", s.Receive(1, token(8, 4, 2)), "save 8; election in 120ms to 180ms; n4 <- election epoch=8 eligible=true id=n4 hops=3")
 	expect(t, "n4, the leader, fails", s.Suspect(4),
 		"save 9; election in 120ms to 180ms; monitor n1 n3 n4; n1 <- election epoch=9 eligible=true id=n2 hops=1; announce none in 7")
-	expect(t, "n1 fails too", s.Suspect(1), "save 10; stop election; reserve in 10ms to 20ms; monitor n1 n3 n4; announce n2 in 10")
+	expect(t, "n1 fails too", s.Suspect(1), "save 10; stop election; save in 10ms to 20ms; monitor n1 n3 n4; announce n2 in 10")
 }
 
 // "Multiple processes are allowed to call an election simultaneously. All of them
@@ -129,14 +118,14 @@ func TestProcessRunsElectionsOneByOne(t *testing.T) {
 
 func TestProcessAloneLeads(t *testing.T) {
 	s := alone(1, viewOf(1))
-	expect(t, "the only member", s.Start(0), "save 1; reserve in 10ms to 20ms; monitor; announce n1 in 1")
+	expect(t, "the only member", s.Start(0), "save 1; save in 10ms to 20ms; monitor; announce n1 in 1")
 	expect(t, "an unknown timer", s.Expire("another"), "")
-	expect(t, "its timer", s.Expire(timerReserve), "save 2")
-	expect(t, "it campaigns", s.Campaign(), "reserve in 10ms to 20ms; announce n1 in 2")
+	expect(t, "its timer", s.Expire(timerSave), "save 1 for n1")
+	expect(t, "it campaigns", s.Campaign(), "save 2; save in 10ms to 20ms; announce n1 in 2")
 
 	s = alone(1, viewOf(2))
 	s.Start(0)
-	expect(t, "the only one alive", s.Suspect(2), "save 2; stop election; reserve in 10ms to 20ms; monitor n2; announce n1 in 2")
+	expect(t, "the only one alive", s.Suspect(2), "save 2; stop election; save in 10ms to 20ms; monitor n2; announce n1 in 2")
 	expect(t, "a token of a suspected candidate", s.Receive(2, token(2, 2, 1)), "save 3; announce n1 in 3")
 	expect(t, "its Elected", s.Receive(2, Elected{Epoch: 3, ID: n(2), Hops: 1}), "save 4; announce n1 in 4")
 }
@@ -192,7 +181,7 @@ func TestNoProcessLeadsIfNoneIsEligible(t *testing.T) {
 	expect(t, "an eligible process contests it", s.Receive(1, Elected{Epoch: 8, Hops: 1}),
 		"save 9; election in 120ms to 180ms; n3 <- elected epoch=8 hops=2; n3 <- election epoch=9 eligible=true id=n2 hops=1")
 	s = alone(1, witnessing(1, 1))
-	expect(t, "a witness alone", s.Start(0), "save 1; reserve in 10ms to 20ms; monitor; announce none in 1")
+	expect(t, "a witness alone", s.Start(0), "save 1; monitor; announce none in 1")
 }
 
 func TestIneligibleProcessIsNotFollowed(t *testing.T) {
@@ -230,29 +219,29 @@ func TestViewDefinesRing(t *testing.T) {
 	three := algo.NewView(2, members(3)...)
 	t.Run("the leader leaves", func(t *testing.T) {
 		expect(t, "n2", follower(t, 2).Reconfigure(three),
-			"election in 90ms to 135ms; monitor n3; n3 <- election epoch=8 eligible=true id=n2 hops=1; announce none in 7")
+			"save 8; election in 90ms to 135ms; monitor n3; n3 <- election epoch=8 eligible=true id=n2 hops=1; announce none in 7")
 	})
 	t.Run("the leader resigns", func(t *testing.T) {
 		expect(t, "n2", follower(t, 2).Reconfigure(witnessing(4, 4)),
-			"election in 120ms to 180ms; monitor n3; n3 <- election epoch=8 eligible=true id=n2 hops=1; announce none in 7")
+			"save 8; election in 120ms to 180ms; monitor n3; n3 <- election epoch=8 eligible=true id=n2 hops=1; announce none in 7")
 		expect(t, "n4 itself", leading(t).Reconfigure(witnessing(4, 4)),
-			"election in 120ms to 180ms; monitor n1; n1 <- election epoch=8 id=n4 hops=1; announce none in 7")
+			"save 8; election in 120ms to 180ms; monitor n1; n1 <- election epoch=8 id=n4 hops=1; announce none in 7")
 	})
 	t.Run("the successor leaves", func(t *testing.T) {
 		all := members(4)
 		expect(t, "n2", follower(t, 2).Reconfigure(algo.NewView(2, all[0], all[1], all[3])),
-			"election in 90ms to 135ms; monitor n4; n4 <- election epoch=8 eligible=true id=n2 hops=1")
+			"save 8; election in 90ms to 135ms; monitor n4; n4 <- election epoch=8 eligible=true id=n2 hops=1")
 	})
 	t.Run("a higher member joins", func(t *testing.T) {
 		s := leading(t)
 		expect(t, "n4", s.Reconfigure(algo.NewView(2, members(5)...)),
-			"election in 150ms to 225ms; monitor n5; n5 <- election epoch=8 eligible=true id=n4 hops=1")
+			"save 8; election in 150ms to 225ms; monitor n5; n5 <- election epoch=8 eligible=true id=n4 hops=1")
 	})
 	t.Run("a follower is above its leader now", func(t *testing.T) {
 		all := members(4)
 		all[1].Priority = 1
 		expect(t, "n2", follower(t, 2).Reconfigure(algo.NewView(2, all...)),
-			"election in 120ms to 180ms; monitor n3; n3 <- election epoch=8 eligible=true priority=1 id=n2 hops=1")
+			"save 8; election in 120ms to 180ms; monitor n3; n3 <- election epoch=8 eligible=true priority=1 id=n2 hops=1")
 	})
 	t.Run("during an election", func(t *testing.T) {
 		s := follower(t, 2)
@@ -276,33 +265,21 @@ func TestViewDefinesRing(t *testing.T) {
 	})
 }
 
-// While no election runs, the saved epoch is one ahead, so that a failover waits for no save. Otherwise, N−1 processes
-// would save one after the other.
-func TestFailoverWaitsForNoSave(t *testing.T) {
-	c := agreedCluster(t, viewOf(5))
-	var saved []algo.HardState
-	for i := range 4 {
-		saved = append(saved, c.Node(i+1).Saved)
-	}
-	c.Crash(5)
-	c.Suspect(5, 4)
-	for range 14 {
-		for i := range 4 {
-			if got := c.Node(i + 1).Saved; c.Leader(i+1).Epoch < 2 && got != saved[i] {
-				t.Errorf("n%d saves %v before it follows the new leader\n%s", i+1, got, c.Transcript())
-			}
-		}
-		c.Run(T / 2)
-	}
-	for i := range 4 {
-		c.RequireLeader(t, i+1, leadership(2, 4))
-	}
-	c.Run(2 * T)
-	for i := range 4 {
-		if got := c.Node(i + 1).Saved.Epoch; got != 3 {
-			t.Errorf("n%d has saved epoch %d, want the next, 3", i+1, got)
-		}
-	}
+// The leader is saved some time after the outcome, and forgotten before the first message of the next epoch.
+func TestLeaderIsSavedAfterElection(t *testing.T) {
+	s := alone(2, viewOf(4))
+	s.Start(6)
+	s.Receive(1, token(7, 4, 2))
+	expect(t, "the outcome", s.Receive(1, Elected{Epoch: 7, ID: n(4), Hops: 2}), "stop election; save in 10ms to 20ms; n3 <- elected epoch=7 id=n4 hops=3; announce n4 in 7")
+	expect(t, "some time later", s.Expire(timerSave), "save 7 for n4")
+	expect(t, "the next election", s.Receive(1, token(8, 4, 2)), "save 8; election in 120ms to 180ms; n3 <- election epoch=8 eligible=true id=n4 hops=3")
+
+	s = alone(2, viewOf(5))
+	s.Start(6)
+	s.Receive(1, Elected{Epoch: 7, ID: n(4), Hops: 2})
+	s.Expire(timerSave)
+	expect(t, "a higher leader of the same epoch", s.Receive(1, Elected{Epoch: 7, ID: n(5), Hops: 1}),
+		"save 7; save in 10ms to 20ms; n3 <- elected epoch=7 id=n5 hops=2; announce n5 in 7")
 }
 
 // "From leader election to leader death, the cluster's epoch does not change", and

@@ -99,11 +99,11 @@ func TestOlderTokenIsNotForwarded(t *testing.T) {
 // other processes would start new elections before this one has seen the end of any.
 func TestLateTokenExtendsTimeout(t *testing.T) {
 	s := follower(t, 2)
-	expect(t, "its outcome is known", s.Campaign(), "election in 120ms to 180ms; n3 <- election epoch=8 eligible=true id=n2 hops=1")
+	expect(t, "its outcome is known", s.Campaign(), "save 8; election in 120ms to 180ms; n3 <- election epoch=8 eligible=true id=n2 hops=1")
 	expect(t, "a token of the previous election", s.Receive(1, token(7, 3, 2)), "")
 	expect(t, "a token of this one", s.Receive(1, token(8, 4, 2)), "election in 210ms; n3 <- election epoch=8 eligible=true id=n4 hops=3")
 	s.Receive(1, Elected{Epoch: 8, ID: n(4), Hops: 2})
-	expect(t, "after an outcome", s.Campaign(), "save 9; election in 120ms to 180ms; stop reserve; n3 <- election epoch=9 eligible=true id=n2 hops=1")
+	expect(t, "after an outcome", s.Campaign(), "save 9; election in 120ms to 180ms; stop save; n3 <- election epoch=9 eligible=true id=n2 hops=1")
 
 	s = follower(t, 2)
 	s.Campaign()
@@ -120,7 +120,7 @@ func TestLateTokenExtendsTimeout(t *testing.T) {
 // for each.
 func TestOlderTokenStartsElection(t *testing.T) {
 	s := follower(t, 2)
-	expect(t, "an older token", s.Receive(1, token(6, 1, 1)), "election in 120ms to 180ms; n3 <- election epoch=8 eligible=true id=n2 hops=1")
+	expect(t, "an older token", s.Receive(1, token(6, 1, 1)), "save 8; election in 120ms to 180ms; n3 <- election epoch=8 eligible=true id=n2 hops=1")
 	checkRun(t, 3, func(c *algosim.Cluster) string {
 		for i := range 3 {
 			c.Node(i + 1).Saved.Epoch = 1000
@@ -134,15 +134,109 @@ func TestOlderTokenStartsElection(t *testing.T) {
 	})
 }
 
+// followed is the saved state of a process that follows n4 in epoch 7.
+var followed = algo.HardState{Epoch: 7, Vote: n(4)}
+
+// A follower that restarts follows the leader in its epoch. Without this rule, each restart of a follower ends a
+// leadership.
+func TestRestartedFollowerFollowsLeader(t *testing.T) {
+	for _, detected := range []bool{false, true} {
+		c := agreedCluster(t, viewOf(5))
+		if detected {
+			c.DetectionTime = T
+		}
+		for i := range 4 {
+			c.Crash(i + 1)
+			if detected {
+				c.Run(20 * T)
+			}
+			c.Start(i + 1)
+			c.Run(40 * T)
+			for j := range 5 {
+				c.RequireLeader(t, j+1, leadership(1, 5))
+			}
+		}
+		c.Reset()
+		c.Run(100 * T)
+		if sum := algosim.Total(c.Sent); sum != 0 {
+			t.Errorf("detected %v: %d messages after that\n%s", detected, sum, c.Transcript())
+		}
+	}
+}
+
+// A restarted process announces its saved leader once another process confirms it, and asks the next process if its
+// successor is dead.
+func TestSavedLeaderIsAnnouncedAfterReply(t *testing.T) {
+	restarted := func() *algosim.Single {
+		s := alone(2, viewOf(4))
+		expect(t, "restart", s.StartFrom(followed), "election in 120ms to 180ms; monitor n3; n3 <- elected epoch=7 id=n4")
+		return s
+	}
+	reply := Elected{Epoch: 7, ID: n(4), Hops: 1}
+
+	s := restarted()
+	expect(t, "n3 confirms it", s.Receive(3, reply), "stop election; announce n4 in 7")
+	expect(t, "again", s.Receive(3, reply), "")
+	expect(t, "a question of n1", s.Receive(1, Elected{Epoch: 7, ID: n(4)}), "n1 <- elected epoch=7 id=n4 hops=1")
+
+	s = restarted()
+	expect(t, "n3 follows a later leader", s.Receive(3, Elected{Epoch: 9, ID: n(4), Hops: 1}),
+		"save 9; save in 10ms to 20ms; n3 <- elected epoch=9 id=n4 hops=2; announce n4 in 9")
+
+	s = restarted()
+	expect(t, "no reply", s.Expire(timerElection), "election in 120ms to 180ms; n3 <- elected epoch=7 id=n4")
+	expect(t, "n3 is dead", s.Suspect(3), "election in 120ms to 180ms; monitor n3 n4; n4 <- elected epoch=7 id=n4")
+	expect(t, "the leader is dead", s.Suspect(4), "save 8; election in 120ms to 180ms; monitor n1 n3 n4; n1 <- election epoch=8 eligible=true id=n2 hops=1; announce none in 7")
+}
+
+// A restarted process starts an election if it saved no leader that it could follow. Without a saved leader it crashed
+// during an election.
+func TestProcessResumesWithSavedLeaderOnly(t *testing.T) {
+	electsIn := func(e algo.Epoch) string {
+		return fmt.Sprintf("save %d; election in 120ms to 180ms; monitor n3; n3 <- election epoch=%[1]d eligible=true id=n2 hops=1", e)
+	}
+	for what, saved := range map[string]algo.HardState{
+		"no leader":              {Epoch: 7},
+		"a leader that has left": {Epoch: 7, Vote: n(5)},
+		"a lower leader":         {Epoch: 7, Vote: n(1)},
+		"itself":                 {Epoch: 7, Vote: n(2)},
+	} {
+		expect(t, what, alone(2, viewOf(4)).StartFrom(saved), electsIn(8))
+	}
+	s := alone(2, algo.NewView(0, members(4)...).WithTerm(9))
+	expect(t, "a view of a later epoch", s.StartFrom(followed), electsIn(10))
+}
+
+// A process that has resumed follows no leader below the saved one, and lets no token of that epoch pass: it has
+// forgotten which tokens it has forwarded.
+func TestResumedProcessStartsNewEpoch(t *testing.T) {
+	for what, m := range map[string]algo.Message{
+		"the token of the leader":  token(7, 4, 1),
+		"a lower token":            token(7, 1, 1),
+		"the token of a candidate": Election{Epoch: 7, Eligible: true, Priority: 1, ID: n(1), Hops: 1},
+	} {
+		s := alone(2, viewOf(4))
+		s.StartFrom(followed)
+		got := s.Receive(1, m)
+		if want := "save 8; election in 120ms to 180ms; n3 <- election epoch=8 eligible=true id=n2 hops=1"; got != want {
+			t.Errorf("%s:\n got %q\nwant %q", what, got, want)
+		}
+	}
+	s := alone(2, ranked(0, 0, 9, 1))
+	s.StartFrom(algo.HardState{Epoch: 7, Vote: n(3)})
+	expect(t, "a lower leader", s.Receive(1, Elected{Epoch: 7, ID: n(4), Hops: 1}),
+		"save 8; election in 120ms to 180ms; n3 <- elected epoch=7 id=n4 hops=2; n3 <- election epoch=8 eligible=true id=n2 hops=1")
+}
+
 // An Election of an epoch that has an outcome starts a new election. Without this rule, it is handled as
 // part of the election that has ended: the processes that it makes participate wait until a
 // timer expires.
 func TestTokenAfterOutcomeStartsElection(t *testing.T) {
 	s := follower(t, 2)
-	expect(t, "of a lower candidate", s.Receive(1, token(7, 1, 1)), "election in 120ms to 180ms; n3 <- election epoch=8 eligible=true id=n2 hops=1")
+	expect(t, "of a lower candidate", s.Receive(1, token(7, 1, 1)), "save 8; election in 120ms to 180ms; n3 <- election epoch=8 eligible=true id=n2 hops=1")
 	s = follower(t, 1)
 	expect(t, "of a candidate above the leader", s.Receive(4, Election{Epoch: 7, Eligible: true, Priority: 1, ID: n(5), Hops: 1}),
-		"election in 120ms to 180ms; n2 <- election epoch=7 eligible=true priority=1 id=n5 hops=2")
+		"save 8; election in 120ms to 180ms; n2 <- election epoch=8 eligible=true id=n1 hops=1")
 
 	checkRun(t, 3, func(c *algosim.Cluster) string {
 		c.Delay = func(_, _ int, m algo.Message) (time.Duration, bool) {
@@ -262,7 +356,7 @@ func TestInformedSuccessorReplies(t *testing.T) {
 	expect(t, "n1 knows", s.Receive(1, Elected{Epoch: 7, ID: n(4)}), "n1 <- elected epoch=7 id=n4 hops=1")
 	expect(t, "n1 is behind", s.Receive(1, Elected{Epoch: 6, ID: n(3)}), "n1 <- elected epoch=7 id=n4 hops=1")
 	expect(t, "n1 is ahead", s.Receive(1, Elected{Epoch: 9, ID: n(4)}),
-		"save 9; election in 120ms to 180ms; reserve in 10ms to 20ms; n4 n1 <- elected epoch=9 id=n4 hops=1; announce n4 in 9")
+		"save 9; election in 120ms to 180ms; save in 10ms to 20ms; n4 n1 <- elected epoch=9 id=n4 hops=1; announce n4 in 9")
 }
 
 // A process that receives an outcome that it did not wait for sends it to its successor until it gets a reply. Without
@@ -311,7 +405,7 @@ func TestNoMessageCirculatesForever(t *testing.T) {
 	s := alone(1, viewOf(4))
 	s.Start(6)
 	expect(t, "a token that went round twice", s.Receive(4, token(7, 2, 8)), "")
-	expect(t, "an Elected that did so is accepted", s.Receive(4, Elected{Epoch: 7, ID: n(2), Hops: 8}), "stop election; reserve in 10ms to 20ms; announce n2 in 7")
+	expect(t, "an Elected that did so is accepted", s.Receive(4, Elected{Epoch: 7, ID: n(2), Hops: 8}), "stop election; save in 10ms to 20ms; announce n2 in 7")
 }
 
 // An Elected for a lower or suspected process is forwarded, and starts an election.
@@ -525,7 +619,7 @@ func TestForgedCandidatesAreForgotten(t *testing.T) {
 		}
 		s.Receive(1, token(9, 4, 1))
 		expect(t, "the outcome", s.Receive(1, Elected{Epoch: 9, ID: n(4), Hops: 2}),
-			"stop election; reserve in 10ms to 20ms; n3 <- elected epoch=9 id=n4 hops=3; announce n4 in 9")
+			"stop election; save in 10ms to 20ms; n3 <- elected epoch=9 id=n4 hops=3; announce n4 in 9")
 	}
 }
 
@@ -557,6 +651,6 @@ func TestLoweredLeaderStartsElection(t *testing.T) {
 	}
 	s := leading(t)
 	expect(t, "n4, raised", s.Reconfigure(raised(2)), "monitor n1")
-	expect(t, "n4, lowered", s.Reconfigure(raised(1)), "election in 120ms to 180ms; monitor n1; n1 <- election epoch=8 eligible=true priority=1 id=n4 hops=1")
+	expect(t, "n4, lowered", s.Reconfigure(raised(1)), "save 8; election in 120ms to 180ms; monitor n1; n1 <- election epoch=8 eligible=true priority=1 id=n4 hops=1")
 	expect(t, "n2, which follows it", follower(t, 2).Reconfigure(raised(1)), "monitor n3")
 }
