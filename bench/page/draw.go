@@ -58,8 +58,11 @@ func (c chart) draw(lines []series) (template.HTML, error) {
 
 func (c chart) lines(p *plot.Plot, lines []series) error {
 	p.X.Label.Text, p.Y.Label.Text = "N", c.label
-	if c.across != "" {
+	switch {
+	case c.across != "":
 		p.X.Label.Text = "ms until a crash is found (median)"
+	case c.point == followers.point:
+		p.X.Label.Text = "watchers"
 	}
 	// The mistakes of a detector decrease with its detection time; all other values grow.
 	p.Legend.Top, p.Legend.Left, p.Legend.XOffs = true, c.across == "", 4

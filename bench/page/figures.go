@@ -44,7 +44,8 @@ var (
 	costs     = chart{filter: ".name:Cost /host:simulator", each: "/fault", line: "/algorithm"}
 	detectors = chart{filter: ".name:Detector /condition:/./", each: "/condition", line: "/adapts", point: "/timeout",
 		metric: result.MetricMistakes, label: "mistakes an hour", across: result.MetricDetection}
-	rests = chart{filter: ".name:Steady /n:/./", each: ".name", line: "/algorithm", point: "/n"}
+	rests     = chart{filter: ".name:Steady /n:/./", each: ".name", line: "/algorithm", point: "/n"}
+	followers = chart{filter: ".name:Watchers", each: "/algorithm", line: ".name", point: "/watchers"}
 )
 
 // of returns the chart for another metric.
@@ -69,6 +70,9 @@ func sectionsOf(results []*benchfmt.Result) (all []section, err error) {
 			[]chart{costs.of(result.MetricUnled, "ms without a reachable leader"), costs.of(result.MetricTwo, "ms with two leaders")}},
 		{"The failure detector", "One process monitors another in the simulator; silence is the only sign of a crash. Points are timeouts, from the shortest on the left; bars reach from the minimum to the maximum. An adaptive timeout grows after each mistake.",
 			[]chart{detectors}},
+		{"Watchers", "Five processes with TLS. Clients on the same machine, with less priority, watch the leadership, and the leader is killed. Times are from the signal.",
+			[]chart{followers.of("failover-p50-ms", "median of the members' failover in ms"), followers.of("live-p99-ms", "p99 of watchers of live members in ms"),
+				followers.of("lost-p99-ms", "p99 of watchers of the killed member in ms")}},
 		{"At rest", "The cost of a node in an idle cluster: all nodes in one process, over TCP on the loopback. Lines join the medians; bars reach from the minimum to the maximum.",
 			[]chart{rests.of(result.MetricFrames, "frames sent in a heartbeat interval"), rests.of(result.MetricTraffic, "bytes sent a second"),
 				rests.of(result.MetricProcessor, "percent of a core"), rests.of(result.MetricHeap, "KiB of memory")}},
