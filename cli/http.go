@@ -7,7 +7,6 @@ import (
 	"log/slog"
 	"net"
 	"net/http"
-	"runtime/debug"
 	"slices"
 	"time"
 
@@ -15,6 +14,7 @@ import (
 	"github.com/elect-go/elect/internal/confload"
 	"github.com/elect-go/elect/internal/diag"
 	"github.com/elect-go/elect/internal/disk"
+	"github.com/elect-go/elect/internal/resident"
 	"github.com/elect-go/elect/tlsauth"
 	"github.com/elect-go/elect/web"
 )
@@ -49,7 +49,7 @@ func run(ctx context.Context, s *confload.Settings, n *cluster.Node, log *slog.L
 func releaseMemory(ctx context.Context, n *cluster.Node) {
 	for s := range n.Watch(ctx) {
 		if s.HasLeader() {
-			debug.FreeOSMemory()
+			resident.Release()
 			return
 		}
 	}

@@ -19,6 +19,7 @@ import (
 	"github.com/elect-go/elect/internal/confload"
 	"github.com/elect-go/elect/internal/disk"
 	"github.com/elect-go/elect/internal/logqueue"
+	"github.com/elect-go/elect/internal/resident"
 	"github.com/elect-go/elect/internal/watchdog"
 )
 
@@ -103,7 +104,7 @@ func forgetOthers(cmd *cobra.Command) {
 func prepareProcess(cmd *cobra.Command, ownsProcess bool) error {
 	useOneThread()
 	if ownsProcess {
-		limitHeap()
+		resident.LimitHeap()
 	}
 	forgetOthers(cmd)
 	catchSIGPIPE()

@@ -7,7 +7,6 @@ import (
 	"io"
 	"log/slog"
 	"os/exec"
-	"runtime/debug"
 	"slices"
 	"time"
 
@@ -18,6 +17,7 @@ import (
 	"github.com/elect-go/elect/elector"
 	"github.com/elect-go/elect/internal/confload"
 	"github.com/elect-go/elect/internal/diag"
+	"github.com/elect-go/elect/internal/resident"
 	"github.com/elect-go/elect/internal/watchdog"
 	"github.com/elect-go/elect/tlsauth"
 )
@@ -229,12 +229,12 @@ func watchdogArgs(args []string) (form string, ok bool) {
 // function logs its errors.
 func serveWatchdog(form string, release func(report []byte, log *slog.Logger), stderr io.Writer) int {
 	useOneThread()
-	limitHeap()
+	resident.LimitHeap()
 	catchSIGPIPE()
 	queue := newQueue(stderr, form) // the watchdog has to end, even if its standard error blocks
 	defer queue.Close()
 	log := logger(queue, form, slog.LevelInfo)
-	debug.FreeOSMemory()
+	resident.Release()
 	if err := watchdog.Serve(func(report []byte) { release(report, log) }); err != nil {
 		log.Error("command start failed", "error", err)
 		return statusFailed

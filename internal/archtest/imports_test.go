@@ -34,9 +34,10 @@ var allowedImports = map[string]string{
 	"internal/labpage":        "internal/jsonlite internal/lab internal/lesson internal/pagebase",
 	"internal/labpage/module": "algo/builtin internal/lab",
 
-	"internal/disk":  "golang.org/x/sys/windows",
-	"internal/store": "internal/disk",
-	"fence":          "algo internal/disk",
+	"internal/disk":     "golang.org/x/sys/windows",
+	"internal/resident": "golang.org/x/sys/unix",
+	"internal/store":    "internal/disk",
+	"fence":             "algo internal/disk",
 
 	"internal/buildinfo": "internal/store internal/wire",
 	"internal/scaffold":  "internal/buildinfo",
@@ -71,7 +72,7 @@ var allowedImports = map[string]string{
 	"internal/testkit":                  "algo internal/algosim",
 	"internal/confload":                 "algo algo/lease cluster internal/disk internal/diag internal/options tlsauth github.com/spf13/pflag go.yaml.in/yaml/v3",
 	"cli": `algo algo/lease bench cluster client elector examples explore internal/buildinfo internal/exercise internal/bench/fault internal/bench/report internal/bench/result internal/confload internal/disk internal/engine
-		internal/proccluster internal/watchdog internal/untrusted internal/lab internal/labpage internal/lesson internal/scaffold internal/logqueue internal/diag internal/netlab internal/stats internal/scenario internal/store
+		internal/proccluster internal/resident internal/watchdog internal/untrusted internal/lab internal/labpage internal/lesson internal/scaffold internal/logqueue internal/diag internal/netlab internal/stats internal/scenario internal/store
 		internal/wire tlsauth sim trace transport web github.com/coreos/go-systemd/v22/daemon github.com/spf13/cobra github.com/spf13/cobra/doc github.com/spf13/pflag
 		golang.org/x/term`,
 	"cmd/elect":               "algo/builtin cli",

@@ -1,4 +1,4 @@
-package cli
+package resident
 
 import (
 	"runtime/debug"
@@ -11,9 +11,9 @@ func TestHeapLimitFollowsUser(t *testing.T) {
 	before := debug.SetGCPercent(77)
 	defer debug.SetGCPercent(before)
 	t.Setenv("GOGC", "200")
-	limitHeap()
+	LimitHeap()
 	require.Equal(t, 77, debug.SetGCPercent(77), "the runtime has read GOGC at the start")
 	t.Setenv("GOGC", "")
-	limitHeap()
+	LimitHeap()
 	require.Equal(t, gcPercent, debug.SetGCPercent(77))
 }
