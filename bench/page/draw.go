@@ -93,6 +93,10 @@ func (c chart) lines(p *plot.Plot, lines []series) error {
 		logarithmic(&p.X)
 		logarithmic(&p.Y)
 		p.Y.Tick.Marker = logTicks{}
+	} else if c.parts != nil && p.Y.Min > 0 {
+		p.Y.Max *= 3 // room for the legend
+		logarithmic(&p.Y)
+		p.Y.Tick.Marker = logTicks{}
 	} else {
 		p.Y.Min, p.Y.Max = min(p.Y.Min, 0), 1.4*p.Y.Max // room for the legend
 	}

@@ -36,7 +36,11 @@ type chart struct {
 	label  string // of what is measured
 	across string // metric of the horizontal axis; if empty, the number of the point
 	log    bool   // both axes
+	parts  []part // have a line each, instead of the values of a field
 }
+
+// part is a metric with its name in the legend.
+type part struct{ metric, name string }
 
 var (
 	elections = chart{filter: ".name:Election /n:/./", each: "/case", line: "/algorithm", point: "/n", log: true}
@@ -45,7 +49,8 @@ var (
 	detectors = chart{filter: ".name:Detector /condition:/./", each: "/condition", line: "/adapts", point: "/timeout",
 		metric: result.MetricMistakes, label: "mistakes an hour", across: result.MetricDetection}
 	rests     = chart{filter: ".name:Steady /n:/./", each: ".name", line: "/algorithm", point: "/n"}
-	followers = chart{filter: ".name:Watchers", each: "/algorithm", line: ".name", point: "/watchers"}
+	followers = chart{filter: ".name:Watchers", each: "/algorithm", line: ".name", point: "/watchers", label: "ms since the signal",
+		parts: []part{{"failover-p50-ms", "members, median"}, {"live-p99-ms", "watchers of live members, p99"}, {"lost-p99-ms", "watchers of the killed one, p99"}}}
 )
 
 // of returns the chart for another metric.
@@ -70,9 +75,8 @@ func sectionsOf(results []*benchfmt.Result) (all []section, err error) {
 			[]chart{costs.of(result.MetricUnled, "ms without a reachable leader"), costs.of(result.MetricTwo, "ms with two leaders")}},
 		{"The failure detector", "One process monitors another in the simulator; silence is the only sign of a crash. Points are timeouts, from the shortest on the left; bars reach from the minimum to the maximum. An adaptive timeout grows after each mistake.",
 			[]chart{detectors}},
-		{"Watchers", "Five processes with TLS. Clients on the same machine, with less priority, watch the leadership, and the leader is killed. Times are from the signal.",
-			[]chart{followers.of("failover-p50-ms", "median of the members' failover in ms"), followers.of("live-p99-ms", "p99 of watchers of live members in ms"),
-				followers.of("lost-p99-ms", "p99 of watchers of the killed member in ms")}},
+		{"Watchers", "Five processes with TLS. Clients on the same machine, with less priority, watch the leadership. The leader is killed. Points say when all surviving members, and when the watchers, know the next leader. The vertical axis is logarithmic.",
+			[]chart{followers}},
 		{"At rest", "The cost of a node in an idle cluster: all nodes in one process, over TCP on the loopback. Lines join the medians; bars reach from the minimum to the maximum.",
 			[]chart{rests.of(result.MetricFrames, "frames sent in a heartbeat interval"), rests.of(result.MetricTraffic, "bytes sent a second"),
 				rests.of(result.MetricProcessor, "percent of a core"), rests.of(result.MetricHeap, "KiB of memory")}},
@@ -117,22 +121,29 @@ func (c chart) figures(results []*benchfmt.Result) (all []figure, err error) {
 	var names []string // of the figures
 	lines := make(map[string][]series)
 	for _, row := range rows {
-		values := row.Values[c.metric]
-		if len(values) == 0 {
-			continue
+		name := row.Key[0]
+		add := func(line string, look int, values []float64) {
+			if len(values) == 0 {
+				return
+			}
+			if !slices.Contains(names, name) {
+				names = append(names, name)
+			}
+			at := slices.IndexFunc(lines[name], func(s series) bool { return s.name == line })
+			if at < 0 {
+				at = len(lines[name])
+				lines[name] = append(lines[name], series{name: line, look: look})
+			}
+			s := &lines[name][at]
+			s.points = append(s.points, point{c.place(row), values})
+			s.theory = append(s.theory, c.expected(row)...)
 		}
-		name, line := row.Key[0], row.Key[1]
-		if !slices.Contains(names, name) {
-			names = append(names, name)
+		for look, p := range c.parts {
+			add(p.name, look, row.Values[p.metric])
 		}
-		at := slices.IndexFunc(lines[name], func(s series) bool { return s.name == line })
-		if at < 0 {
-			at = len(lines[name])
-			lines[name] = append(lines[name], series{name: line, look: slices.Index(looks, line)})
+		if c.parts == nil {
+			add(row.Key[1], slices.Index(looks, row.Key[1]), row.Values[c.metric])
 		}
-		s := &lines[name][at]
-		s.points = append(s.points, point{c.place(row), values})
-		s.theory = append(s.theory, c.expected(row)...)
 	}
 	for _, name := range names {
 		for _, s := range lines[name] {
@@ -143,7 +154,7 @@ func (c chart) figures(results []*benchfmt.Result) (all []figure, err error) {
 			continue
 		}
 		title := cmp.Or(inWords[name], name)
-		if c.each != "/case" && c.each != "/signal" && c.each != "/condition" { // the section does not say which metric it is
+		if c.each != "/case" && c.each != "/signal" && c.each != "/condition" && c.parts == nil { // the section does not say which metric it is
 			title += ": " + c.label
 		}
 		svg, err := c.draw(lines[name])
