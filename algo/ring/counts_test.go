@@ -127,6 +127,33 @@ func TestCountsWhenLeaderCrashes(t *testing.T) {
 	}
 }
 
+// A restarted follower and its successor exchange two messages. Its predecessor sends a question more if it has
+// suspected the follower.
+func TestCountsWhenFollowerRestarts(t *testing.T) {
+	for N := 3; N <= 20; N++ {
+		c := agreedCluster(t, viewOf(N))
+		c.Crash(2)
+		c.Start(2)
+		c.Run(2 * T)
+		c.RequireLeader(t, 2, leadership(1, N))
+		if sent := algosim.Total(c.Sent); sent != 2 {
+			t.Errorf("N=%d: %d messages, want 2", N, sent)
+		}
+
+		c.Crash(2)
+		c.Suspect(2, 1)
+		c.Run(3 * T)
+		c.Reset()
+		c.Start(2)
+		c.Trust(2, 1)
+		c.Run(3 * T)
+		c.RequireLeader(t, 2, leadership(1, N))
+		if sent := algosim.Total(c.Sent); sent != 4 {
+			t.Errorf("N=%d: %d messages after a suspicion, want 4", N, sent)
+		}
+	}
+}
+
 // TestColdStartBudget checks that a cold start without FIFO links costs at most 3·N² messages. An Elected can overtake
 // a slow Election, which then starts another election: less than one on average.
 func TestColdStartBudget(t *testing.T) {

@@ -26,19 +26,33 @@ func (p *process) canResume(saved algo.HardState) bool {
 	return saved.Epoch == p.epoch && p.view.IsHigher(saved.Vote, p.self)
 }
 
-// resume continues with the leader that this process saved before its restart. It informs its
+// resume continues with the leader that this process saved before its restart. It asks its
 // successor, and announces the leader once another process confirms it.
 //
 // ◆ The sources have no restarts. If every restarted process started an election, the restart of a
 // follower would end the work of a leader, and a rolling restart would change the leader once for
-// each process. A process resumes only with a saved leader. Without one, it crashed during an
-// election. It may have forwarded the token of a candidate that has become leader since, and would
-// not wait for the outcome. So it starts an election in a newer epoch.
+// each process. A process resumes only with a saved leader. Without one, it may have crashed during
+// an election of this epoch, after it forwarded the token of a candidate that has become leader
+// since. It would not wait for that outcome. So it starts an election in a newer epoch.
 func (p *process) resume(env algo.Env, saved algo.HardState) {
 	p.leader = algo.Leader{Epoch: saved.Epoch, ID: saved.Vote}
-	p.best, _ = p.view.Member(saved.Vote) // it followed no lower process
+	p.best, _ = p.view.Member(saved.Vote) // what it has forgotten was not higher
 	p.savedLeader, p.resumes = saved.Vote, true
 	p.informSuccessor(env)
+}
+
+// announceSavedLeader announces the leader that another process has confirmed, and replies to the
+// process that asked meanwhile.
+//
+// ◆ A question confirms nothing, and a process that resumes replies to none: otherwise processes
+// that restart together would confirm each other a leader that has crashed long ago.
+func (p *process) announceSavedLeader(env algo.Env) {
+	p.resumes = false
+	env.Announce(p.leader)
+	if !p.asker.IsZero() {
+		p.replyOutcome(env, p.asker)
+		p.asker = algo.NodeID{}
+	}
 }
 
 // enterEpoch raises the epoch of this process to e, if e is higher. The epoch is saved before
@@ -51,7 +65,7 @@ func (p *process) enterEpoch(e algo.Epoch) {
 		p.epoch = e
 		p.participating, p.awaitsSuccessor, p.extendedElections = false, false, max(p.extendedElections, 1)-1
 		p.seen, p.best = nil, algo.Member{}
-		p.savedLeader, p.resumes = algo.NodeID{}, false
+		p.savedLeader, p.resumes, p.asker = algo.NodeID{}, false, algo.NodeID{}
 	}
 }
 
@@ -91,7 +105,10 @@ func (p *process) informSuccessor(env algo.Env) {
 // ◆ This is the only message against the direction of the ring. Without it, a process with an
 // old outcome would learn of the newer one from no other process.
 func (p *process) replyOutcome(env algo.Env, from algo.NodeID) {
-	if p.hasOutcome() {
+	switch {
+	case p.resumes:
+		p.asker = from
+	case p.hasOutcome():
 		env.Send(from, Elected{Epoch: p.epoch, ID: p.leader.ID, Hops: 1})
 	}
 }

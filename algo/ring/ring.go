@@ -44,8 +44,8 @@
 //	all start, in the best order             3N−1 messages                (2N−1)T
 //	all start, in a random order             N·H(N)+N messages, the mean  (2N−1)T
 //	all start, in the worst order            N(N+1)/2+N messages          (2N−1)T
-//	a follower crashes or returns            2 messages                   2T
-//	a follower restarts                      4 messages                   2T
+//	a follower crashes, or is trusted again  2 messages                   2T
+//	a follower restarts                      2 messages, 4 if suspected   2T
 //
 // H(N) is 1 + 1/2 + … + 1/N. The last message only returns to the leader. Each process saves the
 // new epoch before it sends or forwards the first token, so the time of an election also includes
@@ -81,12 +81,14 @@ type process struct {
 	epoch algo.Epoch
 	// savedLeader is the saved leader of this epoch, or the zero ID if none is saved.
 	savedLeader algo.NodeID
-	// leader is the last announcement: the leader that this process follows, this process
-	// itself, or a vacancy.
+	// leader is the leader that this process follows, this process itself, or a vacancy. It is the
+	// last announcement, unless resumes is set.
 	leader algo.Leader
 	// resumes is set while this process continues with the leader that it saved before its restart,
 	// and no other process has confirmed that leader. See resume.
 	resumes bool
+	// asker is the process that asked for the outcome last while resumes was set, or the zero ID.
+	asker algo.NodeID
 
 	// participating is set once this process has sent or forwarded a token of this epoch, and
 	// until it knows the outcome.
@@ -94,7 +96,8 @@ type process struct {
 	// seen are the candidates of the tokens that have arrived in this epoch, and this process
 	// itself once it has sent its own token.
 	seen algo.Set
-	// best is the highest candidate of the tokens that this process has forwarded in this epoch.
+	// best is the highest candidate of the tokens that this process has forwarded in this epoch. After
+	// a restart it is the saved leader, which is at least as high.
 	best algo.Member
 	// extendedElections is the number of elections, including the current one, with an
 	// extended timeout. See extendTimeout.
@@ -243,9 +246,8 @@ func (p *process) handleElected(env algo.Env, from algo.NodeID, m Elected) {
 	case m.Epoch < p.epoch || l.OlderThan(p.leader):
 		// The outcome is obsolete.
 	case l == p.leader:
-		if p.resumes {
-			p.resumes = false
-			env.Announce(l)
+		if p.resumes && m.Hops > 0 {
+			p.announceSavedLeader(env)
 		}
 		p.awaitsSuccessor = p.awaitsSuccessor && (from != p.successor || m.Hops == 0)
 	default:
@@ -271,7 +273,8 @@ func (p *process) handleNewOutcome(env algo.Env, m Elected) {
 
 // follow accepts l as the outcome of its epoch. If this process led, its leadership ends here.
 func (p *process) follow(env algo.Env, l algo.Leader) {
-	p.participating, p.resumes, p.extendedElections = false, false, 0
+	p.participating, p.extendedElections = false, 0
+	p.resumes, p.asker = false, algo.NodeID{}
 	p.awaitsSuccessor = !l.IsVacant() && !p.seen.Has(l.ID)
 	p.leader, p.savedLeader = l, algo.NodeID{}
 	env.Announce(l)

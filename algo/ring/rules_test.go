@@ -180,6 +180,10 @@ func TestSavedLeaderIsAnnouncedAfterReply(t *testing.T) {
 	expect(t, "a question of n1", s.Receive(1, Elected{Epoch: 7, ID: n(4)}), "n1 <- elected epoch=7 id=n4 hops=1")
 
 	s = restarted()
+	expect(t, "n1 has restarted too, and asks", s.Receive(1, Elected{Epoch: 7, ID: n(4)}), "")
+	expect(t, "n3 confirms the leader", s.Receive(3, reply), "stop election; n1 <- elected epoch=7 id=n4 hops=1; announce n4 in 7")
+
+	s = restarted()
 	expect(t, "n3 follows a later leader", s.Receive(3, Elected{Epoch: 9, ID: n(4), Hops: 1}),
 		"save 9; save in 10ms to 20ms; n3 <- elected epoch=9 id=n4 hops=2; announce n4 in 9")
 
@@ -189,8 +193,38 @@ func TestSavedLeaderIsAnnouncedAfterReply(t *testing.T) {
 	expect(t, "the leader is dead", s.Suspect(4), "save 8; election in 120ms to 180ms; monitor n1 n3 n4; n1 <- election epoch=8 eligible=true id=n2 hops=1; announce none in 7")
 }
 
-// A restarted process starts an election if it saved no leader that it could follow. Without a saved leader it crashed
-// during an election.
+// Processes that restart together do not confirm each other a leader that is down.
+func TestDeadLeaderIsNotAnnouncedAfterPowerCut(t *testing.T) {
+	c := agreedCluster(t, viewOf(4))
+	c.Crash(1, 2, 3, 4)
+	c.DetectionTime = 10 * T
+	c.Start(1, 2, 3)
+	c.Run(9 * T)
+	for i := range 3 {
+		c.RequireLeader(t, i+1, algo.Leader{})
+	}
+	if problem := c.DisagreementAfter(40 * T); problem != "" {
+		t.Errorf("%s\n%s", problem, c.Transcript())
+	}
+	c.RequireLeader(t, 1, leadership(2, 3))
+}
+
+// If all followers restart together, the reply of the leader reaches each of them, from successor to predecessor.
+func TestRestartedFollowersLearnLeaderInTurn(t *testing.T) {
+	c := agreedCluster(t, viewOf(5))
+	c.Crash(1, 2, 3, 4)
+	c.Start(1, 2, 3, 4)
+	c.Run(5 * T)
+	for i := range 5 {
+		c.RequireLeader(t, i+1, leadership(1, 5))
+	}
+	if sent := algosim.Total(c.Sent); sent != 8 {
+		t.Errorf("%d messages, want a question and a reply of each\n%s", sent, c.Transcript())
+	}
+}
+
+// A restarted process starts an election if it saved no leader that it could follow. Without a saved leader it may have
+// crashed during an election.
 func TestProcessResumesWithSavedLeaderOnly(t *testing.T) {
 	electsIn := func(e algo.Epoch) string {
 		return fmt.Sprintf("save %d; election in 120ms to 180ms; monitor n3; n3 <- election epoch=%[1]d eligible=true id=n2 hops=1", e)
